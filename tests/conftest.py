@@ -27,7 +27,6 @@ LONG = {
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the choices of slow tests and of files."""
     words = (
         "slow tests: 'all', 'none', or a part of them, '0/3' to '2/3'; all where a test or folder is named, else none"
     )
@@ -72,7 +71,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """Collect garbage from here on."""
     gc.enable()
 
 
@@ -92,19 +90,16 @@ def optimized_kernels():
 
 @pytest.fixture
 def rng() -> np.random.Generator:
-    """A seeded random generator."""
     return np.random.default_rng(20261121)
 
 
 @pytest.fixture
 def robots() -> Path:
-    """The folder of the robot files."""
     return ROBOTS
 
 
 @pytest.fixture
 def leg():
-    """A robot of arrays, current and not playing."""
     made = Leg()
     with use_host(made.host):
         yield made
@@ -121,7 +116,6 @@ def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 @pytest.fixture(autouse=True)
 def _no_open_simulation():
-    """No test inherits another one's simulation."""
     opened.opened.clear()
     yield
     opened.opened.clear()

@@ -131,7 +131,6 @@ def test_integral_follows_dt_and_reset() -> None:
 
 
 def test_infinite_saturation_warns_and_switches_the_curve_off() -> None:
-    """The limit of the motor stays, at any speed."""
     clamps = [aa.DCMotorClampingConfig(np.inf, 1.0, 5.0)]
     host = ArraysHost(["knee"], path=ROOT, stage=stage_with({"knee": (aa.PDControlConfig(100.0, 0.0), clamps, None)}))
     with aa.use_host(host):

@@ -68,9 +68,6 @@ class Fragile(aa.ControllerPID):
                 raise LawError("the law failed")
 
 
-# what is simulated
-
-
 class Memory:
     """Two robots of three joints in arrays; at position 0 with target 1, so that efforts are known exactly."""
 
@@ -145,13 +142,8 @@ def _leg_stage() -> Usd.Stage:
     return stage
 
 
-# what is expected
-
-
 @dataclass(eq=False)
 class Expected:
-    """Expected state of a wrapper."""
-
     wrapper: aa.ArticulationActuators | None
     world: World
     kp: float
@@ -169,7 +161,6 @@ class Expected:
 
     @property
     def at(self) -> tuple[np.ndarray, ...]:
-        """Its joints in arrays of all robots."""
         return np.ix_(self.rows, self.columns)
 
 
@@ -200,7 +191,6 @@ class World:
             one.attached = False
 
     def owned(self, besides: Expected | None = None) -> np.ndarray:
-        """Joints driven by other wrappers."""
         found = np.zeros(self.shape, bool)
         for one in self.open:
             if one.attached and one is not besides:
@@ -208,7 +198,6 @@ class World:
         return found
 
     def attach(self, one: Expected) -> bool:
-        """A wrapper takes its joints; returns whether it has to share."""
         self.reset(one)
         one.attached, one.failed = True, False
         self.kept[one.at] = False
@@ -218,7 +207,6 @@ class World:
         return bool(self.owned(besides=one)[one.at].any())
 
     def detach(self, one: Expected) -> None:
-        """A wrapper leaves its joints."""
         self.open.remove(one)
         if one in self.stepping:
             self.stepping.remove(one)
@@ -238,7 +226,6 @@ class World:
             self.stepping.append(one)
 
     def disable(self, one: Expected) -> None:
-        """Nothing pushes on."""
         if one in self.stepping:
             self.stepping.remove(one)
             self.clear(one)
@@ -264,8 +251,6 @@ class World:
 
 
 class Life(RuleBasedStateMachine):
-    """Everything that can happen to wrappers, in any order."""
-
     kind: type
 
     def __init__(self) -> None:
@@ -293,7 +278,6 @@ class Life(RuleBasedStateMachine):
     @precondition(lambda self: self.world.playing and self.kind is Memory)
     @rule()
     def initialise_again(self) -> None:
-        """Kit does so on request in mid-session."""
         efforts, attached = self.world.efforts, [one for one in self.world.open if one.attached]
         # the others are still there
         shared = sum(bool(self.world.owned(besides=one)[one.at].any()) for one in attached)
@@ -317,7 +301,6 @@ class Life(RuleBasedStateMachine):
     @precondition(lambda self: self.world.stepping)
     @rule()
     def step(self) -> None:
-        """Most of life; a pause is no event."""
         self.steps(1)
 
     @precondition(lambda self: self.world.stepping)
@@ -467,7 +450,6 @@ class Life(RuleBasedStateMachine):
     @precondition(lambda self: self.wrappers)
     @rule(pick=picks)
     def save_or_restore(self, pick: int) -> None:
-        """In turns."""
         one, wrapper = self.pick(pick)
         if one.closed:
             with pytest.raises(HostError, match="is closed"):
@@ -547,7 +529,6 @@ class Life(RuleBasedStateMachine):
                 assert not found[~world.owned()].any()
 
     def wrappers_can_be_asked(self) -> None:
-        """Whatever became of their simulation."""
         for one in self.wrappers:
             assert one.wrapper is not None
             assert one.wrapper.actuated_dof_indices == one.columns
@@ -597,8 +578,6 @@ class LifeInMemory(Life):
 
 
 class LifeInSimulation(Life):
-    """Embedded physics."""
-
     kind = Mujoco
 
 

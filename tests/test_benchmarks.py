@@ -51,7 +51,6 @@ def name_of(value) -> str:
 
 
 def build(known: Known, problem: Problem) -> Candidate:
-    """A candidate, where its library is installed."""
     try:
         return known.load()(problem)
     except ModuleNotFoundError as error:
@@ -117,7 +116,6 @@ def test_smallest_run(tmp_path) -> None:
 
 
 def test_picture_has_one_key_beside_its_panels(monkeypatch, tmp_path) -> None:
-    """Of all that were timed, ours and the memory among them; a panel for each pipeline."""
     drawn = []
     monkeypatch.setattr(style, "save", lambda figure, path: drawn.append(figure))
     cases = [Case("engine", "12of19", size, name, False) for size in (1, 1024) for name in ("PD", "PD+max")]
@@ -170,7 +168,6 @@ def test_check_fails_for_a_changed_parameter(known, name) -> None:
 
 @pytest.mark.parametrize("known", TICKS, ids=name_of)
 def test_check_of_a_tick_fails_for_a_changed_parameter(known) -> None:
-    """The same for whole ticks, one parameter."""
     problem = Problem("12", 5, "PD+max")
     candidate = build(known, changed(problem, "kp"))
     try:
@@ -180,7 +177,6 @@ def test_check_of_a_tick_fails_for_a_changed_parameter(known) -> None:
 
 
 def test_check_fails_for_columns_not_driven() -> None:
-    """Efforts belong to the driven joints only."""
     problem = Problem("12of19", 2, "PD")
     candidate = ENGINES[0].load()(problem)
     candidate.efforts[1, 6] = 0.5
@@ -188,7 +184,6 @@ def test_check_fails_for_columns_not_driven() -> None:
 
 
 def test_wrong_candidate_is_reported_and_not_timed(monkeypatch) -> None:
-    """The others are timed all the same."""
     numpy = next(known for known in ENGINES if known.name == "NumPy")
     monkeypatch.setattr(numpy.load(), "step", lambda self: self.efforts.fill(np.nan))
     case = Case("engine", "12", 1, "PD", per_robot=False)
@@ -200,7 +195,6 @@ def test_wrong_candidate_is_reported_and_not_timed(monkeypatch) -> None:
 
 
 def test_every_block_runs_in_every_round() -> None:
-    """As many steps at a time as fill the block, after a warm-up."""
     counts: dict[str, list[int]] = {"slow": [], "fast": []}
 
     def block(name: str, seconds: float):
@@ -221,7 +215,6 @@ def with_ratio(ratio: float, pipeline: str, name: str = "newton one object", siz
 
 
 def test_targets_are_reached_missed_or_not_measured() -> None:
-    """A geometric mean over pipelines, a worst case, bytes."""
     goals = targets([with_ratio(40, "PD"), with_ratio(90, "PD+max"), with_ratio(0.9, "PD", "NumPy", 64)], 999_999)
     found = {goal.text: goal for goal in goals}
     mean = found["engine, 12 x 1024 vs newton one object, geometric mean of pipelines"]
@@ -249,21 +242,18 @@ def test_actuator_has_goals_beside_newton_and_beside_the_wrapper() -> None:
 
 @pytest.fixture(scope="module")
 def sides() -> Iterator[against.Sides]:
-    """This tree in two processes."""
     with against.both(REPOSITORY) as both:
         yield both
 
 
 @pytest.mark.parametrize("section", ["engine", "arrays", "actuator"])
 def test_tree_equals_itself(sides, section) -> None:
-    """What two processes of the same tree compute is the same, and both are timed."""
     found = against.compare(Case(section, "12", 2, "PID+max", False), sides, rounds=3, block_seconds=1e-5)
     assert found.ours > 0 and found.theirs > 0 and found.ratio > 0
 
 
 @pytest.mark.parametrize("wrong", [1.001, np.nan])
 def test_trees_that_differ_are_not_timed(sides, monkeypatch, wrong) -> None:
-    """Efforts that are off are found before any time is taken."""
     right = sides[1].receive
     monkeypatch.setattr(sides[1], "receive", lambda: None if (answer := right()) is None else wrong * answer)
     with pytest.raises(ArithmeticError, match="efforts differ"):
@@ -271,7 +261,6 @@ def test_trees_that_differ_are_not_timed(sides, monkeypatch, wrong) -> None:
 
 
 def test_tree_that_cannot_do_a_case_is_told(sides) -> None:
-    """By what it says; it can be asked for other cases after that."""
     case = Case("actuator", "12", 1, "mixed", False)
     with pytest.raises(against.TreeError, match="ValueError: too many values"):
         against.compare(case, sides, rounds=1, block_seconds=1e-5)
@@ -287,13 +276,11 @@ def test_tree_is_this_repository(tmp_path) -> None:
 
 @pytest.mark.parametrize("what", [[], ["main", "--tree", "."]], ids=["neither", "both"])
 def test_revision_or_tree(what, capsys) -> None:
-    """One of the two."""
     refused(SystemExit, lambda: against.main(what))
     assert "--tree" in capsys.readouterr().err
 
 
 def test_cases_that_look_slower_are_measured_again(monkeypatch, capsys) -> None:
-    """In fresh processes; what stays slower in most of them is told."""
     # the first two cases below the line, of which one was an accident
     ratios = iter([0.8, 0.9, 1.2, 1.0, 1.0, *[1.1] * 3, 0.9, 0.7, 1.1])
 
@@ -329,7 +316,6 @@ def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]
 
 
 def test_environment_is_made_once(commands) -> None:
-    """The second run starts measuring at once; arguments are handed on."""
     assert environment.run_with_peers(["--quick"]) == 0
     assert [command[2] for command in commands] == ["venv", "pip", "benchmarks"]
     assert environment.run_with_peers(["--quick"]) == 0
@@ -338,7 +324,6 @@ def test_environment_is_made_once(commands) -> None:
 
 
 def test_failed_installation_is_told_and_tried_again(commands, monkeypatch, capsys) -> None:
-    """Nothing is measured then, and nothing is taken for installed."""
     works = environment.subprocess.run
 
     def fail(command: list[str], **options):
@@ -356,7 +341,6 @@ def test_failed_installation_is_told_and_tried_again(commands, monkeypatch, caps
 
 @pytest.fixture
 def table():
-    """An empty one of the benchmarks of learning."""
     return learning.titled("", "", "step")
 
 
@@ -365,7 +349,6 @@ QUICK = SimpleNamespace(quick=True)
 
 @pytest.mark.slow
 def test_rows_of_learning_are_right(table) -> None:
-    """What ours, MuJoCo alone and own loops compute is the same, and all are timed."""
     learning.steps_of_robots(table, 2, 4, QUICK)
     learning.decimated(table, 2, QUICK)
     learning.own_loops(table, QUICK)
@@ -397,7 +380,6 @@ def test_wrong_rows_of_learning_are_told(table, monkeypatch) -> None:
 
 
 def test_missing_mujoco_warp_is_told(table, tmp_path) -> None:
-    """By the last line of the interpreter that does not have it."""
     (tmp_path / "python").write_text("#!/bin/sh\necho 'no module mujoco_warp' >&2\nexit 1\n")
     (tmp_path / "python").chmod(0o755)
     learning.with_mujoco_warp(table, str(tmp_path / "python"), QUICK)
@@ -405,7 +387,6 @@ def test_missing_mujoco_warp_is_told(table, tmp_path) -> None:
 
 
 def test_rows_of_physx_are_there() -> None:
-    """Each robot and case once, with a median that is not above the worst."""
     pytest.importorskip("ovphysx")
     rows = physx_loop.physx_rows(5)
     assert len({row.name for row in rows}) == len(rows) == len(physx_loop.ROBOTS) * 3
@@ -425,7 +406,6 @@ def test_whole_loops_are_compared_before_they_are_timed(monkeypatch) -> None:
 
 @pytest.mark.slow
 def test_new_arrays_are_compared_before_they_are_timed(monkeypatch) -> None:
-    """Efforts that are not the same are not timed."""
     assert len(list(new_arrays.rows(["numpy"], [1], 1, 1e-3))) == 1
     monkeypatch.setattr(new_arrays.Theirs, "step", lambda self: np.ones((1, 12)))
     refused(AssertionError, lambda: list(new_arrays.rows(["numpy"], [1], 1, 1e-3)))

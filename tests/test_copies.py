@@ -54,9 +54,6 @@ def step(stepped: aa.ActuatedArrays, target: float = 1.0) -> None:
     stepped.step(state, state, state + np.float32(target), 0.01)
 
 
-# what is data
-
-
 DATA: dict[str, Callable] = {
     "configs": lambda: [aa.PDControlConfig(1.0, 2.0), aa.PIDControlConfig(1.0, 2.0, 3.0, 4.0), aa.DelayConfig(3)],
     "clamps": lambda: [
@@ -95,7 +92,6 @@ def recording() -> aa.Recording:
 @pytest.mark.parametrize("again", WAYS)
 @pytest.mark.parametrize("name", DATA)
 def test_data_comes_back_equal(name, again) -> None:
-    """And is of the same type."""
     one = DATA[name]()
     other = again(one)
     assert type(other) is type(one) and other == one and repr(other) == repr(one)
@@ -104,7 +100,6 @@ def test_data_comes_back_equal(name, again) -> None:
 @pytest.mark.parametrize("again", WAYS)
 @pytest.mark.parametrize("where", ["after", "within", "loaded"])
 def test_recordings_come_back_with_what_they_had(where, again, tmp_path) -> None:
-    """Also one that goes on, whose copy does not."""
     stepped = arrays()
     with stepped.record() as log:
         step(stepped)
@@ -128,7 +123,6 @@ def test_recordings_come_back_with_what_they_had(where, again, tmp_path) -> None
 
 @pytest.mark.parametrize("again", WAYS)
 def test_saved_state_can_be_pickled(again) -> None:
-    """And restored into other actuators of the same motors."""
     motors = {".*": [aa.PIDControlConfig(1.0, 2.0, 0.0, 10.0), aa.DelayConfig(2)]}
     first, second = (aa.ActuatedArrays(["a", "b"], motors, num_robots=2) for _ in range(2))
     step(first)
@@ -157,12 +151,8 @@ def test_errors_reach_other_processes(error, again) -> None:
     assert type(other) is type(error) and str(other) == str(error) and vars(other) == vars(error)
 
 
-# what is live
-
-
 @contextlib.contextmanager
 def simulated():
-    """What a simulation that plays has."""
     import mujoco
 
     with (
@@ -223,13 +213,11 @@ def test_what_is_live_is_not_copied(name, again, live) -> None:
 
 @pytest.mark.parametrize("again", WAYS[1:])
 def test_data_that_holds_something_live_says_what(again) -> None:
-    """A config with components, and states in a list."""
     refused(TypeError, lambda: again(aa.ActuatorConfig(actuator().controller)), "ControllerPID cannot be copied")
     refused(TypeError, lambda: again(aa.ActuatorGroup([actuator()]).state()), r"Actuator\.State cannot be copied")
 
 
 def test_refused_copy_changes_nothing(live) -> None:
-    """Physics goes on, and its end is one."""
     sim, callbacks = live["Simulation"], live["Simulation"].bus.num_callbacks
     for again in WAYS:
         with pytest.raises(TypeError, match="cannot be copied"):
@@ -253,7 +241,6 @@ def made_anew(kp: list[float]) -> Own:
 
 @pytest.mark.parametrize("again", WAYS)
 def test_subclass_may_say_how_it_is_copied(again) -> None:
-    """Its own way is taken."""
     one = made_anew([1.0, 2.0])
     other = again(one)
     assert isinstance(one, errors.NotCopied) and type(other) is Own and other.kp.ptr != one.kp.ptr

@@ -17,7 +17,6 @@ STAND_INS, NEWTON_DRIVES = "specs/test_stand_ins.py", "compat/test_newton_drives
 PORTABILITY, LATER = "compat/test_portability.py", "engine/test_later_names.py"
 GRU = "laws/test_controller_neural_gru.py"
 ACTUATOR, COMPONENTS = "engine/test_actuator.py", "laws/test_components.py"
-
 # by section, the subject of each line, and where it is tested: file and function
 TESTED = {
     "Authoring: `add_actuator` and the configs": {
@@ -323,7 +322,6 @@ def functions(path: str) -> set[str]:
 
 @pytest.mark.parametrize("section", TESTED)
 def test_every_line_has_its_tests(section) -> None:
-    """No line without a test, no test of a line that is gone; what is named exists."""
     there = lines()[section]
     assert len(there) == len(TESTED[section])
     for line, (subject, (path, names)) in zip(there, TESTED[section].items(), strict=True):
@@ -332,5 +330,4 @@ def test_every_line_has_its_tests(section) -> None:
 
 
 def test_every_section_is_here() -> None:
-    """A table that is added wants tests too."""
     assert list(lines()) == list(TESTED)

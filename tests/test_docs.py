@@ -73,8 +73,6 @@ MODULES = [
     for _, name, _ in pkgutil.walk_packages(package.__path__, package.__name__ + ".")
     if not name.startswith(tuple(f"{package.__name__}.{absent}" for absent in ABSENT))
 ]
-
-
 # a quadruped, as far as the pages name its joints
 LEG = """<robot name="go2"><link name="base">{0}</link><link name="thigh">{0}</link><link name="calf">{0}</link>
 <joint name="FL_thigh_joint" type="continuous"><parent link="base"/><child link="thigh"/><axis xyz="0 1 0"/></joint>
@@ -101,7 +99,6 @@ def launched(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_there_are_snippets() -> None:
-    """The patterns find what they should run and read."""
     assert len(SNIPPETS) >= 8 and len(TOML) >= 2 and len(COMMANDS) >= 6
 
 
@@ -126,7 +123,6 @@ def test_snippet_runs(code, tmp_path, launched, capsys, monkeypatch) -> None:
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.slow
 def test_command_runs(command, tmp_path, monkeypatch) -> None:
-    """A command runs, in a folder with robots and motors that its page has; comparisons find something."""
     if "--view" in command:
         pytest.skip("a window is not opened here")
     (tmp_path / "data").symlink_to(REPOSITORY / "data")
@@ -188,7 +184,6 @@ def test_own_law_is_stored_and_opened(tmp_path) -> None:
 
 @pytest.mark.parametrize("text", MOTOR_FILES)
 def test_motor_file_of_a_page_is_read(text, tmp_path) -> None:
-    """Newcomers copy it, and change its numbers."""
     path = tmp_path / "motors.yaml"
     path.write_text(text)
     assert package.load_motors(path)
@@ -196,7 +191,6 @@ def test_motor_file_of_a_page_is_read(text, tmp_path) -> None:
 
 @pytest.mark.parametrize("text", TOML)
 def test_dependency_asks_for_a_version_that_exists(text) -> None:
-    """A dependency snippet is valid, and names this version or pins the bundled one."""
     wanted = tomllib.loads(text)["dependencies"]
     assert wanted in [
         {package.__name__: {"version": package.__version__}},
@@ -221,7 +215,6 @@ def test_readme_snippets_fit_twelve_lines() -> None:
 @pytest.mark.filterwarnings("ignore:.*USD has no place for")
 @pytest.mark.parametrize("name", MODULES)
 def test_docstring_examples_run(name) -> None:
-    """Examples in docstrings print what they say."""
     module = importlib.import_module(name)
     source = Path(module.__file__ or "")
     if source.suffix == ".py" and ">>>" not in source.read_text("utf-8"):
@@ -232,7 +225,6 @@ def test_docstring_examples_run(name) -> None:
 
 
 def test_docstrings_have_examples() -> None:
-    """The finder sees the examples of the public classes."""
     finder = doctest.DocTestFinder()
     public = (package.ArticulationActuators, package.Simulation, package.add_actuator)
     assert all(any(test.examples for test in finder.find(thing)) for thing in public)
@@ -253,7 +245,6 @@ def test_links_and_commands_name_real_files(page) -> None:
 
 @pytest.mark.parametrize("command", SUBCOMMANDS)
 def test_page_of_the_shell_lists_every_command(command) -> None:
-    """With its purpose, and a page that shows it."""
     page = (REPOSITORY / "docs" / "tutorials" / "from_the_shell.md").read_text()
     (link,) = re.findall(rf"^\| `{command}` \| .+ \| (?:below|\[[^]]+\]\(([^)]+)\).*) \|$", page, re.MULTILINE)
     shown = (REPOSITORY / "docs" / "tutorials" / link).read_text() if link else page
@@ -274,7 +265,6 @@ def not_there(files: list[str]) -> list[str]:
 
 
 def test_way_of_a_step_names_real_files() -> None:
-    """Each station has its file, and the text has three screens of forty lines."""
     text = (REPOSITORY / "docs" / "How_a_step_works.md").read_text()
     files = re.findall(r"`((?:[\w]+/)*\w+\.(?:py|h|cpp|md))`", text)
     assert len(files) > 30 and not_there(files) == []
@@ -283,6 +273,5 @@ def test_way_of_a_step_names_real_files() -> None:
 
 @pytest.mark.parametrize("page", PAGES[1:], ids=lambda page: page.name)
 def test_commands_run_from_a_clone(page) -> None:
-    """Pages show the launcher of the clone, which needs nothing installed."""
     shown = re.findall(r"^```(?:sh|bash)\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
     assert not re.findall(r"^(?:actuators|\./python\.sh -m isaacsim\S+actuators) .*$", "".join(shown), re.MULTILINE)

@@ -27,13 +27,11 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def text(page: Path) -> str:
-    """What a reader sees."""
     return re.sub(r"<[^>]+>", "", page.read_text("utf-8"))
 
 
 @pytest.mark.parametrize("source", [path.relative_to(REPOSITORY / "docs") for path in REPOSITORY.glob("docs/**/*.md")])
 def test_page_is_reached_from_the_first(pages, source) -> None:
-    """Every page is in the navigation."""
     link = "#" if source.stem == "index" else source.with_suffix(".html").as_posix()
     assert f'href="{link}"' in (pages / "index.html").read_text("utf-8")
 
@@ -56,30 +54,25 @@ def test_page_is_reached_from_the_first(pages, source) -> None:
     ],
 )
 def test_tutorial_shows_the_code_of_its_example(pages, page, code) -> None:
-    """The tutorials include the examples that the tests run, without their marks."""
     shown = text(pages / "tutorials" / f"{page}.html")
     assert code in shown and "# docs: " not in shown
 
 
 @pytest.mark.parametrize("words", ["Experimental.", "not affiliated with NVIDIA", "As a dependency"])
 def test_overview_says(pages, words) -> None:
-    """The notice, and the ways to enable the extension."""
     assert words in text(pages / "Overview.html")
 
 
 def test_api_shows_docstrings(pages) -> None:
-    """The text of a property is complete, including the part before a colon."""
     assert "The actuators: from USD in stage order" in text(pages / "api" / "articulation_actuators.html")
 
 
 def test_api_links_to_the_source(pages) -> None:
-    """A class links to the page of its module."""
     page = (pages / "api" / "articulation_actuators.html").read_text("utf-8")
     link = "_modules/isaacsim/core/experimental/actuators/extension/articulation_actuators.html"
     assert f'href="../{link}#ArticulationActuators"' in page and (pages / link).exists()
 
 
 def test_api_hides_private_parameters(pages) -> None:
-    """Signatures show no parameter with a leading underscore."""
     shown = text(pages / "api" / "articulation_actuators.html")
     assert "effort_mode=None)" in shown and "_skip_discovery" not in shown

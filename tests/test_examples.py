@@ -45,7 +45,6 @@ QUICK = {
     "train_with_gymnasium": ["--quick"],
     "train_with_stable_baselines": ["--quick"],
 }
-
 # an example that gets Ctrl+C in its fifth step
 INTERRUPTED = """
 import runpy, signal
@@ -88,7 +87,6 @@ def test_example_ends_with_its_check(script, tmp_path) -> None:
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
 def test_script_runs_on_physx(script, tmp_path) -> None:
-    """The same script, the physics of Isaac Sim."""
     if find_spec("ovphysx") is None:
         pytest.skip("ovphysx is not installed")
     done = run(script, "--engine", "physx", "--plot", "picture.png")
@@ -98,7 +96,6 @@ def test_script_runs_on_physx(script, tmp_path) -> None:
 
 
 def test_three_scripts_choose_their_engine() -> None:
-    """Those of the documentation; a name that is no engine's is refused."""
     assert [script.stem for script in SCRIPTS] == ["drive_from_omnigraph", "drive_from_python", "drive_from_usd"]
     done = run(SCRIPTS[1], "--engine", "newton")
     assert done.returncode == 1 and "engine = 'newton': must be 'mujoco', 'mujoco_warp' or 'physx'" in done.stderr
@@ -185,7 +182,6 @@ def test_readme_names_extras_that_a_clone_lacks(script, extra) -> None:
 
 
 def test_shares_of_torchrun_need_torch(tmp_path) -> None:
-    """The last line of the error says which command installs it."""
     (tmp_path / "torch.py").write_text("raise ModuleNotFoundError(name='torch')")
     done = run(FOLDER / "shard_with_torchrun.py", env={**with_path(tmp_path), "RANK": "1", "WORLD_SIZE": "2"})
     assert done.returncode == 1
@@ -193,7 +189,6 @@ def test_shares_of_torchrun_need_torch(tmp_path) -> None:
 
 
 def test_shares_of_torchrun_give_the_numbers_of_one_process() -> None:
-    """Its digest of all angles, gathered from two processes, is that of one."""
     if find_spec("torch") is None:
         pytest.skip("torch is not installed")
     script = FOLDER / "shard_with_torchrun.py"
@@ -214,7 +209,6 @@ def swept(settings: str, workers: int) -> subprocess.CompletedProcess[str]:
 
 
 def test_sweep_on_two_workers_gives_the_rows_of_one_process() -> None:
-    """Bit for bit; the bar shows what is done."""
     rows = []
     for workers in (0, 2):
         done = swept("example.SETTINGS[::48]", workers)
@@ -227,7 +221,6 @@ def test_sweep_on_two_workers_gives_the_rows_of_one_process() -> None:
 
 @pytest.mark.parametrize("workers", [0, 2])
 def test_error_in_a_sweep_names_the_settings(workers) -> None:
-    """Those of the part that failed, and why, wherever it ran."""
     done = swept("np.array([[4.0, 1.0, 4.0], [8.0, 1.0, 4.0], [-5.0, 1.0, 6.0]])", workers)
     assert done.returncode == 1
     last = done.stderr[done.stderr.rindex("RuntimeError: ") :]

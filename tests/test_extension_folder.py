@@ -14,7 +14,6 @@ from start_in_kit import STARTED, started, started_with_nodes
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "isaacsim.core.experimental.actuators"
-
 # what an install, a build or a test leaves in a clone
 IGNORED = [line for line in (ROOT / ".gitignore").read_text("utf-8").split() if line.endswith("/")]
 # section order and keys of the manifest that Kit repositories validate
@@ -32,11 +31,7 @@ def manifest() -> dict:
     return _read_toml("config/extension.toml")
 
 
-# manifest
-
-
 def test_sections_are_known_and_in_order(manifest):
-    """Keep the section order that Kit's validators expect."""
     assert list(manifest) == [section for section in SECTIONS if section in manifest]
 
 
@@ -47,18 +42,15 @@ def test_package_keys_are_known(manifest):
 
 @pytest.mark.parametrize("key", ["version", "title", "description", "category", "keywords", "authors"])
 def test_package_says_who_it_is(manifest, key):
-    """Fill every field that the extension manager shows."""
     value = manifest["package"][key]
     assert value and all(part.strip() for part in ([value] if isinstance(value, str) else value))
 
 
 def test_description_disclaims_affiliation(manifest):
-    """Say wherever the name is shown that the project is a separate one."""
     assert "not affiliated with NVIDIA" in manifest["package"]["description"].replace("Not", "not")
 
 
 def test_version_is_the_same_everywhere(manifest):
-    """Agree on one version in manifest, changelog and package."""
     versions = {"manifest": manifest["package"]["version"], "changelog": _changelog_entries()[0][0]}
     for source in (_package_folder() / "base").glob("*.py"):
         if found := re.search(r'^__version__\s*(?::[^=]+)?=\s*"([^"]+)"', source.read_text("utf-8"), re.MULTILINE):
@@ -81,12 +73,10 @@ def test_version_is_above_the_bundled_one(manifest):
 
 @pytest.mark.parametrize("key", ["changelog", "readme", "preview_image", "icon"])
 def test_package_files_exist(manifest, key):
-    """Name only files that are there."""
     assert (ROOT / manifest["package"][key]).is_file()
 
 
 def test_documentation_pages_exist(manifest):
-    """Name only pages that are there."""
     pages = manifest["documentation"]["pages"]
     assert pages and [page for page in pages if not (ROOT / page).is_file()] == []
 
@@ -106,7 +96,6 @@ def test_plain_kit_can_load_it(manifest):
 
 
 def test_start_in_a_clone_imports_nothing_heavy(manifest):
-    """Start once, without any library, and say which version runs, with its path."""
     said = started(ROOT)
     print(f"{said['modules']} modules in {said['seconds'] * 1e3:.1f} ms")
     nodes = ["extension.action_graphs", "extension.action_graphs.nodes", "extension.action_graphs.nodes.registration"]
@@ -131,7 +120,6 @@ def test_kit_installs_nothing(manifest):
 
 
 def test_generated_node_databases_are_not_watched(manifest):
-    """Reload on edited nodes, never on what Kit generates from them."""
     patterns = manifest["fswatcher"]["patterns"]
     assert "*.ogn" in patterns["include"] and "Ogn*Database.py" in patterns["exclude"]
 
@@ -145,24 +133,18 @@ def test_what_git_ignores_reloads_nothing(manifest, folder):
 
 
 def test_own_files_are_watched(manifest):
-    """No pattern hides a file of the extension itself."""
     there = [*(ROOT / "config").glob("*.toml"), *_package_folder().rglob("*.py"), *_package_folder().rglob("*.ogn")]
     own = [path.relative_to(ROOT).as_posix() for path in there if "__pycache__" not in path.parts]
     assert len(own) > 50 and [path for path in own if _is_excluded(manifest, path)] == []
 
 
 def test_every_pattern_is_needed(manifest):
-    """Each hides something that git ignores, or git itself."""
     ignored = [f"{line.replace('*', 'some')}module.py" for line in IGNORED] + [".git/hooks/module.py"]
     for pattern in manifest["fswatcher"]["paths"]["exclude"]:
         assert any(fnmatch(f"/home/me/{PACKAGE}/{path}", pattern) for path in ignored), pattern
 
 
-# changelog, licence, pictures
-
-
 def test_changelog_keeps_its_form():
-    """Use the headings of Keep a Changelog and "Upgrading from" a version, newest version first."""
     entries = _changelog_entries()
     assert entries == sorted(entries, key=lambda entry: [int(part) for part in entry[0].split(".")], reverse=True)
     assert [date for _, date in entries] == sorted((date for _, date in entries), reverse=True)
@@ -183,14 +165,12 @@ def test_icon_has_the_size_kit_shows(manifest):
 
 
 def test_preview_is_a_wide_picture(manifest):
-    """Give the extension manager a banner that is large enough to read."""
     width, height = _png_size(manifest["package"]["preview_image"])
     assert width >= 800 and 1.5 <= width / height <= 2.0
 
 
 @pytest.mark.parametrize("name", ["icon", "preview"])
 def test_pictures_are_what_their_sources_say(name):
-    """Drawn again they are the same, pixel by pixel but for rounding."""
     pytest.importorskip("resvg_py", reason="what draws SVG is not installed: extra ci")
     import draw_icon
     from matplotlib.image import imread
@@ -204,23 +184,19 @@ def test_pictures_are_what_their_sources_say(name):
 
 
 def test_premake_names_only_paths_that_exist():
-    """Link and copy only what is in the repository."""
     assert _missing(premake_paths(_read_text("premake5.lua"))) == []
 
 
 def test_repo_settings_name_only_paths_that_exist():
-    """Point the repo tools only at what is in the repository."""
     assert _missing(repo_paths(_read_text("repo.toml"))) == []
 
 
 @pytest.mark.parametrize("name", ["premake5.lua", "repo.toml"])
 def test_build_file_says_that_it_was_not_run(name):
-    """Tell the reader in the header what could not be tried."""
     assert "could not be run here" in _read_text(name)[:500]
 
 
 def test_premake_links_everything_the_manifest_names(manifest):
-    """Put every folder into the built extension that its manifest reads."""
     named = [manifest["package"][key] for key in ("changelog", "readme", "preview_image", "icon")]
     named += [module["path"] for module in manifest["python"]["module"]]
     assert {Path(path).parts[0] for path in named} <= set(premake_paths(_read_text("premake5.lua")))
@@ -236,7 +212,6 @@ def test_premake_has_nodes_at_the_import_path():
 
 
 def test_premake_reader_takes_sources_and_leaves_targets():
-    """Read the source of each pair; leave comments and the built extension's own folders."""
     script = """
     -- "comment"
     repo_build.prebuild_link { { "data", ext.target_dir.."/data" }, { 'docs', ext.target_dir .. '/docs' } }
@@ -245,7 +220,6 @@ def test_premake_reader_takes_sources_and_leaves_targets():
 
 
 def test_repo_reader_takes_every_string_but_names():
-    """Read strings at any depth; leave names and what the repo tools fetch."""
     text = """
     [repo]
     name = "x"
@@ -264,21 +238,13 @@ def test_readers_refuse_a_file_without_paths(reader):
 
 
 def test_missing_paths_are_seen():
-    """Report a path or pattern that matches nothing."""
     assert _missing(["data", "dota", "docs/*.md", "docs/*.mdx"]) == ["dota", "docs/*.mdx"]
-
-
-# namespaces
 
 
 @pytest.mark.parametrize("folder", ["isaacsim", "isaacsim/core", "isaacsim/core/experimental"])
 def test_shared_namespaces_stay_open(folder):
-    """Leave the namespaces that other extensions share without an __init__.py."""
     place = ROOT / "python" / folder
     assert place.is_dir() and not (place / "__init__.py").exists()
-
-
-# readers
 
 
 def premake_paths(script: str) -> list[str]:

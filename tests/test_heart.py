@@ -12,7 +12,6 @@ import numpy as np
 HEART = ("base", "specs", "laws", "engine", "loops")
 # loops of the programs of others
 OTHERS = ("model_inertias.py", "mujoco_warp.py", "newton_model.py", "torch_gradients.py")
-
 PROGRAM = """
 import sys
 import numpy as np
@@ -37,7 +36,6 @@ print(*sorted({name.split(".")[4] for name in sys.modules if name.startswith("is
 
 
 def test_heart_steps_alone(tmp_path) -> None:
-    """With NumPy and Warp, in a copy of these folders."""
     source, copied = Path(package.__path__[0]), tmp_path.joinpath(*package.__name__.split("."))
     for room in HEART:
         shutil.copytree(source / room, copied / room, ignore=shutil.ignore_patterns("__pycache__", *OTHERS))

@@ -55,13 +55,11 @@ else:
 
 @pytest.mark.parametrize("name", package.__all__)
 def test_public_name_loads_and_is_documented(name) -> None:
-    """Every public name exists and has a docstring."""
     assert getattr(package, name).__doc__
     assert name in dir(package)
 
 
 def test_dir_shows_public_names_only() -> None:
-    """What completes a name shows what there is, and nothing of the inside."""
     assert sorted(dir(package)) == sorted([*package.__all__, "__version__"])
 
 
@@ -83,13 +81,11 @@ look()
 
 
 def test_unknown_name_is_an_attribute_error() -> None:
-    """As Python users expect."""
     with pytest.raises(AttributeError, match="Nonsense"):
         package.Nonsense  # noqa: B018
 
 
 def test_star_import_gives_the_public_names() -> None:
-    """The façade is lazy and still exports everything."""
     names: dict[str, object] = {}
     exec("from isaacsim.core.experimental.actuators import *", names)
     assert set(package.__all__) <= set(names)

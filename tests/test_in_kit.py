@@ -23,7 +23,6 @@ def modules_of_tests() -> list[ModuleType]:
 
 
 def test_what_kit_tests_passes(monkeypatch) -> None:
-    """In a process where the extension runs, every one of its tests does and passes."""
     with KitWorld("kit-core") as world:
         graph = omni_graph.install(monkeypatch)
         world.app.manager.provide("omni.graph-1.141.0", "omni.usd-1.12.0", "omni.warp.core-1.8.0")

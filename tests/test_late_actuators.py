@@ -18,7 +18,6 @@ each_config = pytest.mark.parametrize("config", CONFIGS, ids=lambda config: type
 
 
 def found_in(stages, config):
-    """The config of that class among stages."""
     (found,) = [one for one in stages if type(one) is type(config)]
     return found
 
@@ -85,7 +84,6 @@ def test_draws_beyond_what_is_kept_are_refused(config, name, drawn, most) -> Non
 
 
 def test_sides_and_rows_are_not_drawn() -> None:
-    """What says where or how a law runs is no parameter of it."""
     arrays = aa.ActuatedArrays(["j"], {"j": [PD, aa.EncoderConfig(latency_steps=2)]}, num_robots=4)
     for name in ("side", "max_steps"):
         with pytest.raises(ValueError, match=f"randomize: {name}: no joint has it"):
@@ -93,7 +91,6 @@ def test_sides_and_rows_are_not_drawn() -> None:
 
 
 def test_delays_of_newton_stay_a_number_of_steps(tmp_path) -> None:
-    """A file with either kind of delay has one of newton beside the timed one, of its mean."""
     for delay, listed in ((aa.DelayConfig(2), 2), (aa.TimedDelayConfig(steps=2, random_steps=2), 3)):
         file = edited(
             tmp_path,

@@ -68,14 +68,12 @@ def test_arm_has_the_published_figures(robots) -> None:
 
 
 def contacts(sim: aa.Simulation) -> set[str]:
-    """Names of the shapes that touch the ground."""
     data, model = sim.data(), sim.model
     names = {model.geom(geom).name for contact in data.contact for geom in (contact.geom1, contact.geom2)}
     return {name for name in names if "ground" not in name}
 
 
 def heights(sim: aa.Simulation, steps: int) -> np.ndarray:
-    """Height of the base [m] after every step."""
     robot, found = aa.Articulation(ANYMAL), []
     for _ in range(steps):
         sim.step()
@@ -96,7 +94,6 @@ def test_quadruped_stands(robots) -> None:
 
 
 def test_quadruped_collapses_with_its_actuators_deactivated(robots) -> None:
-    """It is the prims that hold it up."""
     stage = stage_of(robots / "anymal_c.usda")
     deactivate(stage, *[str(prim.GetPath()) for prim in stage.GetPrimAtPath(f"{ANYMAL}/Actuators").GetChildren()])
     with aa.Simulation(stage) as sim:

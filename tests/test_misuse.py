@@ -26,7 +26,6 @@ LOG = ActuatorLog(0.1, *np.zeros((4, 50, 1)))
 
 
 def wrapped(**options):
-    """The actuators of the robot."""
     return aa.ArticulationActuators("/World/Pendulum", **options)
 
 
@@ -101,7 +100,6 @@ def robot(sim):
     ],
 )
 def test_odd_arguments_are_named(call, said):
-    """Name the argument, what it has to be, and what was given."""
     refused(TypeError, call, said)
 
 
@@ -140,14 +138,12 @@ def test_odd_values_are_named(call, said):
 
 
 def test_device_is_named():
-    """What is no name of one is of another type."""
     for device in ({}, 3, (), np.zeros(2)):
         with pytest.raises(TypeError, match=r"device = .*must be the name of a device"):
             aa.ActuatedArrays(["a"], MOTORS, device=device)
 
 
 def test_recorder_outside_of_its_block_says_so():
-    """It has nothing to write to."""
     refused(RuntimeError, lambda: aa.ActuatedArrays(["a"], MOTORS).record().before(), "Enter the `with` block")
 
 
@@ -191,7 +187,6 @@ def test_recorder_outside_of_its_block_says_so():
     ],
 )
 def test_odd_arguments_of_methods_are_named(sim, robot, call, kind, said):
-    """Say so before anything is copied or changed."""
     before = robot.get_dof_positions().numpy()
     refused(kind, lambda: call(sim, robot), said)
     assert np.array_equal(robot.get_dof_positions().numpy(), before)
@@ -199,7 +194,6 @@ def test_odd_arguments_of_methods_are_named(sim, robot, call, kind, said):
 
 @pytest.mark.parametrize("dt", [None, "x", np.ones(2), -1.0, np.nan])
 def test_odd_time_step_stops_nothing_else(dt):
-    """Refuse a time step that is none, and compute with the next."""
     arrays = aa.ActuatedArrays(["a"], {"a": [aa.PDControlConfig(2.0, 0.0)]})
     q = np.zeros((1, 1), np.float32)
     refused((TypeError, ValueError), lambda: arrays.step(q, q, q + 1, dt), "dt = ")
@@ -207,7 +201,6 @@ def test_odd_time_step_stops_nothing_else(dt):
 
 
 def test_actuator_that_is_none_is_named(sim) -> None:
-    """Before anything of it is looked at."""
     with pytest.raises(TypeError, match="actuator 'hinge' = None: must be an Actuator or ActuatorConfig"):
         aa.ArticulationActuators.from_actuators("/World/Pendulum", [(None, "hinge")])
 

@@ -77,7 +77,6 @@ class Bench:
         self.delay, self.limit = delay, limit
 
     def twins(self) -> list[Twin]:
-        """A twin for each joint."""
         return [Twin(*NETWORKS[kind], ROBOTS) for kind in self.kinds]
 
     def step(self, signals: np.ndarray) -> np.ndarray:
@@ -93,12 +92,10 @@ class Bench:
 
 
 def motion(rng: np.random.Generator, steps: int, joints: int) -> np.ndarray:
-    """Signals of all joints of all robots."""
     return random_motion(rng, ROBOTS * joints, steps)
 
 
 def of_joint(signals: np.ndarray, joint: int) -> np.ndarray:
-    """Four signals of one joint of all robots."""
     return signals[:4].reshape(4, ROBOTS, -1)[:, :, joint]
 
 
@@ -151,7 +148,6 @@ def test_fault_leaves_what_is_remembered_alone(signal, engine_kind, tmp_path, rn
 
 
 def test_saved_state_goes_on_bit_for_bit(engine_kind, tmp_path, rng) -> None:
-    """Histories and recurrent states are part of it, by the names of the state classes."""
     bench = Bench(tmp_path, delay=DELAY)
     signals = motion(rng, 40, 3)
     for one in signals[:20]:
@@ -174,7 +170,6 @@ def test_saved_state_goes_on_bit_for_bit(engine_kind, tmp_path, rng) -> None:
 
 
 def test_drawn_delays_act_before_the_network(tmp_path, rng) -> None:
-    """Robots differ by their delay alone."""
     bench = Bench(tmp_path, ["mlp"], delay=6)
     bench.wrapper.draw_delays(0, 6, seed=4)
     delay = bench.wrapper.actuators[0].delay
@@ -191,7 +186,6 @@ def test_drawn_delays_act_before_the_network(tmp_path, rng) -> None:
 
 
 def test_prims_with_one_network_share_it_and_keep_their_own_state(tmp_path, rng) -> None:
-    """Four joints, one copy of the numbers, four histories."""
     bench = Bench(tmp_path, ["lstm"] * 4)
     assert len({id(actuator.controller.network) for actuator in bench.wrapper.actuators}) == 1
     twins = bench.twins()
@@ -202,7 +196,6 @@ def test_prims_with_one_network_share_it_and_keep_their_own_state(tmp_path, rng)
 
 
 def test_one_prim_with_several_joints_has_one_component(tmp_path, rng) -> None:
-    """All robots and joints of a prim are rows of one evaluation."""
     stage, names = Usd.Stage.CreateInMemory(), ["hip", "knee"]
     UsdPhysics.ArticulationRootAPI.Apply(stage.DefinePrim(ROOT, "Xform"))
     for name in names:
@@ -224,7 +217,6 @@ def test_one_prim_with_several_joints_has_one_component(tmp_path, rng) -> None:
 
 
 def test_model_type_chooses_the_class(tmp_path) -> None:
-    """In the wrapper and in the public parser, whose arguments make the controller."""
     bench = Bench(tmp_path)
     classes = [aa.ControllerNeuralMLP, aa.ControllerNeuralLSTM, aa.ControllerNeuralGRU]
     for actuator, expected in zip(bench.wrapper.actuators, classes, strict=True):
@@ -241,7 +233,6 @@ def test_model_type_chooses_the_class(tmp_path) -> None:
 
 
 def test_what_is_wrong_with_files_is_told_at_once(tmp_path) -> None:
-    """One error with a line for each prim."""
     stage = stage_with(tmp_path, {"hip": ("mlp", None, None), "knee": ("lstm", None, None), "toe": ("gru", None, None)})
     (tmp_path / "mlp.safetensors").write_bytes(b"cos\nsystem\n(S'true'\ntR.")
     (tmp_path / "lstm.safetensors").unlink()
@@ -257,7 +248,6 @@ def test_what_is_wrong_with_files_is_told_at_once(tmp_path) -> None:
 
 
 def test_step_that_the_network_was_not_trained_for_leaves_no_effort(tmp_path, rng) -> None:
-    """The error names both steps; nothing pushes on, and nothing was remembered."""
     bench = Bench(tmp_path, ["gru"])
     signals = motion(rng, 2, 1)
     assert bench.step(signals[0]).any()
@@ -354,9 +344,6 @@ def test_agrees_with_newtons_own(kind, tmp_path, rng) -> None:
             pair.reverse()
             efforts.append(forces.numpy())
         np.testing.assert_allclose(efforts[0], efforts[1], atol=1e-4 * 20.0, rtol=0)
-
-
-# networks that only Torch can run
 
 
 def test_wrapper_runs_what_is_not_recognised_if_trusted(tmp_path, run_by_torch) -> None:

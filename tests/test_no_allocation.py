@@ -71,7 +71,6 @@ def kept_by_ticks(wrapper: aa.ArticulationActuators) -> int:
 
 
 def test_a_tick_asks_warp_for_nothing(wrapper) -> None:
-    """No launch, no copy, no new array, no synchronisation."""
     asked: list[str] = []
 
     def count(name: str):
@@ -97,7 +96,6 @@ void *calloc(size_t count, size_t size) { ++calls; return __libc_calloc(count, s
 void *realloc(void *memory, size_t size) { ++calls; return __libc_realloc(memory, size); }
 void *aligned_alloc(size_t alignment, size_t size) { ++calls; return __libc_memalign(alignment, size); }
 """
-
 TICKING = """
 import ctypes, gc, sys
 import numpy as np, warp as wp
@@ -125,8 +123,6 @@ with use_host(host):
             made.step_actuators(0.005)
         print(allocations() - before, allocations() > 1000)
 """
-
-
 RECORDING = """
 import ctypes
 import numpy as np

@@ -10,7 +10,6 @@ from places import REPOSITORY
 
 
 def test_notebook_shows_what_it_stores(monkeypatch) -> None:
-    """Texts up to the third digit, and pictures where there are some."""
     monkeypatch.chdir(REPOSITORY)
     content = json.loads(notebook.NOTEBOOK.read_text("utf-8"))
     stored = [cell["outputs"] for cell in content["cells"] if cell["cell_type"] == "code"]

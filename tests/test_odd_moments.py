@@ -19,8 +19,6 @@ ARM = ROBOTS / "arm_2dof.usda"
 
 
 class Arm:
-    """A robot that plays, and what callbacks do with it."""
-
     def __init__(self, sim: aa.Simulation) -> None:
         self.sim, self.wrapper = sim, aa.ArticulationActuators("/World/Arm")
         sim.play()
@@ -38,7 +36,6 @@ def arm():
 
 
 def outcome(arm: Arm) -> np.ndarray:
-    """Where the robot is."""
     return arm.wrapper.articulation.get_dof_positions().numpy().copy()
 
 
@@ -48,9 +45,6 @@ def undisturbed(steps: int) -> np.ndarray:
         alone = Arm(sim)
         sim.step(steps)
         return outcome(alone)
-
-
-# callbacks
 
 
 @pytest.mark.parametrize("order", [-5, 5], ids=["before the actuators", "after them"])
@@ -65,7 +59,6 @@ def test_wrapper_closed_by_a_callback_stops_acting(arm, order) -> None:
 @pytest.mark.parametrize("end", ["close", "stop"])
 @pytest.mark.parametrize("order", [-5, 5], ids=["before the actuators", "after them"])
 def test_simulation_ended_by_a_callback_steps_no_more(arm, end, order) -> None:
-    """That step ends there, and the next one is refused."""
     arm.sim.bus.on_pre_step(lambda dt, context: getattr(arm.sim, end)(), order=order)
     arm.sim.step()
     assert not arm.sim.playing
@@ -74,7 +67,6 @@ def test_simulation_ended_by_a_callback_steps_no_more(arm, end, order) -> None:
 
 
 def test_callback_may_play_anew(arm) -> None:
-    """What runs afterwards is the new run."""
     calls = []
 
     def once(dt: float, context) -> None:
@@ -90,18 +82,13 @@ def test_callback_may_play_anew(arm) -> None:
 
 
 def test_callback_that_resets_the_actuators_changes_their_memory_only(arm) -> None:
-    """It runs amid a step, and that step is whole."""
     arm.sim.bus.on_pre_step(lambda dt, context: arm.wrapper.reset())
     arm.sim.step(5)
     assert arm.sim.step_count == 8 and np.isfinite(outcome(arm)).all()
 
 
-# finalisers and collections
-
-
 @pytest.mark.parametrize("what", ["step", "reset", "read", "close the wrapper"])
 def test_finaliser_may_use_what_it_likes(arm, what) -> None:
-    """In a collection amid a step, and of an object in a circle."""
     does: dict[str, Callable] = {
         "step": arm.sim.step,
         "reset": arm.wrapper.reset,
@@ -140,9 +127,6 @@ def test_object_that_steps_as_it_dies_steps(arm) -> None:
     np.testing.assert_array_equal(outcome(arm), undisturbed(2))
 
 
-# threads
-
-
 def in_thread(do: Callable) -> None:
     errors: list[BaseException] = []
 
@@ -161,7 +145,6 @@ def in_thread(do: Callable) -> None:
 
 
 def test_another_thread_goes_on_where_the_first_was(arm) -> None:
-    """Bit for bit, and back."""
     in_thread(lambda: arm.sim.step(3))
     arm.sim.step(2)
     np.testing.assert_array_equal(outcome(arm), undisturbed(5))
@@ -171,7 +154,6 @@ def test_another_thread_goes_on_where_the_first_was(arm) -> None:
 
 
 def test_simulations_of_several_threads_are_their_own() -> None:
-    """Each has what a lone one has."""
     expected, found = undisturbed(5), {}
 
     def work(number: int) -> None:
@@ -196,13 +178,10 @@ def test_simulations_of_several_threads_are_their_own() -> None:
 
 
 def test_error_in_another_thread_is_its_own(arm) -> None:
-    """It says what it says here, and nothing was stepped."""
     with pytest.raises(TypeError, match="steps = 'x'"):
         in_thread(lambda: arm.sim.step("x"))  # type: ignore[arg-type]
     assert arm.sim.step_count == 3
 
-
-# children
 
 CHILDREN = """
 import faulthandler, multiprocessing, os, pickle, sys
@@ -270,7 +249,6 @@ def test_children_compute_what_their_parent_would(way, tmp_path) -> None:
 
 
 def test_arrays_that_a_thread_made_are_stepped_by_another() -> None:
-    """As they are by one."""
     made: list[aa.ActuatedArrays] = []
     in_thread(lambda: made.append(aa.ActuatedArrays(["a"], MOTORS)))
     now = np.zeros((1, 1), np.float32)

@@ -65,7 +65,6 @@ def run(
 
 
 def test_first_run_installs_and_shows_progress(project) -> None:
-    """The environment is made, packages are named as they come, then the script runs."""
     done = run(project, "script.py", "--flag")
     assert done.returncode == 0, done.stderr
     assert "Collecting warp-lang" in done.stderr
@@ -73,14 +72,12 @@ def test_first_run_installs_and_shows_progress(project) -> None:
 
 
 def test_second_run_needs_no_network(project) -> None:
-    """Once installed, nothing is installed again."""
     run(project, "script.py")
     done = run(project, "script.py", PIP="fails")
     assert (done.returncode, done.stdout, done.stderr) == (0, "ran: script.py\n", "")
 
 
 def test_changed_requirements_install_again(project) -> None:
-    """An edit of pyproject.toml is noticed."""
     run(project, "script.py")
     with (project / "pyproject.toml").open("a") as file:
         file.write("\n")
@@ -88,7 +85,6 @@ def test_changed_requirements_install_again(project) -> None:
 
 
 def test_changed_header_builds_the_core_alone(project) -> None:
-    """Without network; a core that does not compile is told, and tried again."""
     header = project / "native" / "step.h"
     header.parent.mkdir()
     for text in ("one", "two", "three"):
@@ -101,7 +97,6 @@ def test_changed_header_builds_the_core_alone(project) -> None:
 
 
 def test_vanished_interpreter_is_noticed(project) -> None:
-    """An environment whose Python is gone is made again."""
     run(project, "script.py")
     (project / ".venv" / "bin" / "python").unlink()
     done = run(project, "script.py")
@@ -125,7 +120,6 @@ def test_error_of_the_compiler_is_shown(project) -> None:
 
 
 def test_missing_core_is_one_line_and_installs_nothing_again(project) -> None:
-    """What is lost is said once; the next run starts at once."""
     done = run(project, "script.py", CORE="missing")
     assert (done.returncode, done.stdout) == (0, "ran: script.py\n")
     assert done.stderr.count("without the native core: Warp computes") == 1
@@ -135,7 +129,6 @@ def test_missing_core_is_one_line_and_installs_nothing_again(project) -> None:
 
 @pytest.mark.parametrize("name", ["c++", "g++", "clang++", "my-c++"])
 def test_compiler_that_arrives_is_used(project, name) -> None:
-    """The core is built at the next run, and then all is as ever, with a compiler or without."""
     run(project, "script.py", CORE="missing", CXX="my-c++" if name == "my-c++" else "c++")
     compiler = project / "tools" / name
     compiler.write_text("#!/usr/bin/env bash\n")
@@ -147,7 +140,6 @@ def test_compiler_that_arrives_is_used(project, name) -> None:
 
 
 def test_environment_without_pip_is_made_again(project) -> None:
-    """The run that made it was interrupted before pip was there."""
     run(project, "script.py")
     (project / ".venv" / "pip").unlink()
     (project / ".venv" / "installed").unlink()
@@ -158,7 +150,6 @@ def test_environment_without_pip_is_made_again(project) -> None:
 
 @pytest.mark.parametrize("flock", [True, False])
 def test_two_first_runs_install_once(project, flock) -> None:
-    """The second one waits, also where there is no flock, as on macOS."""
     if not flock:
         (project / "tools" / "flock").unlink(missing_ok=True)
     variables = {"PATH": str(project / "tools"), "LOCKS": sys.executable, "SLOW": shutil.which("sleep") or ""}
@@ -170,7 +161,6 @@ def test_two_first_runs_install_once(project, flock) -> None:
 
 
 def test_folder_that_cannot_be_written_is_one_message(project) -> None:
-    """Before anything is tried."""
     (project / ".venv").touch()
     done = run(project, "script.py")
     assert done.returncode == 1 and done.stdout == ""
@@ -179,7 +169,6 @@ def test_folder_that_cannot_be_written_is_one_message(project) -> None:
 
 
 def test_missing_venv_module_says_what_to_install(project) -> None:
-    """Debian splits venv off."""
     done = run(project, "script.py", VENV="fails")
     assert done.returncode == 1 and "python3-venv" in done.stderr
 

@@ -17,15 +17,11 @@ LARGEST = 4096
 
 
 class OwnPD(aa.ControllerPD):
-    """A law that computes arrays."""
-
     def compute(self, *args, **named) -> None:
         super().compute(*args, **named)
 
 
 class OwnPID(aa.ControllerPID):
-    """The same with a memory."""
-
     def compute(self, *args, **named) -> None:
         super().compute(*args, **named)
 
@@ -39,12 +35,7 @@ def refused(*words: str):
     return pytest.raises((TypeError, ValueError), match=".*".join(words))
 
 
-# steps
-
-
 class Robot:
-    """An actuator on arrays of one's own."""
-
     def __init__(self, law: type, group: bool) -> None:
         gains = [full(value) for value in ((9, 40, 1, 10) if issubclass(law, aa.ControllerPID) else (9, 1))]
         at = wp.array(np.arange(N), dtype=wp.uint32, device="cpu")
@@ -59,7 +50,6 @@ class Robot:
         self.stepped.step(self.state, self.control, self.now, self.after, dt)
 
     def everything(self) -> list[bytes]:
-        """Efforts and both states."""
         seen = [self.control.joint_f.numpy().tobytes(), self.actuator.computed_efforts.numpy().tobytes()]
         todo = [self.now, self.after]
         while todo:
@@ -89,7 +79,6 @@ def test_time_step_that_cannot_be_is_refused(dt, law, group) -> None:
 
 @pytest.mark.parametrize("law", [aa.ControllerPID, OwnPID])
 def test_law_with_an_integral_is_not_stepped_without_a_time_step(law) -> None:
-    """None is for laws without one."""
     robot = Robot(law, group=False)
     before = robot.everything()
     with pytest.raises(ValueError, match="dt"):
@@ -97,28 +86,22 @@ def test_law_with_an_integral_is_not_stepped_without_a_time_step(law) -> None:
     assert robot.everything() == before
 
 
-# delays
-
-
 @pytest.mark.parametrize(
     "most", [-3, -1, LARGEST + 1, 2**31, 2**58, 2**63, -(2**63), math.nan, math.inf, 1.5, None, "3"]
 )
 def test_largest_delay_that_cannot_be_is_refused(most) -> None:
-    """When it is given, with the number; nothing is allocated."""
     with refused("max_delay = ", "must be"):
         aa.Delay(full(0, wp.int32), most)
 
 
 @pytest.mark.parametrize(("steps", "most"), [(5, 2), (-3, 2), (1, 0), (2**31 - 1, LARGEST), (-(2**31), 0)])
 def test_delay_out_of_its_range_is_refused(steps, most) -> None:
-    """With the delay and the largest one."""
     with refused("delay_steps", str(steps)):
         aa.Delay(full(steps, wp.int32), most)
 
 
 @pytest.mark.parametrize("largest", [0, 1, LARGEST])
 def test_delay_up_to_the_largest_is_taken(largest) -> None:
-    """The bounds themselves are good."""
     assert aa.Delay(full(largest, wp.int32), largest).max_delay == largest
 
 
@@ -131,7 +114,6 @@ def stage_with_a_knee() -> Usd.Stage:
 
 @pytest.mark.parametrize("steps", [-3, LARGEST + 1, 2**31, 2**58, math.nan, math.inf, 1.5, None, "3"])
 def test_authored_delay_that_cannot_be_is_refused(steps) -> None:
-    """Before the stage is touched."""
     stage = stage_with_a_knee()
     before = stage.ExportToString()
     with refused("delay", "Correct|Author|Use|must be"):
@@ -143,7 +125,6 @@ def test_authored_delay_that_cannot_be_is_refused(steps) -> None:
 
 @pytest.mark.parametrize("steps", [-3, LARGEST + 1, 2**31 - 1])
 def test_delay_in_a_file_that_cannot_be_is_refused(steps) -> None:
-    """The message names the prim and its attribute."""
     stage = stage_with_a_knee()
     prim = aa.add_actuator(
         "/Robot", "knee", "motor", aa.PDControlConfig(1.0, 0.0), delay=aa.DelayConfig(1), stage=stage
@@ -153,12 +134,8 @@ def test_delay_in_a_file_that_cannot_be_is_refused(steps) -> None:
         aa.parse_actuator_prim(prim)
 
 
-# wrappers
-
-
 @pytest.fixture
 def host() -> ArraysHost:
-    """Four robots that play."""
     made = ArraysHost(["hip", "knee"], N)
     made.play()
     return made
@@ -197,7 +174,6 @@ def wrap(host: ArraysHost, config=None) -> aa.ArticulationActuators:
     ids=str,
 )
 def test_delays_that_cannot_be_drawn_are_refused(low, high, seed, host, engine_kind) -> None:
-    """The delays of before stay, as does what was drawn before and all that is remembered."""
     wrapper = wrap(host)
     wrapper.draw_delays(1, 3, seed=4)
     host.arrays().position_targets[:] = 1.0
@@ -231,7 +207,6 @@ def test_delays_that_cannot_be_drawn_are_refused(low, high, seed, host, engine_k
     ],
 )
 def test_actuator_that_cannot_be_is_refused(make, words, host) -> None:
-    """When it is made or when it is attached; drives and callbacks are left as they are."""
     host.arrays().stiffnesses[:] = 3.0
     with refused(*words):
         wrap(host, make())

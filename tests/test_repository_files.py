@@ -15,7 +15,6 @@ ROBOTS = sorted((REPOSITORY / "data" / "robots").glob("*.usd?"))
 
 
 def test_citation_has_this_version() -> None:
-    """With the keys that the format asks for, and licence and title of the project."""
     cited = yaml.safe_load((REPOSITORY / "CITATION.cff").read_text("utf-8"))
     assert {"cff-version", "message", "title", "authors"} <= cited.keys()
     assert str(cited["version"]) == package.__version__
@@ -74,12 +73,10 @@ def test_every_environment_variable_is_on_the_page() -> None:
 
 
 def readme() -> str:
-    """The page on the robots."""
     return (REPOSITORY / "data" / "robots" / "README.md").read_text("utf-8")
 
 
 def test_ci_runs_what_a_person_runs() -> None:
-    """The workflow for each push runs the script of the repository, with every Python that the project supports."""
     workflow = yaml.safe_load((REPOSITORY / ".github" / "workflows" / "ci.yml").read_text("utf-8"))
     # YAML reads the word as a truth value
     assert {"push", "pull_request"} <= workflow[True].keys()
@@ -91,7 +88,6 @@ def test_ci_runs_what_a_person_runs() -> None:
 
 @pytest.mark.parametrize("form", [form for form in FORMS if form.stem != "config"], ids=lambda form: form.stem)
 def test_issue_forms_are_forms(form) -> None:
-    """Each has a name, a description, and fields with labels and identifiers of their own."""
     read = yaml.safe_load(form.read_text("utf-8"))
     assert read["name"] and read["description"]
     assert all(field["attributes"]["label"] for field in read["body"])
@@ -100,5 +96,4 @@ def test_issue_forms_are_forms(form) -> None:
 
 
 def test_there_are_forms() -> None:
-    """For what is wrong and for what is missing."""
     assert [form.stem for form in FORMS] == ["bug", "config", "idea"]

@@ -19,7 +19,6 @@ RMS, DRIFT = 1e-6, 1e-5
 @pytest.mark.parametrize("dt", STEPS)
 @pytest.mark.parametrize("engine", ENGINES)
 def test_arm_rests_on_a_simulator(engine, dt, load) -> None:
-    """To a millionth of a radian a second, without drift."""
     found = rest(so101(), ARM, engine, dt, load)
     assert found.rms <= RMS and found.drift <= DRIFT
 
@@ -62,7 +61,6 @@ def test_bristles_of_a_humanoid_do_not_vibrate() -> None:
 
 @pytest.mark.parametrize("factor", [0.25, 0.5, 1.9])
 def test_a_wrong_inertia_rests(factor) -> None:
-    """Up to twice the true one; a small one takes longer."""
     with Simulation(so101()) as sim:
         names, robot = Articulation(ARM).dof_names, held(sim, ARM)
     found = rest_on_arrays(names, robot._replace(inertia=factor * robot.inertia), 0.005, LOAD)
@@ -70,7 +68,6 @@ def test_a_wrong_inertia_rests(factor) -> None:
 
 
 def test_an_inertia_far_too_large_chatters() -> None:
-    """With three times the true one the measurement detects chatter."""
     with Simulation(so101()) as sim:
         names, robot = Articulation(ARM).dof_names, held(sim, ARM)
     assert rest_on_arrays(names, robot._replace(inertia=3.0 * robot.inertia), 0.005, LOAD).rms > 1e-3

@@ -13,7 +13,6 @@ from places import REPOSITORY
 ROOT = Path(package.__path__[0])
 NAME = package.__name__
 TESTS = REPOSITORY / "tests"
-
 # who may import a library: a room, or a file at the top; what is not listed nobody may
 OWNERS = {
     "carb": ["extension.entry", "simulators.kit"],
@@ -45,10 +44,8 @@ OWNERS = {
     "yaml": ["files.motor_files.formats"],
     "warp": ["base", "compat", "engine", "extension", "laws", "loops", "simulators", "tools"],
 }
-
 # what is named for type checkers there is let be: the package itself names everything
 TYPES_LET_BE = [""]
-
 # modules and rooms whose tests are not at their own path, and where they are instead
 TESTED_IN = {
     # a façade, and what is met through one
@@ -123,7 +120,6 @@ TESTED_IN = {
 
 
 def module_name(path: Path) -> str:
-    """Name of a module inside the package, empty for the package itself."""
     parts = path.relative_to(ROOT).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
@@ -150,12 +146,10 @@ def imported(path: Path, *, for_types: bool = True) -> Iterator[str]:
 
 
 def inside(names: Iterator[str]) -> set[str]:
-    """Those of this package, by their name in it."""
     return {name.removeprefix(NAME).removeprefix(".") for name in names if f"{name}.".startswith(f"{NAME}.")}
 
 
 def test_no_modules_import_each_other_in_a_circle() -> None:
-    """An import in a function, or for a type, only hides a circle."""
     assert set(TYPES_LET_BE) <= set(MODULES), "shorten the list"
     needs = {
         name: inside(imported(path, for_types=name not in TYPES_LET_BE)) - {name} for name, path in MODULES.items()

@@ -24,12 +24,7 @@ ARM = [f"panda_joint{number}" for number in range(1, 8)]
 class Done:
     """A script that has run in Isaac Sim's Python, in a folder of its own.
 
-    Args:
-        folder: It runs here, and what physics did is recorded here.
-        script: As it was called.
-        arguments: Of the script.
-        kind: Which Isaac Sim.
-        inside: Kit runs already, and executes the script.
+    `folder`: It runs here, and what physics did is recorded here. `inside`: Kit runs already, and executes the script.
     """
 
     def __init__(self, folder: Path, script: Path, *arguments: str, kind: str, inside: bool = False) -> None:
@@ -44,7 +39,6 @@ class Done:
         return self.process.stdout + self.process.stderr
 
     def recording(self) -> dict[str, np.ndarray]:
-        """What physics did."""
         with np.load(self.folder / "recording.npz") as file:
             return dict(file)
 
@@ -52,12 +46,7 @@ class Done:
 class Motion:
     """The steps of one play with actuators on, in float64, a column per joint.
 
-    Args:
-        recording: Of a process.
-        session: Which play, from 0.
-        dt: Of the steps that the script asks for [s].
-        joints: Names, by column.
-        skip: Steps of the play before actuators work.
+    `dt`: Of the steps that the script asks for [s].
     """
 
     def __init__(
@@ -93,7 +82,6 @@ def copy_to(root: Path) -> Path:
 
 @pytest.fixture
 def extension(tmp_path: Path) -> Path:
-    """This tree in a folder of the extension's name."""
     return copy_to(tmp_path / "exts" / NAME)
 
 
@@ -103,7 +91,6 @@ def script_in(root: Path, name: str) -> Path:
 
 @pytest.fixture(params=["isaac-physx", "isaac-newton"])
 def kind(request: pytest.FixtureRequest) -> str:
-    """Isaac Sim on one of its engines."""
     return request.param
 
 
@@ -120,11 +107,7 @@ def require_good(done: Done, kind: str) -> dict[str, np.ndarray]:
     return recording
 
 
-# the scripts
-
-
 def test_drive_from_python(kind, tmp_path) -> None:
-    """PD, then sliding mode, each in a play of its own, stepped by hand."""
     script = script_in(REPOSITORY, "drive_from_python")
     recording = require_good(Done(tmp_path, script, "--plot", "picture.png", kind=kind), kind)
     pd, own = (Motion(recording, session, 1 / 500, ["hinge"]) for session in (0, 1))
@@ -171,9 +154,6 @@ def test_drive_from_omnigraph(kind, tmp_path) -> None:
     pid_of_graph(require_good(Done(tmp_path, script, "--plot", "picture.png", kind=kind), kind))
 
 
-# in a Kit that runs already
-
-
 def test_kit_executes_the_graph_and_goes_on(extension, tmp_path) -> None:
     """The script starts no Kit, opens the file and presses Play; frames are Kit's."""
     done = Done(tmp_path, script_in(extension, "drive_from_omnigraph"), kind="isaac-physx", inside=True)
@@ -182,24 +162,18 @@ def test_kit_executes_the_graph_and_goes_on(extension, tmp_path) -> None:
 
 
 def test_kit_executes_a_script_and_goes_on(extension, tmp_path) -> None:
-    """A script that steps by itself says how it went, and leaves Kit running."""
     script = script_in(extension, "drive_from_python")
     done = Done(tmp_path, script, "--plot", "picture.png", kind="isaac-newton", inside=True)
     require_good(done, "isaac-newton")
 
 
-# choices
-
-
 def test_engine_can_be_chosen(tmp_path) -> None:
-    """Isaac Sim switches; arguments that are its own do not disturb."""
     script = script_in(REPOSITORY, "drive_from_python")
     arguments = ("--engine", "newton", "--plot", "picture.png", "--/log/level=warn")
     require_good(Done(tmp_path, script, *arguments, kind="isaac-physx"), "isaac-newton")
 
 
 def test_engine_of_elsewhere_is_refused(tmp_path) -> None:
-    """Isaac Sim has no MuJoCo by that name."""
     done = Done(tmp_path, script_in(REPOSITORY, "drive_from_python"), "--engine", "mujoco", kind="isaac-physx")
     assert done.process.returncode == 1
     assert "engine = 'mujoco': must be one of ['physx', 'newton']" in done.output
@@ -218,9 +192,6 @@ def test_failure_is_told_by_the_exit_code(extension, tmp_path) -> None:
     assert done.recording()["extension"].tolist() == [EXTENSION_ID, str(extension)]
 
 
-# the launch
-
-
 def test_launch_without_the_version_starts_the_bundled_one(extension, tmp_path) -> None:
     """Isaac Sim's base experience depends on an extension of the same name; what the scripts say replaces it."""
     world = script_in(extension, "world/__init__")
@@ -233,7 +204,6 @@ def test_launch_without_the_version_starts_the_bundled_one(extension, tmp_path) 
 
 
 def test_clone_of_another_name_gets_a_link(tmp_path) -> None:
-    """An extension is called like its folder; the link is gone when Isaac Sim is."""
     script = script_in(copy_to(tmp_path / "clone"), "drive_from_python")
     recording = require_good(Done(tmp_path, script, "--plot", "picture.png", kind="isaac-physx"), "isaac-physx")
     root = Path(recording["extension"][1])

@@ -15,7 +15,6 @@ for needed in ("pybind11", "setuptools"):
     pytest.importorskip(needed, reason=f"{needed}, which builds the core, is not installed: extra ci")
 if sys.platform == "win32":
     pytest.skip("a script cannot stand in for Microsoft's compiler", allow_module_level=True)
-
 SOURCES = sorted(path.stem for path in (REPOSITORY / "native").glob("*.cpp"))
 # compiles and links by making the file that -o names; a source that holds an error fails; what it makes runs, and ends
 # with 1 where it was compiled for AVX-512, which the processor lacks
@@ -74,7 +73,6 @@ def build(
 @pytest.mark.parametrize("core", ["", "required"])
 @pytest.mark.slow
 def test_wheel_with_the_core_is_for_one_platform(project, core) -> None:
-    """Its name says which Python and which machine."""
     code, said, (tag,) = build(project, core=core)
     assert code == 0 and tag.startswith(f"cp{sys.version_info.major}{sys.version_info.minor}-"), said
     assert "without the native core" not in said
@@ -83,7 +81,6 @@ def test_wheel_with_the_core_is_for_one_platform(project, core) -> None:
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.slow
 def test_error_in_a_source_makes_no_wheel(project, source) -> None:
-    """A core that does not compile never passes for one that could not be."""
     path = project / "native" / f"{source}.cpp"
     path.write_text(f"broken {path.read_text()}")
     code, said, wheels = build(project)
@@ -94,7 +91,6 @@ def test_error_in_a_source_makes_no_wheel(project, source) -> None:
 @pytest.mark.parametrize("reason", ["no compiler", "off"])
 @pytest.mark.slow
 def test_wheel_without_the_core_says_so_in_its_name(project, reason) -> None:
-    """It is for every platform, and a line says what is lost."""
     code, said, wheels = build(project, "nowhere") if reason == "no compiler" else build(project, core="off")
     assert code == 0 and wheels == ["py3-none-any"], said
     assert "without the native core, Warp computes on the CPU, slower: " in said
@@ -102,13 +98,11 @@ def test_wheel_without_the_core_says_so_in_its_name(project, reason) -> None:
 
 @pytest.mark.parametrize(("core", "rule"), [("required", "Install g++"), ("on", "must be 'required', 'off'")])
 def test_required_core_is_never_left_out(project, core, rule) -> None:
-    """Without a compiler a build that asks for the core ends; so does one whose wish is not understood."""
     code, said, wheels = build(project, "nowhere", core)
     assert code == 1 and wheels == [] and f"ACTUATORS_CORE{' = ' if core == 'on' else '='}" in said and rule in said
 
 
 def test_unknown_wish_for_instruction_sets_is_refused(project, monkeypatch) -> None:
-    """It names what there is."""
     monkeypatch.setenv("ACTUATORS_VARIANTS", "avx2")
     code, said, _ = build(project)
     assert code == 1 and "ACTUATORS_VARIANTS = 'avx2': must be 'all', 'baseline' or nothing." in said
@@ -127,7 +121,6 @@ def test_unknown_wish_for_instruction_sets_is_refused(project, monkeypatch) -> N
 def test_core_of_a_clone_has_the_best_instruction_set_of_its_processor(
     project, monkeypatch, command, wish, expected
 ) -> None:
-    """Each takes a third of the time to build. A wheel has them all; so has a clone that asks, of its processor."""
     monkeypatch.setenv("ACTUATORS_VARIANTS", wish)
     (project / "isaacsim/core/experimental/actuators/base/native").mkdir(parents=True)
     code, said, _ = build(project, command=command)

@@ -110,28 +110,22 @@ PLAIN = ("layout", "version", "steps", "faults")
 
 @pytest.fixture(params=KINDS)
 def kind(request: pytest.FixtureRequest) -> str:
-    """What runs."""
     return request.param
 
 
 @pytest.fixture
 def legs(kind: str) -> Legs:
-    """With a past."""
     return Legs(kind).lived()
 
 
 @pytest.fixture
 def saved(legs: Legs) -> State:
-    """Its state."""
     return legs.wrapper.save_state()
 
 
 def states(saved: State) -> State:
     """What actuators remember; the rest is about the wrapper."""
     return {name: values for name, values in saved.items() if name not in PLAIN}
-
-
-# across engines
 
 
 def test_restoring_replaces_all_of_a_past(legs, saved, kind) -> None:
@@ -144,7 +138,6 @@ def test_restoring_replaces_all_of_a_past(legs, saved, kind) -> None:
 
 
 def test_saved_state_is_a_copy(legs, saved) -> None:
-    """Steps do not change it, and it may be kept in a file."""
     np.savez("state.npz", **saved)
     legs.run(np.random.default_rng(1))
     with np.load("state.npz", allow_pickle=False) as read:
@@ -153,29 +146,22 @@ def test_saved_state_is_a_copy(legs, saved) -> None:
     assert same(legs.wrapper.save_state(), saved)
 
 
-# what does not fit
-
-
 def test_missing_name_is_refused(legs, saved) -> None:
-    """Each carries something over; the version says who wrote it."""
     for name in saved:
         require_refused(legs, {other: values for other, values in saved.items() if other != name}, name.split(".")[-1])
 
 
 def test_name_too_many_is_refused(legs, saved) -> None:
-    """It belongs to an actuator that is not here."""
     require_refused(legs, saved | {"toe.controller.integral": np.zeros(ROBOTS, np.float32)}, "toe")
 
 
 @pytest.mark.parametrize("dtype", ["f8", "i8", "f2", ">f4", "U4", "O"])
 def test_other_type_is_refused(dtype, legs, saved) -> None:
-    """Nothing is converted in silence."""
     for name, values in states(saved).items():
         require_refused(legs, saved | {name: values.astype(dtype)}, name)
 
 
 def test_other_shape_is_refused(legs, saved) -> None:
-    """Neither broadcast nor cut off."""
     for name, values in states(saved).items():
         for odd in (values[..., :-1], np.concatenate([values, values]), values[None], values[:0], values.ravel()[0]):
             require_refused(legs, saved | {name: odd}, name)
@@ -185,7 +171,6 @@ def test_other_shape_is_refused(legs, saved) -> None:
     "odd", [None, "text", {}, [[1.0], [2.0, 3.0]], [object()]], ids=["none", "text", "dict", "ragged", "object"]
 )
 def test_what_is_no_array_is_refused(odd, legs, saved) -> None:
-    """By one ValueError, whatever NumPy makes of it."""
     for name in saved:
         require_refused(legs, saved | {name: odd})
 
@@ -200,7 +185,6 @@ def test_list_is_refused_or_taken_for_what_it_holds(legs, saved) -> None:
 
 @pytest.mark.parametrize("layout", [0, 1, 3, 2**40, -2])
 def test_another_layout_is_refused(layout, legs, saved) -> None:
-    """With the number, and what to do."""
     require_refused(legs, saved | {"layout": np.array([layout])}, "layout", str(layout), "anew")
 
 
@@ -217,11 +201,7 @@ OLD = {
 
 @pytest.mark.parametrize("old", [OLD, {}], ids=["0.2.0", "empty"])
 def test_state_of_an_older_version_is_refused_by_name(old, legs) -> None:
-    """It has no layout number."""
     require_refused(legs, old, "no layout number", "0.2.0", "anew")
-
-
-# values that no step would have left
 
 
 @pytest.mark.parametrize("value", [-1, 2, 2**31 - 1, -(2**31)])
@@ -250,7 +230,6 @@ def test_number_that_is_not_finite_gives_no_effort(legs, saved) -> None:
 
 @pytest.mark.parametrize("odd", [np.nan, np.inf, -np.inf])
 def test_number_that_is_not_finite_is_refused(odd, legs, saved) -> None:
-    """By name, but for what code of one's own remembers, of which nothing is known."""
     numbers = [name for name, values in states(saved).items() if values.dtype.kind == "f"]
     for name in [name for name in numbers if not name.startswith("ankle.controller")]:
         values = saved[name].copy()
@@ -278,7 +257,6 @@ def test_state_of_a_later_version_is_refused(version, words, legs, saved, monkey
 
 @pytest.mark.parametrize("version", ["0.2.0", "0.9.7", "0.10.0.dev3", "0.10.0"])
 def test_state_of_an_older_version_with_this_layout_is_taken(version, legs, saved, monkeypatch) -> None:
-    """And of the version itself, whatever stands behind its numbers."""
     monkeypatch.setattr(state, "__version__", "0.10.0")
     legs.run(np.random.default_rng(1))
     legs.wrapper.restore_state(saved | {"version": np.array([version])})

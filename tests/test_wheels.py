@@ -23,7 +23,6 @@ MACHINES = {
 
 
 def pythons() -> list[str]:
-    """The Pythons that the package is for, as tags of wheels."""
     first, after = map(int, re.findall(r"3\.(\d+)", PROJECT["project"]["requires-python"]))
     return [f"cp3{minor}" for minor in range(first, after)]
 
@@ -37,7 +36,6 @@ def test_wheels_are_built_for_every_python_that_the_package_is_for() -> None:
 
 
 def test_data_beside_the_code_is_in_the_wheel(tmp_path) -> None:
-    """What the node, the schemas and C headers consist of, as setuptools collects it, and a robot of environments."""
     for needed in ("setuptools", "pybind11"):
         pytest.importorskip(needed, reason=f"{needed}, which builds the package, is not installed: extra ci")
     command = [sys.executable, "setup.py", "--quiet", "egg_info", "--egg-base", str(tmp_path)]
@@ -71,7 +69,6 @@ def test_data_beside_the_code_is_in_the_wheel(tmp_path) -> None:
 @pytest.mark.skipif(importlib.util.find_spec("cibuildwheel") is None, reason="cibuildwheel is not installed")
 @pytest.mark.parametrize("machine", MACHINES)
 def test_cibuildwheel_lists_these_wheels(machine) -> None:
-    """One per Python, none for another libc or an older processor."""
     system, architecture, wheels = MACHINES[machine]
     command = [sys.executable, "-m", "cibuildwheel", "--platform", system, "--archs", architecture]
     done = subprocess.run(

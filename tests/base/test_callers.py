@@ -4,5 +4,4 @@ from isaacsim.core.experimental.actuators.base.callers import level_outside
 
 
 def test_caller_outside_is_the_first_level() -> None:
-    """This file is no part of the package."""
     assert level_outside() == 1

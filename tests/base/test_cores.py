@@ -12,7 +12,6 @@ OTHERS = ["core.cpython-305-x86_64-linux-gnu.so", "core.cp304-win_amd64.pyd", "c
 
 @pytest.mark.parametrize("suffix", EXTENSION_SUFFIXES)
 def test_nothing_is_said_where_there_is_one(tmp_path, suffix) -> None:
-    """Whichever of the names that Python loads."""
     (tmp_path / f"core{suffix}").touch()
     assert missing_core(tmp_path) is None
 
@@ -30,6 +29,5 @@ def test_missing_core_is_named_by_python(tmp_path, names, there, monkeypatch) ->
 
 
 def test_core_that_was_turned_off_blames_no_compiler(tmp_path, monkeypatch) -> None:
-    """It was built, or left out, by the variable."""
     monkeypatch.setenv("ACTUATORS_CORE", "off")
     assert str(missing_core(tmp_path)).startswith("ACTUATORS_CORE=off: Warp steps")

@@ -33,13 +33,11 @@ IMPORT = "import isaacsim.core.experimental.actuators as ea\n"
 
 
 def without_extras(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run Python where none of the extras is installed."""
     command = [sys.executable, "-c", HOOK + "import runpy\nsys.argv = sys.argv[1:]\n" + arguments[0], *arguments[1:]]
     return subprocess.run(command, capture_output=True, text=True, env=dict(os.environ), timeout=120, check=False)
 
 
 def distributions(extra: str) -> set[str]:
-    """Names of what an extra brings, extras in it included."""
     found: set[str] = set()
     for requirement in EXTRAS[extra]:
         if inner := re.fullmatch(r"articulation-actuators\[(.*)\]", requirement):
@@ -60,7 +58,6 @@ def test_actuators_run_with_the_core_alone() -> None:
 
 @pytest.mark.slow
 def test_every_public_name_is_there_with_the_core_alone() -> None:
-    """Only what uses an extra asks for it."""
     done = without_extras(f"{IMPORT}[getattr(ea, name) for name in ea.__all__]")
     assert done.returncode == 0, done.stderr
 
@@ -113,12 +110,10 @@ def test_simulator_needs_no_newton(monkeypatch) -> None:
 
 @pytest.mark.parametrize("extra", LIBRARIES)
 def test_extras_bring_what_messages_promise(extra) -> None:
-    """The table and pyproject.toml say the same."""
     assert {DISTRIBUTIONS.get(name, name) for name in LIBRARIES[extra]} <= distributions(extra)
 
 
 def test_overview_lists_every_extra() -> None:
-    """All but those for work on this project."""
     page = (REPOSITORY / "docs" / "Overview.md").read_text("utf-8")
     rows = re.findall(r"^\| (`[^|]+`) \|", page.partition("## What it does")[0], re.MULTILINE)
     listed = [name for row in rows for name in re.findall(r"`([^`]+)`", row)]
@@ -133,13 +128,11 @@ def test_core_is_numpy_and_warp() -> None:
 
 
 def test_other_missing_modules_are_passed_on() -> None:
-    """What no extra brings is no fault of the user's installation."""
     with pytest.raises(ModuleNotFoundError, match="No module named 'nowhere'"), needs("It", "usd"):
         import nowhere  # pyright: ignore[reportMissingImports]  # noqa: F401
 
 
 def test_name_of_the_missing_module_is_kept() -> None:
-    """Programs can ask for it."""
     with pytest.raises(ModuleNotFoundError) as caught, needs("It", "usd"):
         raise ModuleNotFoundError("no", name="pxr.Usd")
     assert caught.value.name == "pxr.Usd"
@@ -154,7 +147,6 @@ class Installed:
         self.said = said
 
     def read_text(self, name: str) -> str | None:
-        """Return what pip noted."""
         assert name == "direct_url.json"
         return self.said
 
@@ -184,7 +176,6 @@ def test_clone_installs_into_its_own_environment(monkeypatch) -> None:
     ids=["index", "wheel", "wheel that is gone", "git"],
 )
 def test_wheel_is_installed_again_from_where_it_came(said, command, tmp_path, monkeypatch) -> None:
-    """With the extra; what came from a file that is gone names the libraries."""
     wheel = tmp_path / "a b.whl"
     wheel.touch()
     monkeypatch.setattr(extras, "_ROOT", tmp_path)
@@ -194,8 +185,6 @@ def test_wheel_is_installed_again_from_where_it_came(said, command, tmp_path, mo
 
 
 def test_extension_folder_names_the_libraries(tmp_path, monkeypatch) -> None:
-    """No distribution is there whose extra could be installed."""
-
     def missing(name: str) -> None:
         raise importlib.metadata.PackageNotFoundError(name)
 

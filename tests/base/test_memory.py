@@ -6,7 +6,6 @@ from isaacsim.core.experimental.actuators.base.memory import apart, lie_of, nump
 
 
 def test_arrays_change_their_kind_in_place() -> None:
-    """No copy in either direction, gaps included."""
     for array in (np.zeros((3, 5), np.float32)[:, 1:4], np.zeros(6, np.uint32)[::2]):
         seen = warp_view(array)
         seen.fill_(3)
@@ -15,7 +14,6 @@ def test_arrays_change_their_kind_in_place() -> None:
 
 
 def test_how_an_array_lies_changes_with_it() -> None:
-    """Not with what is in it; of a Warp array it is not told."""
     array = np.zeros((4, 4), np.float32)
     before = lie_of(array)
     array[:] = 1.0
@@ -28,7 +26,6 @@ def test_how_an_array_lies_changes_with_it() -> None:
 
 @pytest.mark.parametrize("as_warp", [False, True], ids=["numpy", "warp"])
 def test_arrays_overlap_in_part(as_warp) -> None:
-    """Not where they are alike, lie between each other's rows, or are empty."""
     memory = np.zeros((6, 8), np.float32)
     first = memory[:4, :4]
     for other, expected in [
@@ -46,7 +43,6 @@ def test_arrays_overlap_in_part(as_warp) -> None:
 
 
 def test_arrays_start_at_different_places_in_a_page() -> None:
-    """Each aligned to a cache line, and full of its value."""
     made = [apart((3, 2000), 1.5), apart(5, dtype=np.int32), apart((0, 4)), apart(7, np.nan)]
     places = [one.ctypes.data % 4096 for one in made if one.size]
     assert len(set(places)) == len(places) and not any(place % 64 for place in places)

@@ -32,7 +32,6 @@ SUFFIX = EXTENSION_SUFFIXES[0]
 
 
 def seen(folder: Path, **environment: str) -> list[str]:
-    """Whether there is a core, and the warnings."""
     variables = {name: value for name, value in os.environ.items() if name != "ACTUATORS_CORE"} | environment
     return subprocess.run(
         [sys.executable, "-c", PAGE, str(folder)], env=variables, capture_output=True, text=True, timeout=60, check=True
@@ -41,7 +40,6 @@ def seen(folder: Path, **environment: str) -> list[str]:
 
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
-    """The package of the core, without one."""
     (tmp_path / "native").mkdir()
     shutil.copy(native.__file__, tmp_path / "native" / "__init__.py")
     return tmp_path / "native"
@@ -76,7 +74,6 @@ def test_a_core_that_was_not_built_is_no_fault(package, other) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"not a library", b"\x7fELF\x02\x01\x01" + bytes(57)])
 def test_a_broken_core_is_told(package, content) -> None:
-    """Once, with the file, the reason and the remedy."""
     place = package / f"core{SUFFIX}"
     place.write_bytes(content)
     found, line = seen(package.parent)
@@ -107,14 +104,12 @@ def test_a_core_cut_short_is_told(package, size) -> None:
     ids=["missing symbol", "wrong ABI", "another error"],
 )
 def test_a_core_that_fails_while_loading_is_told(package, before, body, reason) -> None:
-    """The loader's own words are in it."""
     compiled(package / f"core{SUFFIX}", before, body)
     found, line = seen(package.parent)
     assert found == "False" and line.startswith("RuntimeWarning") and reason in line
 
 
 def test_a_core_that_loads_is_taken_without_a_word(package) -> None:
-    """And left alone where it is turned off, broken or not."""
     compiled(package / f"core{SUFFIX}")
     assert seen(package.parent) == ["True"]
     assert seen(package.parent, ACTUATORS_CORE="off") == ["False"]

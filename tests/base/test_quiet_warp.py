@@ -30,7 +30,6 @@ def test_output_is_the_programs_alone(program, result) -> None:
 
 
 def test_other_errors_of_the_start_are_kept() -> None:
-    """What is written to standard error meanwhile comes after it."""
     program = """
 import os
 import warp as wp
@@ -45,7 +44,6 @@ quiet_warp.start_warp()
 
 
 def test_a_program_that_starts_warp_sees_its_messages() -> None:
-    """It is started already."""
     done = subprocess.run(
         [sys.executable, "-c", f"import warp; warp.init(){OURS}"], capture_output=True, text=True, check=True
     )

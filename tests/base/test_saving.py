@@ -22,7 +22,6 @@ def test_file_appears_at_the_end(tmp_path) -> None:
 
 @pytest.mark.parametrize("there", [True, False])
 def test_error_leaves_what_was_there(tmp_path, there) -> None:
-    """The old file, or none."""
     wanted = tmp_path / "log.csv"
     if there:
         wanted.write_text("old")
@@ -33,7 +32,6 @@ def test_error_leaves_what_was_there(tmp_path, there) -> None:
 
 
 def test_link_stays_one(tmp_path) -> None:
-    """What it points to is written."""
     (tmp_path / "elsewhere").mkdir()
     link = tmp_path / "log.csv"
     link.symlink_to(tmp_path / "elsewhere" / "real.csv")
@@ -44,7 +42,6 @@ def test_link_stays_one(tmp_path) -> None:
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES])
 def test_error_of_the_system_names_file_and_remedy(tmp_path, number) -> None:
-    """In one line; its kind and number are the system's."""
     kind = type(OSError(number, ""))
     with pytest.raises(kind, match=r"log\.csv: cannot be written: .*choose another place") as caught:
         with whole_file(tmp_path / "log.csv"):
@@ -54,7 +51,6 @@ def test_error_of_the_system_names_file_and_remedy(tmp_path, number) -> None:
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no such device")
 def test_device_is_written_and_not_replaced() -> None:
-    """And tells that there is no room on it."""
     with pytest.raises(OSError, match="/dev/full: cannot be written: No space"), whole_file("/dev/full") as written:
         written.write_text("text")
     assert Path("/dev/full").is_char_device()
@@ -65,7 +61,6 @@ def test_paths_are_from_a_folder(tmp_path) -> None:
 
 
 def test_folder_is_no_file(tmp_path) -> None:
-    """Nor is a file in a folder that is not there."""
     with pytest.raises(IsADirectoryError, match="must be a file, and is a folder"):
         require_place(tmp_path)
     with pytest.raises(FileNotFoundError, match="its folder must be there"), whole_file(tmp_path / "no" / "log.csv"):

@@ -19,7 +19,6 @@ from refusals import refused
     ],
 )
 def test_as_numpy_takes_every_kind(values: object, expected: object) -> None:
-    """Scalars, lists, NumPy and Warp arrays."""
     np.testing.assert_array_equal(as_numpy(values), expected)
 
 
@@ -43,7 +42,6 @@ def test_as_numpy_takes_every_kind(values: object, expected: object) -> None:
     ],
 )
 def test_indices_are_resolved(indices: object, expected: list[int]) -> None:
-    """None, integers and masks, in the order given."""
     assert resolve_indices(indices, 4, "robot").tolist() == expected
 
 
@@ -63,7 +61,6 @@ def test_indices_are_resolved(indices: object, expected: list[int]) -> None:
     ],
 )
 def test_wrong_indices_are_named(indices, message) -> None:
-    """With the rule they break."""
     refused(ValueError, lambda: resolve_indices(indices, 4, "robot"), message)
 
 
@@ -80,7 +77,6 @@ def test_wrong_indices_are_named(indices, message) -> None:
     ],
 )
 def test_values_broadcast_as_numpy_does(values: object, expected: object) -> None:
-    """To the rows and columns asked for."""
     np.testing.assert_array_equal(broadcast(values, (2, 3), "targets"), expected)
 
 
@@ -92,7 +88,6 @@ def test_values_become_float32() -> None:
     "values", [[1, 2], [[1, 2, 3]] * 3, np.zeros((1, 2, 3)), np.zeros((2, 2)), []], ids=lambda v: str(np.shape(v))
 )
 def test_wrong_shape_is_told_with_the_right_one(values) -> None:
-    """Both shapes are in the message."""
     refused(ValueError, lambda: broadcast(values, (2, 3), "targets"), r"targets has shape .*: must fit \(2, 3\)")
 
 
@@ -111,5 +106,4 @@ def test_value_that_is_not_finite_is_located(values, where) -> None:
 
 
 def test_text_is_no_value() -> None:
-    """Refused as a value error, not as something internal."""
     refused(ValueError, lambda: broadcast("fast", (2, 3), "targets"), "targets")

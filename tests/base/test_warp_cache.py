@@ -45,7 +45,6 @@ assert ones.numpy().tolist() == [2.0, 2.0, 2.0]
 @pytest.mark.parametrize("use", USES)
 @pytest.mark.slow
 def test_home_that_is_a_file_is_one_warning(tmp_path, use) -> None:
-    """Kernels are in a temporary folder that only this user can access, and run."""
     home, temporary, script = tmp_path / "home", tmp_path / "tmp", tmp_path / "script.py"
     home.touch()
     temporary.mkdir()
@@ -69,14 +68,12 @@ def test_home_that_is_a_file_is_one_warning(tmp_path, use) -> None:
 
 
 def test_folder_that_can_be_written_is_kept(tmp_path, monkeypatch) -> None:
-    """Also one that is not there yet; nothing is made and nothing said."""
     monkeypatch.setattr(wp.config, "kernel_cache_dir", str(tmp_path / "a" / "b"))
     warp_cache.prepare_cache()
     assert wp.config.kernel_cache_dir == str(tmp_path / "a" / "b") and not list(tmp_path.iterdir())
 
 
 def test_folder_of_somebody_else_is_not_used(tmp_path, monkeypatch) -> None:
-    """One that others may write to could hold code of theirs."""
     file, other = tmp_path / "file", tmp_path / f"warp-cache-{os.getuid()}"
     file.touch()
     other.mkdir()

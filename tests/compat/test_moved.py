@@ -19,7 +19,6 @@ DEPRECATED = sorted(earlier for earlier in moved.EARLIER if earlier.partition(".
 
 @pytest.fixture(autouse=True)
 def _first_import():
-    """Forget earlier paths that another test imported."""
     before = {name: sys.modules.pop(name) for name in list(sys.modules) if _is_earlier(name)}
     attributes = {room: vars(package).pop(room) for room in WHOLE if room in vars(package)}
     yield
@@ -40,7 +39,6 @@ def deprecated(earlier: str, current: str) -> str:
 
 
 def imported(earlier: str) -> tuple[ModuleType, list[str]]:
-    """Return the module at an earlier path, and the warnings."""
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         module = importlib.import_module(f"{NAME}.{earlier}")
@@ -49,7 +47,6 @@ def imported(earlier: str) -> tuple[ModuleType, list[str]]:
 
 @pytest.mark.parametrize("earlier", DEPRECATED)
 def test_modules_are_the_same_under_both_paths(earlier) -> None:
-    """A room or module, with a warning for itself and for each room on its way."""
     current = moved.EARLIER[earlier]
     module, said = imported(earlier)
     assert module is importlib.import_module(f"{NAME}.{current}")
@@ -59,7 +56,6 @@ def test_modules_are_the_same_under_both_paths(earlier) -> None:
 
 
 def test_a_module_of_a_room_is_found_by_the_path_of_the_room() -> None:
-    """The longest name in the table decides."""
     for earlier, current in {
         "hosts.mujoco.model": "simulators.mujoco.model",
         "networks.network": "laws.networks.network",
@@ -81,7 +77,6 @@ def test_a_module_of_a_room_is_found_by_the_path_of_the_room() -> None:
     ],
 )
 def test_each_form_of_import_works_and_warns_where_it_is(statement) -> None:
-    """The warning names the file and line of the program."""
     given: dict[str, object] = {}
     with pytest.deprecated_call() as said:
         exec(compile(statement, "program.py", "exec"), given)
@@ -103,7 +98,6 @@ def test_paths_of_the_documented_extension_stay() -> None:
 
 
 def test_a_missing_module_is_reported_by_the_path_asked_for() -> None:
-    """As of any package; a module that is there under neither path is not found."""
     with pytest.deprecated_call(), pytest.raises(ModuleNotFoundError, match=f"No module named '{NAME}.toolbox.no'"):
         importlib.import_module(f"{NAME}.toolbox.no")
     with pytest.raises(ModuleNotFoundError, match=f"No module named '{NAME}.no_room'"):
@@ -112,7 +106,6 @@ def test_a_missing_module_is_reported_by_the_path_asked_for() -> None:
 
 
 def test_folders_left_by_an_earlier_version_hide_nothing(tmp_path, monkeypatch) -> None:
-    """A folder of compiled files is a package to Python."""
     (tmp_path / "toolbox" / "__pycache__").mkdir(parents=True)
     monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path)])
     importlib.invalidate_caches()
@@ -121,7 +114,6 @@ def test_folders_left_by_an_earlier_version_hide_nothing(tmp_path, monkeypatch) 
 
 
 def test_a_reloaded_package_has_one_finder(monkeypatch) -> None:
-    """It replaces that of the package before."""
     monkeypatch.setattr(sys, "meta_path", sys.meta_path.copy())
     before = len(sys.meta_path)
     importlib.reload(moved).support_earlier_paths()
@@ -129,7 +121,6 @@ def test_a_reloaded_package_has_one_finder(monkeypatch) -> None:
 
 
 def test_starting_imports_no_room() -> None:
-    """Earlier paths cost nothing until one is used."""
     code = f"import sys, {NAME}; print(*(name for name in sys.modules if name.startswith('{NAME}.')))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     found = {name.removeprefix(f"{NAME}.") for name in done.stdout.split()}

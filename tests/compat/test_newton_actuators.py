@@ -83,9 +83,6 @@ def parameters(rng: np.random.Generator, lag: int, extras: bool) -> SimpleNamesp
     return found
 
 
-# ---- beside the real package
-
-
 def test_their_own_tests_pass(monkeypatch) -> None:
     """The suite in the wheel, with the one import line changed; what needs Torch is skipped by itself without it."""
     found = importlib.util.find_spec("newton_actuators")
@@ -107,7 +104,6 @@ def test_their_own_tests_pass(monkeypatch) -> None:
 
 @pytest.mark.parametrize("name", [*CLASSES, "parse_actuator_prim", "ParsedActuator"])
 def test_same_signatures(name) -> None:
-    """Arguments, their order and their defaults; what we add is a keyword."""
     peer = newton_actuators()
     assert set(ours.__all__) == set(peer.__all__) and ours.__version__ == peer.__version__
 
@@ -264,7 +260,6 @@ def test_gear(name, rng) -> None:
 
 @pytest.mark.parametrize("name", CLASSES)
 def test_same_arguments(name) -> None:
-    """Defaults, what is dropped and what is missing; a gear passes where it is given."""
     peer = newton_actuators()
     full = {
         **{"kp": -1.0, "kd": 2, "ki": 3, "max_force": 4, "integral_max": 1, "constant_force": 5, "delay": 2},
@@ -313,14 +308,12 @@ def test_lengths_are_compared_with_the_number_of_actuators(name, short, rng) -> 
     ],
 )
 def test_what_cannot_be_used_is_refused(wrong, message) -> None:
-    """When the actuator is made."""
     at = places(0)
     given = {"delay": 1, "lookup_angles": [0.0], "lookup_torques": [1.0]} | wrong
     refused(ValueError, lambda: ours.ActuatorRemotizedPD(at, at, floats(1), floats(1), **given), message)
 
 
 def test_what_is_missing_in_a_step_is_told() -> None:
-    """State, time step and arrays; nothing is written."""
     at = places(0)
     pid = ours.ActuatorPID(at, at, *(floats(1) for _ in range(5)))
     delayed = ours.ActuatorDelayedPD(at, at, floats(1), floats(1), 2, floats(1))
@@ -336,7 +329,6 @@ def test_what_is_missing_in_a_step_is_told() -> None:
 
 
 def test_parameters_are_retuned_in_place_and_by_assignment() -> None:
-    """Numbers, arrays and names act at the next step."""
     at = places(0)
     actuator = ours.ActuatorPD(at, at, floats(1), floats(0), floats(99))
 
@@ -361,16 +353,12 @@ def test_parameters_are_retuned_in_place_and_by_assignment() -> None:
 
 
 def test_absent_feedforward_is_none() -> None:
-    """An attribute that is not there, or is None."""
     at = places(0)
     actuator = ours.ActuatorPD(at, at, floats(1), floats(0), floats(99))
     for more in ({}, {"joint_act": None}):
         control = control_of(10, **more)
         actuator.step(at_rest(1), control)
         assert control.joint_f.numpy() == [10]
-
-
-# ---- hooks
 
 
 def test_a_transmission_takes_the_efforts_of_the_actuators(rng) -> None:
@@ -402,7 +390,6 @@ def test_a_transmission_takes_the_efforts_of_the_actuators(rng) -> None:
 
 
 def test_base_class_runs_hooks_of_a_subclass() -> None:
-    """In their order, the state manager only where there is a state."""
     for module in (newton_actuators(), ours):
 
         class Constant(module.Actuator):
@@ -428,9 +415,6 @@ def test_base_class_runs_hooks_of_a_subclass() -> None:
         actuator.step(None, control_of(1, 1), "now", "after", DT)
         assert actuator.seen == ["controller", "controller", "state manager"]
         module.Actuator(places(0), places(0)).step(None, control_of(1))
-
-
-# ---- networks
 
 
 @pytest.mark.parametrize("order", ["pos_vel", "vel_pos"])
@@ -462,7 +446,6 @@ def test_network_of_a_file(order, tmp_path, rng) -> None:
 
 
 def test_lstm_of_a_file(tmp_path, rng) -> None:
-    """Hidden and cell state are there to be read, and to be cleared."""
     network = random_network("lstm", 2, layers=2)
     path = write_network(tmp_path / "lstm.safetensors", network, {"model_type": "lstm"})
     at = places(*range(N))
@@ -497,7 +480,6 @@ def test_what_is_no_network_is_refused(tmp_path) -> None:
 
 @pytest.mark.parametrize("kind", ["mlp", "lstm"])
 def test_module_of_the_program(kind, rng) -> None:
-    """Torch runs it in both libraries, and what it learns meanwhile counts."""
     torch = pytest.importorskip("torch", reason="torch is not installed")
     peer = newton_actuators()
 
@@ -550,9 +532,6 @@ def test_module_of_the_program(kind, rng) -> None:
         for module in (peer, ours):
             with pytest.raises(ValueError, match="lstm"):
                 module.ActuatorNetLSTM(at, out, limit, network=torch.nn.Linear(2, 1))
-
-
-# ---- prims
 
 
 class Prim:
@@ -629,7 +608,6 @@ def test_prims_of_all_attributes_are_read_alike() -> None:
     ],
 )
 def test_what_gets_lost_is_told(values, lost) -> None:
-    """By a warning with name and value."""
     if lost is None:
         ours.parse_actuator_prim(Prim(values))
     else:
@@ -654,11 +632,7 @@ def test_prim_of_a_stage_becomes_an_actuator() -> None:
     assert control.joint_f.numpy() == [60]
 
 
-# ---- moving on
-
-
 def test_import_warns_once_and_says_where_to_read_on(monkeypatch) -> None:
-    """The page is there."""
     monkeypatch.delitem(sys.modules, ours.__name__)
     with pytest.warns(DeprecationWarning, match=re.escape(str(PAGE.relative_to(REPOSITORY)))) as told:
         importlib.import_module(ours.__name__)
@@ -703,7 +677,6 @@ def test_rows_of_the_migration_page_give_the_same_efforts(old, new, tmp_path, rn
 
 
 def test_every_class_has_a_row() -> None:
-    """And the geared laws."""
     assert {old.partition("(")[0] for old, _ in ROWS} == {*CLASSES} - {"Actuator"}
     assert sum("gear=" in old for old, _ in ROWS) == 3
 

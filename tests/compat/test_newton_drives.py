@@ -22,10 +22,8 @@ from pxr import Sdf
 with quiet_warp(), warnings.catch_warnings():
     warnings.simplefilter("ignore")
     pytest.importorskip("newton", reason="newton is not installed")
-
 if tuple(map(int, version("newton").split(".")[:2])) < (1, 8):
     pytest.skip("files are opened by newton 1.8", allow_module_level=True)
-
 TOLERANCE = 1e-5
 ANYMAL, ARM = "/World/Anymal", "/World/Arm"
 JOINTS = [f"{ARM}/joints/{name}" for name in ("shoulder", "extension")]
@@ -74,7 +72,6 @@ def with_saved_motors(stage) -> None:
 
 
 def written(folder: Path, robot: str, edit: Callable) -> Path:
-    """A shipped robot, edited, as a file."""
     file = folder / f"{robot}.usda"
     stage = open_stage(ROBOTS / f"{robot}.usda")
     flat = type(stage).Open(stage.Flatten())
@@ -84,7 +81,6 @@ def written(folder: Path, robot: str, edit: Callable) -> Path:
 
 
 def require_same(file: Path, joints: int) -> None:
-    """newton drives what we drive, all of the joints, and each does something."""
     found = compare_with_newton(file)
     assert found.newtons == found.ours and len(found.ours) == joints
     assert found.efforts.min() > 1.0
@@ -111,7 +107,6 @@ def test_shipped_robots(robot, joints) -> None:
 
 
 def test_no_shipped_robot_is_left_out() -> None:
-    """A new one is tested too."""
     (mark,) = (mark for mark in test_shipped_robots.pytestmark if mark.name == "parametrize")
     assert {robot for robot, _ in mark.args[1]} == {file.stem for file in ROBOTS.glob("*.usda")}
 
@@ -163,7 +158,6 @@ def test_a_motor_that_is_cut_off_is_limited(stall, tmp_path) -> None:
 
 
 def one_prim(stage) -> None:
-    """All joints are targets of one actuator."""
     names = [prim.GetName() for prim in stage.GetPrimAtPath(f"{ANYMAL}/Actuators").GetChildren()]
     stage.RemovePrim(f"{ANYMAL}/Actuators")
     aa.add_actuator(
@@ -172,7 +166,6 @@ def one_prim(stage) -> None:
 
 
 def test_a_file_that_lint_corrects(tmp_path) -> None:
-    """Of twelve targets newton drives one, and of the layer over the file all."""
     file = written(tmp_path, "anymal_c", one_prim)
     found = compare_with_newton(file)
     assert (len(found.ours), len(found.newtons)) == (12, 1)

@@ -28,10 +28,8 @@ from small_stages import wrist
 with quiet_warp(), warnings.catch_warnings():
     warnings.simplefilter("ignore")
     newton = pytest.importorskip("newton", reason="newton is not installed")
-
 if tuple(map(int, version("newton").split(".")[:2])) < (1, 8):
     pytest.skip("the same file is compared with newton 1.8", allow_module_level=True)
-
 STEPS, TOLERANCE = 500, 1e-5
 ROOT, NAMES = "/World/Arm", ["shoulder", "extension"]
 PATHS = [f"{ROOT}/joints/{name}" for name in NAMES]
@@ -184,7 +182,6 @@ def test_geared_motor_gives_the_same_efforts(motor, ratio, robots, tmp_path) -> 
 
 @pytest.mark.filterwarnings("ignore:.*armature of joints shoulder, extension has no effect:UserWarning")
 def test_motors_of_a_linkage_drive_their_joints_alone(robots, tmp_path) -> None:
-    """In newton, with the values before the linkage; here each of them moves both joints."""
     shutil.copy(robots / "arm_2dof.usda", tmp_path / "arm.usda")
     stage = Usd.Stage.Open(str(tmp_path / "arm.usda"))
     shafts = aa.LinkageConfig.differential(*NAMES)
@@ -239,11 +236,7 @@ def test_same_network_gives_the_same_efforts(kind, robots, tmp_path) -> None:
     )
 
 
-# what differs on purpose
-
-
 def signals(*, q: float = 0.0, qd: float = 0.0, target: float = 1.0) -> np.ndarray:
-    """The same for both joints."""
     return np.array([[value] * len(NAMES) for value in (q, qd, target, 0.0, 0.0)], np.float32)
 
 
@@ -253,7 +246,6 @@ def ramp(side) -> list[list[float]]:
 
 
 def test_delay_that_is_not_authored_is_one_step(robots, tmp_path) -> None:
-    """As the schema says; newton leaves it out."""
     motor = aa.PDControlConfig(10.0, 0.0), [], aa.DelayConfig(3)
     file = file_with(tmp_path, robots, motor, lambda prim: prim.RemoveProperty("newton:delaySteps"))
     assert ramp(Theirs(file)) == [[10.0, 10.0], [20.0, 10.0], [30.0, 10.0]]
@@ -261,14 +253,12 @@ def test_delay_that_is_not_authored_is_one_step(robots, tmp_path) -> None:
 
 
 def test_delay_of_none_is_refused(robots, tmp_path) -> None:
-    """Here it is none."""
     file = file_with(tmp_path, robots, (aa.PDControlConfig(10.0, 0.0), [], aa.DelayConfig(0)))
     refused(ValueError, lambda: Theirs(file), "max_delay must be >= 1")
     assert ramp(Ours(file)) == [[10.0, 10.0], [20.0, 20.0], [30.0, 30.0]]
 
 
 def test_axis_of_a_generic_joint_is_refused(robots, tmp_path) -> None:
-    """Here it is a joint like any other."""
     stage = wrist().stage
     (first, second) = aa.add_motors("/World/Arm", {"wrist:.*": [aa.PDControlConfig(10.0, 0.0)]}, stage=stage)
     stage.GetRootLayer().Export(str(tmp_path / "wrist.usda"))
@@ -277,8 +267,6 @@ def test_axis_of_a_generic_joint_is_refused(robots, tmp_path) -> None:
 
 
 def test_every_target_is_driven(robots, tmp_path) -> None:
-    """newton warns and drives the first."""
-
     def edit(prim) -> None:
         stage, other = prim.GetStage(), prim.GetPath().GetParentPath().AppendChild(NAMES[1])
         (joint,) = stage.GetPrimAtPath(other).GetRelationship("newton:targets").GetTargets()
@@ -291,7 +279,6 @@ def test_every_target_is_driven(robots, tmp_path) -> None:
 
 
 def test_input_that_is_no_number_gives_no_effort(robots, tmp_path) -> None:
-    """newton's limit makes full effort of it."""
     file = file_with(tmp_path, robots, (aa.PDControlConfig(10.0, 0.0), [aa.MaxEffortClampingConfig(5.0)], None))
     theirs, ours = Theirs(file), Ours(file)
     assert np.abs(theirs.efforts(*signals(target=np.nan))).tolist() == [5.0, 5.0]
@@ -300,7 +287,6 @@ def test_input_that_is_no_number_gives_no_effort(robots, tmp_path) -> None:
 
 
 def test_limit_that_is_no_number_is_refused(robots, tmp_path) -> None:
-    """For newton it is no limit."""
     motor = aa.PDControlConfig(10.0, 0.0), [aa.MaxEffortClampingConfig(5.0)], None
     file = file_with(tmp_path, robots, motor, lambda prim: prim.GetAttribute("newton:maxEffort").Set(float("nan")))
     assert Theirs(file).efforts(*signals()).tolist() == [10.0, 5.0]
@@ -319,7 +305,6 @@ def test_plain_limit_is_the_last(robots, tmp_path) -> None:
 
 
 def test_infinite_saturation_effort_is_no_speed_curve(robots, tmp_path) -> None:
-    """newton refuses it beside a velocity limit that is finite."""
     motor = aa.PDControlConfig(1000.0, 0.0), [aa.DCMotorClampingConfig(100.0, 10.0, 50.0)], None
     file = file_with(tmp_path, robots, motor, lambda prim: prim.RemoveProperty("newton:saturationEffort"))
     refused(ValueError, lambda: Theirs(file), "saturation_effort must be finite")
@@ -329,7 +314,6 @@ def test_infinite_saturation_effort_is_no_speed_curve(robots, tmp_path) -> None:
 
 
 def test_columns_of_the_callers_own_give_the_same_efforts(robots, tmp_path) -> None:
-    """newton reads such a column from an array of its control object."""
     pytest.importorskip("warp_nn", reason="newton runs networks by warp-nn, which is not installed")
     normal = {"inputs": {"mean": {"position_error": 0.1, "wind": -2.0}, "std": {"position_error": 0.7, "wind": 3.0}}}
     metadata = dict(NETWORKS["gru"]) | {"input_columns": ["position_error", "wind"], "custom_inputs": ["wind"]}

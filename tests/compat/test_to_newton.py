@@ -17,7 +17,6 @@ with quiet_warp(), warnings.catch_warnings():
     # older versions of newton use what newer ones of Python and Warp warn of
     warnings.simplefilter("ignore")
     newton = pytest.importorskip("newton.actuators", reason="newton is not installed")
-
 N, DT = 3, 0.01
 NAMES = {"control_target_pos_attr": "goal", "control_target_vel_attr": "rate", "control_output_attr": "torque"}
 
@@ -61,7 +60,6 @@ def efforts(actuator, steps: int = 60) -> np.ndarray:
 @pytest.mark.parametrize("clamp", clamps())
 @pytest.mark.parametrize("delay", [None, [0, 0, 0], [0, 2, 4]])
 def test_whole_actuator_gives_the_same_there(clamp, delay) -> None:
-    """With its indices and the names of its arrays."""
     late = None if delay is None else ours.Delay(full(delay, wp.int32), max(delay))
     order, others = (full(one, wp.uint32) for one in ([2, 0, 1], [0, 2, 1]))
     places = dict.fromkeys(("pos_indices", "target_pos_indices", "effort_indices"), others)
@@ -75,7 +73,6 @@ def test_whole_actuator_gives_the_same_there(clamp, delay) -> None:
 
 
 def test_values_are_copied() -> None:
-    """Of components by themselves, and of those a step holds."""
     law = ours.ControllerPD(full([1.0, 2.0, 3.0]), full(0.5))
     there = to_newton(law)
     assert type(there) is theirs("ControllerPD")
@@ -126,8 +123,6 @@ def test_metadata_that_are_not_in_the_file_are_refused(tmp_path) -> None:
 
 
 def test_what_newton_computes_stays_itself() -> None:
-    """A component of a user's subclass of newton's class."""
-
     class Halving(theirs("Clamping")):
         def modify_forces(self, *arguments, **_) -> None:
             arguments[1].assign(arguments[0].numpy() / 2)

@@ -84,7 +84,6 @@ BY_HAND: dict[str, ByHand] = {
 
 @pytest.mark.parametrize("name", NAMES)
 def test_graph_and_calls_by_hand_give_the_same_bits(name) -> None:
-    """Every effort and every position, from the first step on."""
     graph, calls = motion(name), motion(name, BY_HAND[name])
     assert np.abs(graph[0]).max() > 1.0
     np.testing.assert_array_equal(graph[0], calls[0])
@@ -92,7 +91,6 @@ def test_graph_and_calls_by_hand_give_the_same_bits(name) -> None:
 
 
 def test_pd_takes_the_arm_to_its_targets() -> None:
-    """As far as gravity lets it."""
     _, positions = motion("pd_from_usd", steps=720)
     np.testing.assert_allclose(positions[-1], POSE, atol=0.08)
 
@@ -113,7 +111,6 @@ def test_feedforward_keeps_the_arm_level() -> None:
 
 
 def test_folder_holds_these_graphs() -> None:
-    """Each is tested here."""
     assert sorted(path.stem for path in FOLDER.glob("*.usda")) == NAMES
 
 

@@ -8,7 +8,6 @@ from isaacsim.core.experimental.actuators import Articulation, ArticulationActua
 from pxr import Usd, UsdGeom, UsdPhysics
 
 FOLDER = Path(__file__).resolve().parents[2] / "data" / "robots"
-
 # file: root prim, mass that the original authors [kg], driven joints, triangles at least
 ROBOTS = {
     "unitree_go1": ("/World/Go1", 12.743444, 12, 10_000),
@@ -16,7 +15,6 @@ ROBOTS = {
     "i2rt_yam": ("/World/Yam", 3.640137, 7, 10_000),
     "so101": ("/World/SO101", 0.632006, 6, 10_000),
 }
-
 every_robot = pytest.mark.parametrize("robot", ROBOTS)
 
 
@@ -48,7 +46,6 @@ def test_motors_hold_and_move_it(robot) -> None:
 
 
 def test_fingers_are_coupled() -> None:
-    """The left finger has no motor and mirrors the right one."""
     with Simulation(FOLDER / "i2rt_yam.usda") as sim:
         articulation = Articulation("/World/Yam")
         _actuators = ArticulationActuators("/World/Yam")
@@ -66,7 +63,6 @@ def test_fingers_are_coupled() -> None:
 
 @every_robot
 def test_it_says_where_it_comes_from(robot) -> None:
-    """File, prims and page name licence and sources."""
     stage = Usd.Stage.Open(str(FOLDER / f"{robot}.usda"))
     said = stage.GetRootLayer().documentation
     assert "Apache-2.0" in said or "BSD-3-Clause" in said

@@ -16,7 +16,6 @@ from pxr import Gf, Usd, UsdGeom, UsdPhysics
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 FOLDER = REPOSITORY / "data" / "robots"
-
 # file: root prim, authored joint positions [rad or m] by joint name
 POSES = {
     "pendulum": ("Pendulum", {"hinge": 0.0}),
@@ -37,7 +36,6 @@ POSES = {
 }
 # [kg]; Panda and ANYmal: sums over every link of the published URDF (the Panda's without hand)
 MASSES = {"pendulum": 2.0, "arm_2dof": 8.0, "franka_panda": 16.691901, "anymal_c": 52.13485}
-
 # robots of other people, tested in test_imported_robots.py
 IMPORTED = ("unitree_go1", "unitree_g1", "i2rt_yam", "so101")
 every_robot = pytest.mark.parametrize("robot", POSES)
@@ -75,7 +73,6 @@ def links(stage):
 
 
 def world(prim):
-    """World transform of a prim, row vectors."""
     return UsdGeom.Xformable(prim).ComputeLocalToWorldTransform(Usd.TimeCode.Default())
 
 
@@ -86,7 +83,6 @@ def frame(rotation, position):
 @every_robot
 @pytest.mark.slow
 def test_committed_file_is_what_the_script_writes(robot, written):
-    """Compare byte for byte."""
     assert (FOLDER / f"{robot}.usda").read_bytes() == (written / f"{robot}.usda").read_bytes()
 
 
@@ -102,7 +98,6 @@ def test_hand_has_its_joints_motors_and_tendons(written):
 
 
 def test_every_committed_file_has_a_test(written):
-    """Find no robot file that neither script writes."""
     sys.path.insert(0, str(REPOSITORY / "tools" / "robots"))
     try:
         from imported_robots import ROBOTS
@@ -116,7 +111,6 @@ def test_every_committed_file_has_a_test(written):
 
 @every_robot
 def test_total_mass_is_the_published_one(robot):
-    """Sum the masses of all links."""
     assert sum(link.GetMassAttr().Get() for link in links(open_robot(robot))) == pytest.approx(MASSES[robot], abs=1e-5)
 
 
@@ -151,7 +145,6 @@ def test_links_stand_where_the_joint_state_puts_them(robot):
 
 @every_robot
 def test_every_joint_has_one_actuator(robot):
-    """Match the targets of the actuator prims with the joints."""
     stage = open_robot(robot)
     targets = [
         target
@@ -164,7 +157,6 @@ def test_every_joint_has_one_actuator(robot):
 
 @every_robot
 def test_newton_reads_the_authored_pose(robot):
-    """Import the file and compare the joint coordinates by name."""
     import newton
     import newton.usd
 

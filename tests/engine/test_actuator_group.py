@@ -35,8 +35,6 @@ def frame(rng: np.random.Generator, positions: int, velocities: int) -> tuple[Si
 
 
 class Halving(aa.Clamping):
-    """A clamp of the user's own."""
-
     def modify_forces(self, src_forces: wp.array, dst_forces: wp.array, *_, device=None) -> None:
         dst_forces.assign(src_forces.numpy() / 2)
 
@@ -103,8 +101,6 @@ def test_group_is_its_actuators_one_after_the_other(bad) -> None:
 
 
 def test_actuator_with_an_own_clamp_keeps_its_place() -> None:
-    """Also where it writes what those before and after it write."""
-
     def make() -> list[aa.Actuator]:
         made, rng = various(2), np.random.default_rng(3)
         return [*made[:2], pd(rng, 150, [Halving()], joint=1), *made[2:], pd(rng, 150, [Halving()])]
@@ -113,8 +109,6 @@ def test_actuator_with_an_own_clamp_keeps_its_place() -> None:
 
 
 def test_actuator_sees_what_the_one_before_it_wrote() -> None:
-    """One's efforts may be another's feedforward, the last joint's that of the first."""
-
     def make() -> list[aa.Actuator]:
         rng = np.random.default_rng(4)
         backwards = indices((np.arange(150) * 9 + 6)[::-1].copy())
@@ -129,7 +123,6 @@ def test_actuator_sees_what_the_one_before_it_wrote() -> None:
 
 
 def test_two_actuators_add_to_one_place(rng) -> None:
-    """On top of what is there already."""
     actuators = [pd(rng, 3), pd(rng, 3, [aa.ClampingMaxEffort(floats([1, 1, 1]))])]
     state, control = frame(rng, 30, 27)
     alone = []
@@ -163,7 +156,6 @@ def test_component_put_in_later_acts(rng) -> None:
 
 
 def test_states_are_one_per_actuator() -> None:
-    """None for actuators without state."""
     group = aa.ActuatorGroup(various(1))
     assert [state is not None for state in group.state()] == [False, True, True, False]
     assert group.is_stateful() and group.is_graphable()
@@ -172,7 +164,6 @@ def test_states_are_one_per_actuator() -> None:
 
 
 def test_reset_by_mask_starts_some_joints_over(rng) -> None:
-    """Their integral is that of the first step; the others go on."""
     gains = aa.ControllerPID(*(floats(np.full(3, value)) for value in (0, 1, 0, 100)))
     group = aa.ActuatorGroup([aa.Actuator(indices([0, 1, 2]), gains)])
     now, after = group.state(), group.state()
@@ -188,7 +179,6 @@ def test_reset_by_mask_starts_some_joints_over(rng) -> None:
 
 
 def test_faults_of_all_are_listed_and_cleared(rng) -> None:
-    """In the order of the actuators, each under its label."""
     group = aa.ActuatorGroup([pd(rng, 2, label=f"/R/{joint}", joint=joint) for joint in range(3)])
     state, control = frame(rng, 20, 18)
     state.joint_q.numpy()[19] = np.nan
@@ -201,7 +191,6 @@ def test_faults_of_all_are_listed_and_cleared(rng) -> None:
 
 
 def test_mistakes_are_refused_before_anything_is_stepped(rng) -> None:
-    """A wrong number of states, a state or an array that is missing."""
     group, (state, control) = aa.ActuatorGroup(various(1)), frame(rng, 1500, 1350)
     states = group.state()
     with pytest.raises(ValueError, match="next_states has 3 states: must have 4"):
@@ -217,14 +206,12 @@ def test_mistakes_are_refused_before_anything_is_stepped(rng) -> None:
 
 
 def test_actuator_listed_twice_is_refused(rng) -> None:
-    """It has one record of faults."""
     actuator = pd(rng, 1)
     with pytest.raises(ValueError, match="listed twice"):
         aa.ActuatorGroup([actuator, actuator])
 
 
 def test_group_of_nobody_does_nothing(rng) -> None:
-    """No actuators, or actuators of no joints."""
     state, control = frame(rng, 10, 9)
     for actuators in ([], [pd(rng, 0), pd(rng, 0, [aa.ClampingMaxEffort(floats([]))])]):
         group = aa.ActuatorGroup(actuators)

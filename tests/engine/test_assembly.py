@@ -61,7 +61,6 @@ def test_indices_of_actuators_follow_the_columns() -> None:
 
 
 def test_many_robots_equal_single_runs() -> None:
-    """N robots at once change no bit against N single runs."""
     together = Bench()
     results = [together.step(np.random.default_rng(step)) for step in range(6)]
     for robot in range(ROBOTS):
@@ -75,7 +74,6 @@ def test_many_robots_equal_single_runs() -> None:
 
 
 def test_efforts_are_observed_on_request() -> None:
-    """The effort before the clamps, and the class of the clamp that changed it last; efforts stay what they were."""
     bench, silent = Bench(), Bench()
     bench.engine.observe(True)
     for one in (bench, silent):
@@ -91,7 +89,6 @@ def test_efforts_are_observed_on_request() -> None:
 
 
 def test_limits_of_some_joints_are_told() -> None:
-    """By name, where they changed the effort; other joints have another limit or none."""
     pd = [ControllerPD(full(10), full(0)) for _ in range(3)]
     table = ClampingPositionBased(None, [-1.0, 1.0], [4.0, 4.0])
     limits: list[list] = [[table], [ClampingMaxEffort(full(5))], []]
@@ -112,7 +109,6 @@ def test_limits_of_some_joints_are_told() -> None:
 
 
 def test_delays_are_drawn_anew_at_each_reset() -> None:
-    """One per robot, within the range, by the seed; robots that are not reset keep theirs."""
     robots = 200
     bench, twin = Bench(robots), Bench(robots)
     for one in (bench, twin):

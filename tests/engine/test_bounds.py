@@ -11,7 +11,6 @@ from step_bench import ClampingSlew
 
 
 def numbers(*values: float) -> wp.array:
-    """An array of a parameter."""
     return wp.array(np.float32(values), dtype=wp.float32, device="cpu")
 
 
@@ -48,7 +47,6 @@ def test_bounds_follow_what_is_written_into_parameters() -> None:
 
 
 def test_clamp_that_remembers_begins_at_its_start() -> None:
-    """For either bound, and in each call."""
     found = StageBounds([ClampingSlew(numbers(200.0), numbers(50.0))], [0])
     # 200 a second in a step of 0.01 s
     for _ in range(2):

@@ -24,7 +24,6 @@ STATE, CONTROL = ("joint_q", "joint_qd"), ("joint_target_pos", "joint_target_vel
 
 @pytest.fixture(autouse=True, params=["native", "warp"])
 def path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """How actuators are stepped."""
     if request.param == "warp":
         monkeypatch.setattr(native, "core", None)
     elif native.core is None:
@@ -52,7 +51,6 @@ def frame(rng: np.random.Generator, count: int = N) -> tuple[SimpleNamespace, Si
 
 
 def made(count: int = N, **options) -> aa.Actuator:
-    """All parts that an actuator may have."""
     gains = [full(value, count=count) for value in (9, 40, 1, 0.1)]
     clamps = [
         aa.ClampingDCMotor(*(full(value, count=count) for value in (20, 2, 15))),
@@ -64,16 +62,12 @@ def made(count: int = N, **options) -> aa.Actuator:
 
 
 def pd(kp: float = 1, count: int = N, **options) -> aa.Actuator:
-    """A spring without state."""
     at = options.pop("indices", indices(range(count)))
     return aa.Actuator(at, aa.ControllerPD(full(kp, count=count), full(0, count=count)), **options)
 
 
 def memory_of(state) -> list[np.ndarray]:
     return [array.numpy() for array in (*vars(state.delay_state).values(), state.controller_state.integral)]
-
-
-# ---- what is refused
 
 
 def assign(name: str, value):
@@ -153,7 +147,6 @@ def test_output_that_cannot_be_written_in_place_is_refused(array, words, rng) ->
 
 
 def test_states_of_another_actuator_are_refused(rng) -> None:
-    """One with other parts, and one of another size; whichever of the two it is."""
     actuator = made()
     controller = actuator.state().controller_state
     deeper = aa.Actuator.State(aa.Delay(full(1, wp.int32), 9).state(N, "cpu"), controller)
@@ -188,7 +181,6 @@ def test_time_step_that_is_none_is_refused(dt, rng) -> None:
 
 @pytest.mark.parametrize("dt", ["0.01", object(), [0.01]])
 def test_time_step_that_is_no_number_is_refused(dt, rng) -> None:
-    """In the same words after a good step."""
     actuator = made()
     now = actuator.state()
     given = frame(rng)
@@ -198,7 +190,6 @@ def test_time_step_that_is_no_number_is_refused(dt, rng) -> None:
 
 
 def test_time_step_may_be_nothing(rng) -> None:
-    """Zero adds nothing to an integral; a law without one needs none."""
     actuator, state = made(), made().state()
     actuator.step(*frame(rng), state, state, 0)
     assert not state.controller_state.integral.numpy().any()
@@ -207,9 +198,6 @@ def test_time_step_may_be_nothing(rng) -> None:
     pd().step(frame(rng)[0], control, dt=0)
     assert control.joint_f.numpy().all()
     refused(ValueError, lambda: pd().step(*frame(rng), dt=-1), "dt = -1")
-
-
-# ---- what steps do
 
 
 def test_steps_launch_nothing(path, rng, monkeypatch) -> None:
@@ -249,7 +237,6 @@ def as_properties(source):
 
 @pytest.mark.parametrize("kind", [as_dict, as_mapping, as_slots, as_properties])
 def test_whatever_holds_the_arrays_they_are_found(kind, rng) -> None:
-    """Attributes, properties, dicts and other mappings, again and again."""
     actuators, states = (made(), made()), (made().state(), made().state())
     for _ in range(5):
         state, control = frame(rng)
@@ -279,7 +266,6 @@ def test_renamed_arrays_are_found(rng) -> None:
 
 
 def test_an_attribute_that_raises_is_heard(rng) -> None:
-    """Its error comes out as it is, in the first step and later."""
     state, control = frame(rng)
 
     class Angry:
@@ -349,7 +335,6 @@ def test_where_joints_stand_changes_no_bit(kind) -> None:
 
 
 def test_an_index_that_changes_acts_at_the_next_step() -> None:
-    """Written in place, whether joints stood side by side or not before."""
     at = indices([0, 1])
     actuator = pd(count=2, indices=at)
     state = SimpleNamespace(joint_q=full(0, count=6), joint_qd=full(0, count=6))
@@ -364,13 +349,8 @@ def test_an_index_that_changes_acts_at_the_next_step() -> None:
         assert control.joint_f.numpy().tolist() == expected.tolist()
 
 
-# ---- several actuators
-
-
 @pytest.mark.parametrize("count", [1, 150, 1000])
 def test_an_actuator_sees_what_those_before_it_wrote(count) -> None:
-    """Of several in one call, one reads as its target what another gives as effort."""
-
     def chain() -> list[aa.Actuator]:
         names = [("joint_target_pos", "one"), ("one", "two"), ("two", "joint_f"), ("one", "joint_f")]
         return [
@@ -426,7 +406,6 @@ def test_nothing_is_written_when_one_of_several_cannot_step(rng) -> None:
 
 
 def test_more_arrays_than_one_actuator_has() -> None:
-    """A group may read and write any number of them."""
     group = aa.ActuatorGroup([pd(control_output_attr=f"f{n}", control_target_pos_attr=f"t{n}") for n in range(20)])
     state = SimpleNamespace(joint_q=full(0), joint_qd=full(0))
     control = SimpleNamespace(joint_target_vel=full(0))
@@ -436,9 +415,6 @@ def test_more_arrays_than_one_actuator_has() -> None:
     for _ in range(3):
         group.step(state, control)
     assert [getattr(control, f"f{n}").numpy()[0] for n in range(20)] == [3 * n for n in range(20)]
-
-
-# ---- what is kept
 
 
 def test_what_is_known_is_not_looked_for_again(rng, monkeypatch) -> None:
@@ -464,7 +440,6 @@ def test_what_is_known_is_not_looked_for_again(rng, monkeypatch) -> None:
 
 
 def test_states_before_are_distinguished(rng) -> None:
-    """Steps that begin at different states and end in the same one, each met twice."""
     given = frame(rng)
 
     def effort(actuator: aa.Actuator, now, after) -> np.ndarray:
@@ -483,7 +458,6 @@ def test_states_before_are_distinguished(rng) -> None:
 
 
 def test_other_arrays_in_the_same_state_are_seen(rng) -> None:
-    """A state of whom an array, or a part, was replaced; the one that goes is not written any more."""
     actuator, state = made(), made().state()
     given = frame(rng)
     actuator.step(*given, state, state, DT)
@@ -502,7 +476,6 @@ def test_other_arrays_in_the_same_state_are_seen(rng) -> None:
 
 
 def test_an_array_that_is_laid_out_anew_is_read_as_it_lies() -> None:
-    """It stays the same object, as NumPy lets it."""
     actuator = aa.Actuator(indices(range(N)), aa.ControllerPD(full(-1.0), full(0.0)))
     state = SimpleNamespace(joint_q=np.arange(4 * N, dtype=np.float32)[:N], joint_qd=np.zeros(N, np.float32))
     targets = (np.zeros(N, np.float32) for _ in range(3))
@@ -597,9 +570,6 @@ def test_unchanged_sees_every_change() -> None:
         assert unchanged([contents(container)])
 
 
-# ---- what the core itself refuses
-
-
 class OfCore:
     """Calls of the core of one spring, without or with state."""
 
@@ -633,7 +603,6 @@ class OfCore:
 
 @pytest.fixture
 def native_only(path: str) -> None:
-    """Once is enough for what only the core has."""
     if path == "warp":
         pytest.skip("the core's own")
 
@@ -666,7 +635,6 @@ def test_bad_arguments_are_refused_by_name(call, words) -> None:
 @pytest.mark.usefixtures("native_only")
 @pytest.mark.parametrize("given", [None, 1, object()])
 def test_arguments_of_another_kind_are_refused(given) -> None:
-    """Objects that are no plan, state or list."""
     one = OfCore()
     for call in (
         lambda: native.core.Calls([given], [], [], [], False, False),
@@ -724,7 +692,6 @@ def test_seconds_that_are_no_step_are_refused(rng, dt) -> None:
 
 @pytest.mark.usefixtures("native_only")
 def test_a_group_on_a_tape_remembers_the_same() -> None:
-    """From the states now to those after, as without a tape."""
     found = []
     for taped in (False, True):
         rng, group = np.random.default_rng(3), aa.ActuatorGroup([made(requires_grad=taped), made(requires_grad=taped)])
@@ -758,7 +725,6 @@ def test_a_plan_does_not_point_to_what_its_calls_kept() -> None:
 
 @pytest.mark.usefixtures("native_only")
 def test_another_kind_of_container_is_a_change() -> None:
-    """The core looks into dicts and lists alone."""
     one = object()
     assert not native.core.unchanged([((one,), (one,))])
     assert not native.core.unchanged([(object(), (one,))])

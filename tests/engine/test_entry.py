@@ -5,6 +5,5 @@ from isaacsim.core.experimental.actuators import ActuatorConfig
 
 
 def test_actuator_without_a_controller_is_refused() -> None:
-    """The message says what is missing."""
     with pytest.raises(ValueError, match="controller = None: must be a Controller"):
         ActuatorConfig(None)

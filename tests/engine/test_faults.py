@@ -41,14 +41,12 @@ def legs(*stages, num_robots: int = 1) -> aa.ActuatedArrays:
 
 
 def step(leg: aa.ActuatedArrays, velocity: float = 0.0) -> np.ndarray:
-    """Efforts of a step whose knees have this velocity."""
     q, qd, target = np.zeros((3, leg.num_robots, 2), np.float32)
     target[:], qd[:, 1] = 1.0, velocity
     return np.array(leg.step(q, qd, target, DT))
 
 
 def test_each_law_that_assumes_an_inertia_is_here() -> None:
-    """A new one joins."""
     assert {law.config.__name__ for law in laws() if "assumed_inertia" in law.parameters} == set(NEEDING)
 
 
@@ -65,13 +63,11 @@ def test_arrays_without_an_inertia_refuse_the_first_step(config) -> None:
 
 
 def test_law_that_takes_no_inertia_needs_none() -> None:
-    """With the numbers of MuJoCo."""
     lu_gre = legs(dataclasses.replace(NEEDING["LuGreFrictionConfig"], mujoco_discretization=True))
     assert step(lu_gre).all() and not lu_gre.faults
 
 
 def test_first_fault_warns_once(engine) -> None:
-    """After the step, whose efforts are there; it names joint and cause."""
     leg = legs(num_robots=3)
     assert engine in leg.engine
     step(leg)
@@ -87,7 +83,6 @@ def test_first_fault_warns_once(engine) -> None:
 
 
 def test_fault_names_the_signal_that_is_missing(engine) -> None:
-    """One that a law needs and that is unknown again, and one that is not finite."""
     leg = legs(aa.FrictionConfig(coulomb=0.2))
     leg.set_mass_matrix(np.eye(2))
     step(leg)
@@ -110,7 +105,6 @@ def test_fault_names_the_signal_that_is_missing(engine) -> None:
 
 
 def test_wrapper_whose_host_tells_no_inertia_is_refused() -> None:
-    """When physics is ready, by the class of the articulation."""
     host = ArraysHost(["knee"])
     with aa.use_host(host):
         kept = aa.ArticulationActuators.from_configs("/Robot", {"knee": [PD, aa.FrictionConfig(coulomb=0.2)]})
@@ -119,7 +113,6 @@ def test_wrapper_whose_host_tells_no_inertia_is_refused() -> None:
 
 
 def test_tables_of_a_recording_count_faults() -> None:
-    """Which limits and friction do not show."""
     leg = legs(aa.FrictionConfig(coulomb=0.2, assumed_inertia=0.1), num_robots=2)
     with leg.record() as log:
         step(leg)

@@ -20,16 +20,11 @@ from step_bench import FeedbackSkewed
 # a whole block of the core, and one with room left
 N, DT = 45, 0.02
 SIGNALS = ("joint_q", "joint_qd", "joint_target_q", "joint_target_qd", "joint_act")
-CONTROLLERS = {
-    "mlp": aa.ControllerNeuralMLP,
-    "lstm": aa.ControllerNeuralLSTM,
-    "gru": aa.ControllerNeuralGRU,
-}
+CONTROLLERS = {"mlp": aa.ControllerNeuralMLP, "lstm": aa.ControllerNeuralLSTM, "gru": aa.ControllerNeuralGRU}
 COLUMNS = ["velocity_error", "position", "target_velocity", "position_error", "target_position", "velocity"]
 
 
 def gru_metadata(columns: list[str]) -> dict:
-    """Metadata with another mean and deviation for each column."""
     mean = {name: 0.1 * k for k, name in enumerate(columns)}
     std = {name: 0.5 + 0.2 * k for k, name in enumerate(columns)}
     targets = {"mean": {"torque": 0.5}, "std": {"torque": 20.0}}
@@ -54,8 +49,6 @@ ROOT = Network(6, (FIRST, Unary("abs", 1), Unary("sqrt", 2), LAST))
 Values = dict[str, np.ndarray]
 # gradients by central differences, how often the limit acted, and the network
 KNOWN: dict[tuple, tuple[Values, int, Network]] = {}
-
-
 pytestmark = pytest.mark.usefixtures("backend")
 
 
@@ -194,18 +187,15 @@ class Rollout:
 
 
 def swapped(actuator: aa.Actuator, steps: int) -> list[tuple]:
-    """Two states in turn."""
     two = [actuator.state(), actuator.state()]
     return [(two[k % 2], two[1 - k % 2]) for k in range(steps)]
 
 
 def in_place(actuator: aa.Actuator, steps: int) -> list[tuple]:
-    """One state."""
     return [((state := actuator.state()), state)] + [(state, state)] * (steps - 1)
 
 
 def one_each(actuator: aa.Actuator, steps: int) -> list[tuple]:
-    """A state for each step."""
     return list(itertools.pairwise(actuator.state() for _ in range(steps + 1)))
 
 
@@ -246,8 +236,6 @@ def test_network_of_a_motor_before_its_gear(kind, is_sensed, tmp_path) -> None:
 
 @pytest.mark.parametrize("kind", MODELS)
 def test_states_without_gradients_are_let_be(kind, tmp_path) -> None:
-    """All other gradients are what they are with them."""
-
     def first_without(actuator: aa.Actuator, steps: int) -> list[tuple]:
         pairs = one_each(actuator, steps)
         for one in vars(pairs[0][0].controller_state).values():
@@ -365,7 +353,6 @@ def test_reset_ends_what_goes_back(kind, whole, tmp_path) -> None:
 
 
 def test_efforts_and_states_are_those_without_gradients(tmp_path) -> None:
-    """To the bit, on a tape or not."""
     found = []
     for grad, on_tape in ((False, False), (True, False), (True, True)):
         rollout = Rollout(tmp_path, MODELS["gru"], METADATA["gru"], 1)
@@ -388,7 +375,6 @@ def test_efforts_and_states_are_those_without_gradients(tmp_path) -> None:
 @pytest.mark.parametrize("backend", ["core"], indirect=True)
 @pytest.mark.parametrize("network", [*MODELS.values(), ROOT], ids=[*MODELS, "root"])
 def test_gradients_by_weights_are_those_of_finite_differences(network, tmp_path) -> None:
-    """Of a step, by some numbers of each matrix and bias."""
     rollout = Rollout(tmp_path, network, METADATA[network.kind], 1)
     limit = aa.ClampingMaxEffort(array(rollout.values["max_effort"], False))
     indices = array(np.arange(N), False, wp.uint32)

@@ -33,13 +33,11 @@ ARM = """
 
 @pytest.fixture(params=ENGINES)
 def engine(request: pytest.FixtureRequest) -> str:
-    """Every simulator that is installed."""
     return installed(request.param)
 
 
 @contextmanager
 def playing(made: SmallStage | Path, engine: str = "mujoco", dt: float = 0.005, **options) -> Iterator:
-    """A robot on running physics, and its simulation."""
     with aa.Simulation(made.stage if isinstance(made, SmallStage) else made, dt, engine=engine, **options) as sim:
         sim.play()
         yield sim, sim.articulation(ROOT if isinstance(made, SmallStage) else "arm")
@@ -61,7 +59,6 @@ def same(values: list[float], engine: str):
 
 
 def with_friction(friction: float = 0.0, damping: float = 0.0, begin: float = 0.0) -> SmallStage:
-    """A pendulum with friction of its file, in SI."""
     made = pendulum()
     made.state(HINGE, position=begin)
     made.attribute(HINGE, "newton:friction", friction)
@@ -76,11 +73,7 @@ def write_arm(folder: Path, joint: str) -> Path:
     return path
 
 
-# in the engine
-
-
 def test_engine_has_the_friction_until_close(engine) -> None:
-    """No stage is left, and the former friction comes back to the bit."""
     with playing(with_friction(0.1, 0.3), engine) as (_, robot):
         before = frictions(robot)
         assert before == pytest.approx([0.1, 0.1, 0.3])
@@ -92,7 +85,6 @@ def test_engine_has_the_friction_until_close(engine) -> None:
 
 
 def test_values_are_per_joint_and_per_robot() -> None:
-    """As those of other stages."""
     with aa.Simulation(ROBOTS / "arm_2dof.usda", num_envs=2) as sim:
         sim.play()
         robots = sim.articulation("/World/envs/env_.*/Arm")
@@ -105,7 +97,6 @@ def test_values_are_per_joint_and_per_robot() -> None:
 
 
 def test_a_prim_of_a_file_has_it_too(engine) -> None:
-    """As a passive joint, and beside a controller."""
     for controller in (None, aa.PDControlConfig(5.0, 0.5)):
         made = with_friction(0.1)
         aa.add_actuator(
@@ -122,7 +113,6 @@ def test_a_prim_of_a_file_has_it_too(engine) -> None:
 
 
 def test_a_file_that_asks_too_much_is_refused() -> None:
-    """By the prim; what files hold in single precision is what was written."""
     for stage_velocity in (0.1, 0.3):
         made = with_friction()
         friction = aa.FrictionConfig(0.5, stribeck_velocity=stage_velocity)
@@ -140,7 +130,6 @@ def test_a_file_that_asks_too_much_is_refused() -> None:
 
 
 def test_made_before_play_it_acts_from_play_on(engine) -> None:
-    """And again after a stop."""
     with aa.Simulation(with_friction(0.1).stage, 0.005, engine=engine) as sim:
         actuators = driven(ROOT, in_engine(0.5))
         for _ in range(2):
@@ -151,14 +140,12 @@ def test_made_before_play_it_acts_from_play_on(engine) -> None:
 
 
 def test_physx_has_a_breakaway_level_of_its_own() -> None:
-    """Static and dynamic friction."""
     installed("physx")
     with playing(with_friction(), "physx") as (_, robot), driven(ROOT, in_engine(0.5, static=0.7)):
         assert frictions(robot) == pytest.approx([0.7, 0.5, 0.0])
 
 
 def test_an_arm_rests_on_the_friction_of_physx() -> None:
-    """It does not move at all."""
     installed("physx")
     with playing(with_friction(begin=90.0), "physx") as (sim, robot), driven(ROOT, in_engine(8.0)):
         sim.step(100)
@@ -181,7 +168,6 @@ def test_it_is_hard_where_the_file_has_the_same_value(tmp_path, own) -> None:
 
 
 def test_a_model_of_the_user_comes_back_to_the_bit() -> None:
-    """All its fields, in double precision, before its simulation is closed."""
     model = mujoco.MjModel.from_xml_string(ARM.format(joint='frictionloss="0.1" damping="0.3" armature="0.7"'))
     data = mujoco.MjData(model)
     before = {name: value.copy() for name in dir(model) if isinstance(value := getattr(model, name), np.ndarray)}
@@ -195,17 +181,12 @@ def test_a_model_of_the_user_comes_back_to_the_bit() -> None:
     assert changed == []
 
 
-# what cannot be in the engine
-
-
 def test_arrays_refuse_it() -> None:
-    """By the names of the joints, with the remedy."""
     with pytest.raises(ValueError, match=r"joints hinge: FrictionConfig.in_engine = True: must be False here, for no"):
         aa.ActuatedArrays(["hinge"], in_engine(0.5))
 
 
 def test_a_simulator_without_friction_refuses_it() -> None:
-    """By joint and simulator, when the actuators are made."""
     host = ArraysHost(["hinge"])
     with aa.use_host(host), pytest.raises(HostError) as error:
         driven("/Robot", in_engine(0.5))
@@ -215,7 +196,6 @@ def test_a_simulator_without_friction_refuses_it() -> None:
 
 
 def test_mujoco_refuses_a_breakaway_level_of_its_own() -> None:
-    """It has one dry friction; nothing is changed."""
     with playing(with_friction(0.1)) as (_, robot):
         with pytest.raises(
             HostError, match=r"in_engine = True of joints hinge: static friction 0.7 with dynamic .* 0.5"
@@ -225,7 +205,6 @@ def test_mujoco_refuses_a_breakaway_level_of_its_own() -> None:
 
 
 def test_components_and_newtons_form_refuse_it() -> None:
-    """They have no joint properties."""
     stage = Usd.Stage.Open(str(ROBOTS / "pendulum.usda"))
     friction = aa.FrictionConfig(0.5, in_engine=True)
     prim = aa.add_actuator("/World/Pendulum", "hinge", "own", PD, others=[friction], stage=stage)
@@ -299,7 +278,6 @@ def test_friction_of_a_model_becomes_a_stage_on_demand(tmp_path) -> None:
 
 @pytest.mark.parametrize("given", [{"friction": 0.25}, {"viscous_friction": {"hinge": 0.25}}, {"friction": [0.25]}])
 def test_friction_of_a_motor_beside_a_stage_is_refused(given) -> None:
-    """By name, whether the stage acts or the simulator."""
     ((name, _),) = given.items()
     for friction in (aa.FrictionConfig(0.5), aa.FrictionConfig(0.5, in_engine=True)):
         with aa.Simulation(with_friction().stage), pytest.raises(ValueError) as error:
@@ -317,7 +295,6 @@ def test_a_motor_without_friction_may_have_a_stage() -> None:
 
 
 def test_a_simulator_whose_friction_cannot_be_set_is_left_alone() -> None:
-    """There is nothing to replace, and no warning."""
     host = ArraysHost(["hinge"])
     with aa.use_host(host):
         host.play()

@@ -7,6 +7,7 @@ import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators.files.usd import discover
 from isaacsim.core.experimental.actuators.laws.contract import catalogue
+from refusals import refused
 
 INDICES = wp.array([0, 1], dtype=wp.uint32, device="cpu")
 
@@ -16,7 +17,6 @@ def full(value: float) -> wp.array:
 
 
 def test_later_names_are_ours() -> None:
-    """The same classes; in the stub too, which a test of its own compares."""
     renamed = {
         "ClampingBase": "Clamping",
         "DriveBase": "Controller",
@@ -41,7 +41,6 @@ def test_later_names_are_ours() -> None:
 
 
 def test_drive_is_the_controller() -> None:
-    """As keyword, as attribute, and in the state."""
     first, second = package.ControllerPD(full(1.0), full(0.0)), package.ControllerPD(full(3.0), full(0.0))
     actuator = package.Actuator(INDICES, drive=first)
     assert actuator.drive is actuator.controller is first
@@ -65,13 +64,11 @@ def test_drive_is_the_controller() -> None:
 @pytest.mark.parametrize("given", [{}, {"controller": 1, "drive": 1}])
 def test_one_control_law_is_given(given) -> None:
     laws = {name: package.ControllerPD(full(1.0), full(0.0)) for name in given}
-    with pytest.raises(TypeError, match="must be one control law"):
-        package.Actuator(INDICES, **laws)
+    refused(TypeError, lambda: package.Actuator(INDICES, **laws), "must be one control law")
 
 
 @pytest.mark.parametrize("given", [{}, {"control_target_pos_attr": None, "control_target_vel_attr": None}])
 def test_targets_have_the_later_names_by_default(given) -> None:
-    """Where both pairs are there, the later one is read."""
     actuator = package.Actuator(INDICES, package.ControllerPD(full(1.0), full(1.0)), **given)
     assert (actuator.control_target_pos_attr, actuator.control_target_vel_attr) == ("joint_target_q", "joint_target_qd")
     state = SimpleNamespace(joint_q=full(0.0), joint_qd=full(0.0))
@@ -84,17 +81,14 @@ def test_targets_have_the_later_names_by_default(given) -> None:
 
 
 def test_later_names_are_keywords_too() -> None:
-    """Of what is parsed and of configs; under both names at once is an error."""
     parsed = package.ActuatorParsed(drive_class=package.ControllerPD, drive_kwargs={"kp": 1.0})
     assert (parsed.controller_class, parsed.controller_kwargs) == (package.ControllerPD, {"kp": 1.0})
     law = package.ControllerPD(full(1.0), full(0.0))
     assert package.ActuatorConfig(drive=law).controller is law is package.ActuatorConfig(law).drive
-    with pytest.raises(TypeError, match="must be given under one of the names"):
-        package.ActuatorConfig(law, drive=law)
+    refused(TypeError, lambda: package.ActuatorConfig(law, drive=law), "must be given under one of the names")
 
 
 def test_explicit_effort_mode_is_the_one_there_is() -> None:
-    """Asking for it changes nothing."""
     actuator = package.Actuator(INDICES, package.ControllerPD(full(1.0), full(0.0)))
     actuator.set_effort_mode_explicit()
     assert actuator.drive is actuator.controller

@@ -12,7 +12,6 @@ def add_kernel(step: float, values: wp.array[float], total: wp.array[float]):
 
 
 def test_a_launch_reads_its_arrays_anew_and_keeps_its_numbers() -> None:
-    """Until what launches have in common is another one."""
     launches = Launches(wp.get_device("cpu"))
     values, total = floats([1.0, 2.0]), floats([0.0, 0.0])
     for step, expected in ((1.0, [1.0, 2.0]), (1.0, [2.0, 4.0]), (3.0, [5.0, 10.0])):
@@ -28,7 +27,6 @@ def test_a_launch_reads_its_arrays_anew_and_keeps_its_numbers() -> None:
 
 
 def test_other_names_are_other_launches() -> None:
-    """Each with its own arguments."""
     launches = Launches(wp.get_device("cpu"))
     values, total = floats([1.0]), floats([0.0])
     for _ in range(2):

@@ -1,7 +1,5 @@
 """Motors that move several joints together, on both engines, against the formulas in float64."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
@@ -11,6 +9,7 @@ import pytest
 from isaacsim.core.experimental.actuators.base import native
 from isaacsim.core.experimental.actuators.engine.gradients.actuator_gradients import require_gradients
 from numpy.typing import NDArray
+from refusals import refused
 from scipy.integrate import solve_ivp
 
 NAMES = ["pitch", "knee", "roll"]
@@ -25,7 +24,6 @@ ENGINES = [pytest.param(True, id="core"), pytest.param(False, id="warp")]
 
 @pytest.fixture(params=ENGINES)
 def _engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The core, and Warp."""
     if not request.param:
         monkeypatch.setattr(native, "core", None)
 
@@ -188,7 +186,6 @@ def test_engines_agree_to_the_last_bit(
 def test_fault_of_a_requested_signal_is_one_of_all_joints(
     shafts: tuple[aa.LinkageConfig, aa.LinkageConfig], rng: np.random.Generator
 ) -> None:
-    """The motor of one joint has no effort, and both joints are of both motors; the knee has none of them."""
     rubbing = aa.FrictionConfig(0.1, 0.05)
     arrays = aa.ActuatedArrays(NAMES, motors(*shafts, aa.PDControlConfig(3.0, 0.2), rubbing), num_robots=4)
     ((joints, array),) = arrays._assembly.signals["inertia"]
@@ -206,7 +203,6 @@ def test_fault_of_a_requested_signal_is_one_of_all_joints(
 
 @pytest.mark.usefixtures("_engine")
 def test_three_joints_and_robots_alone(rng: np.random.Generator) -> None:
-    """N robots are N times one."""
     rows = [[1.0, 0.5, 0.0], [0.0, 1.0, -0.5], [0.2, 0.0, 1.0]]
     given = {
         name: [aa.PDControlConfig(3.0, 0.1), aa.LinkageConfig(NAMES, row, offset=0.1 * at)]
@@ -224,7 +220,6 @@ def test_three_joints_and_robots_alone(rng: np.random.Generator) -> None:
 
 
 def test_motor_efforts_and_limits_are_told() -> None:
-    """Efforts before the limits are the motor's; those behind are at the joint."""
     given = motors(*DIFFERENTIAL, aa.PDControlConfig(10.0, 0.0), aa.MaxEffortClampingConfig(2.0))
     arrays = aa.ActuatedArrays(NAMES, given)
     arrays._assembly.observe(True)
@@ -275,8 +270,7 @@ LAW = aa.PDControlConfig(1.0, 0.0)
     ],
 )
 def test_motors_that_do_not_belong_together_are_refused(given: dict[str, Any], words: str) -> None:
-    with pytest.raises((ValueError, TypeError), match=words):
-        aa.ActuatedArrays(NAMES, given)
+    refused((ValueError, TypeError), lambda: aa.ActuatedArrays(NAMES, given), words)
 
 
 def test_gradients_are_refused_by_name() -> None:
@@ -287,7 +281,6 @@ def test_gradients_are_refused_by_name() -> None:
 
 @pytest.mark.usefixtures("_engine")
 def test_motors_of_a_linkage_run_in_one_plan(rng: np.random.Generator) -> None:
-    """A law of the user's own at one of them takes the other to its engine."""
     import step_bench
     from isaacsim.core.experimental.actuators import ActuatorConfig, ControllerPD
     from isaacsim.core.experimental.actuators.laws.linkage_shaft import LinkageShaft
@@ -306,14 +299,11 @@ def test_motors_of_a_linkage_run_in_one_plan(rng: np.random.Generator) -> None:
     assert np.isfinite(step(arrays, drawn(rng, robots))).all()
 
 
-# ---- fewer motors than joints
-
 FINGER = ["MCP", "PIP", "DIP", "wrist"]
 ROWS = {"PIP": [0.0, 1.0, 0.7], "MCP": [1.0, -0.4, 0.2]}
 
 
 def tendon_arrays(rows: dict[str, list[float]], *stages: Any, robots: int = 6, **rest: Any) -> aa.ActuatedArrays:
-    """A finger whose tendons are at some of its joints."""
     shafts = {joint: aa.LinkageConfig(FINGER[:3], row, **rest) for joint, row in rows.items()}
     return aa.ActuatedArrays(FINGER, {joint: [*stages, one] for joint, one in shafts.items()}, num_robots=robots)
 
@@ -490,8 +480,7 @@ def test_friction_of_a_joint_without_motor_stays_at_the_joint() -> None:
     ],
 )
 def test_tendons_that_do_not_fit_are_refused(motors: Any, words: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(words)):
-        aa.ActuatedArrays(["a", "b", "c"], motors)
+    refused(ValueError, lambda: aa.ActuatedArrays(["a", "b", "c"], motors), re.escape(words))
 
 
 @pytest.mark.usefixtures("_engine")
@@ -510,12 +499,22 @@ def test_robots_of_many_blocks_have_what_they_have_alone(rng: np.random.Generato
     arrays = aa.ActuatedArrays(names, motors, num_robots=robots)
     found = [step(arrays, signals), step(arrays, [signals[0], *signals[1:4][::-1], signals[4]])]
     faulty = {(one.robot, one.dof_name) for one in arrays.faults}
-    assert faulty == {
-        *((77, f"joint_{k}") for k in (0, 2, 4, 9)),
-        *((78, f"joint_{k}") for k in (1, 3)),
-    }
+    assert faulty == {*((77, f"joint_{k}") for k in (0, 2, 4, 9)), *((78, f"joint_{k}") for k in (1, 3))}
     for robot in (0, 76, 77, 78, 79, robots - 1):
         own = [one[robot : robot + 1].copy() for one in signals]
         alone = aa.ActuatedArrays(names, motors, num_robots=1)
         for efforts, given in zip(found, (own, [own[0], *own[1:4][::-1], own[4]]), strict=True):
             np.testing.assert_array_equal(step(alone, given)[0], efforts[robot])
+
+
+def test_inertia_of_a_shaft_by_a_table_is_that_by_its_slope() -> None:
+    shafts = aa.LinkageConfig(["a"], [1.7], 0.4), aa.LinkageConfig.table(["a"], lambda q: 0.4 + 1.7 * q, [-2.0], [2.0])
+    efforts = []
+    for shaft in shafts:
+        arrays = aa.ActuatedArrays(
+            ["a"], {"a": [aa.PDControlConfig(4.0, 0.1), aa.ShaftFrictionConfig(0.2, 0.1), shaft]}
+        )
+        arrays.set_mass_matrix([[0.02]])
+        q, v = np.full((1, 1), 0.3, np.float32), np.full((1, 1), 0.02, np.float32)
+        efforts.append([float(arrays.step(q + 1e-3 * k, v * k, 1.1 * q, DT)[0, 0]) for k in range(4)])
+    np.testing.assert_allclose(*efforts, rtol=1e-4, atol=1e-5)

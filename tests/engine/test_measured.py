@@ -19,7 +19,6 @@ def moved(motors: dict, robots: int = 2, steps: int = 5) -> tuple[aa.ActuatedArr
 
 
 def test_an_encoder_shows_what_it_measures_and_others_the_truth() -> None:
-    """In steps, and late; columns are those of the joints."""
     motor = [aa.PDControlConfig(10.0, 1.0)]
     encoder = aa.EncoderConfig(resolution=CODE, bias=0.1, latency_steps=2)
     arrays, positions = moved({"knee": [*motor, encoder], "(hip|ankle)": motor})
@@ -32,7 +31,6 @@ def test_an_encoder_shows_what_it_measures_and_others_the_truth() -> None:
 
 
 def test_a_robot_that_was_reset_shows_the_truth_until_its_next_step() -> None:
-    """The other one goes on."""
     arrays, positions = moved({".*": [aa.PDControlConfig(10.0, 1.0), aa.EncoderConfig(bias=0.5)]})
     arrays.reset(indices=[1])
     np.testing.assert_allclose(arrays.measured_positions - positions[-1], [[0.5] * 3, [0.0] * 3], atol=1e-6)
@@ -53,7 +51,6 @@ def test_an_encoder_of_a_motor_shows_its_joint(gear) -> None:
 
 
 def test_it_needs_a_step() -> None:
-    """There are no arrays before."""
     arrays = aa.ActuatedArrays(JOINTS, {".*": [aa.PDControlConfig(10.0, 1.0)]})
     with pytest.raises(RuntimeError, match="no arrays yet"):
         _ = arrays.measured_positions

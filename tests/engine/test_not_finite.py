@@ -24,7 +24,6 @@ NAMES, DT = ["hip", "knee", "ankle"], 0.01
 JOINT, BROKEN, RESET, END = "knee", 6, 12, 18
 COLUMN = NAMES.index(JOINT)
 ARRAYS = ("positions", "velocities", "position_targets", "velocity_targets")
-
 # parameters that switch a rule off when they are infinite
 OFF = {"integral_max", "max_effort", "saturation_effort", "velocity_limit", "max_motor_effort"}
 LAWS: dict[str, tuple[type, dict[str, float]]] = {
@@ -53,8 +52,6 @@ class Nothing(aa.Clamping):
 
 @dataclass
 class Case:
-    """One pipeline on all joints and robots."""
-
     law: str
     clamps: str
     delay: int
@@ -140,7 +137,6 @@ class Trial:
         return self.efforts[:, ~mine].view(np.int32)
 
     def of(self, number: int) -> np.ndarray:
-        """Efforts of the joint that gets a bad number."""
         return self.efforts[:, 1 + number, COLUMN]
 
 
@@ -203,13 +199,11 @@ def require_harmless(case: Case, size: float, bads: list[Bad]) -> None:
 
 @every_case
 def test_input_that_is_not_finite_stops_its_joint_for_a_step(case) -> None:
-    """Each of the five inputs, NaN and both infinities."""
     require_harmless(case, 2.0, [Bad(name, bad) for name in FAULT_INPUTS[:5] for bad in (np.nan, np.inf, -np.inf)])
 
 
 @every_case
 def test_one_robot_alone_is_stopped(case) -> None:
-    """As one of many."""
     require_harmless(case, 2.0, [Bad(FAULT_INPUTS[0], np.nan)])
 
 
@@ -243,7 +237,6 @@ def test_parameter_that_is_not_finite_stops_its_joint_for_a_step(case, size) -> 
 
 @every_limited_case
 def test_infinite_limit_is_none_for_as_long_as_it_stands(case) -> None:
-    """Written into a running actuator; the effort is that of the law without the limit, and no fault."""
     bads = [Bad(name, np.inf, at) for at, name in case.parameters() if name in OFF]
     inputs = signals(2.0, bads)
     found = trial(case, inputs, bads)
@@ -310,7 +303,6 @@ STATEFUL = {
 
 @pytest.mark.parametrize("name", STATEFUL)
 def test_fault_of_a_limit_keeps_the_state(name) -> None:
-    """The law of that joint and robot keeps its state; all other laws advance."""
     pipeline, robots, bad = STATEFUL[name], 3, 1
     host = ArraysHost(NAMES, robots)
     with aa.use_host(host):

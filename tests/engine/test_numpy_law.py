@@ -17,7 +17,6 @@ class Sign(Controller):
 
 
 def test_law_in_numpy_drives_its_joint() -> None:
-    """Nothing has to be compiled for it."""
     host = ArraysHost(["hip", "knee"], 2)
     with use_host(host):
         host.play()
@@ -28,11 +27,7 @@ def test_law_in_numpy_drives_its_joint() -> None:
 
 
 class Counting(Sign):
-    """A law whose memory is a NumPy array."""
-
     class State:
-        """Steps so far."""
-
         def __init__(self) -> None:
             self.steps = np.zeros(2)
 

@@ -35,7 +35,6 @@ class Legs:
         self.actuator = self.wrapper.actuators[0]
 
     def step(self, target: float = 1.0, velocity: float = 0.0) -> list[list[float]]:
-        """Efforts of each joint."""
         self.host.arrays().position_targets[:] = target
         self.host.arrays().velocities[:] = velocity
         self.host.step(DT)
@@ -53,7 +52,6 @@ def test_assigned_parameter_acts_at_the_next_step(engine_kind) -> None:
 
 
 def test_assigned_gain_acts_at_the_next_step(engine_kind) -> None:
-    """Controllers and delays are no different, and an assignment replaces the one before."""
     legs = Legs()
     legs.actuator.controller.kp = array(EACH)
     assert legs.step()[0] == EACH
@@ -76,7 +74,6 @@ def test_assigned_array_is_copied(engine_kind) -> None:
 
 
 def test_assigned_parameter_is_prepared_again(engine_kind) -> None:
-    """A law that works with something derived from its parameters gives what it gives when built with them."""
     legs = Legs(motor(30.0, 10.0, 25.0))
     for name, values in (("velocity_limit", EACH), ("saturation_effort", [9.0, 8.0, 7.0])):
         setattr(legs.actuator.clamping[0], name, array(values))
@@ -93,7 +90,6 @@ def test_assigned_parameter_is_prepared_again(engine_kind) -> None:
     ],
 )
 def test_laws_of_ones_own_take_assignments_too(law) -> None:
-    """Both if the plan runs them and if they compute arrays."""
     legs = Legs(aa.ClampingMaxEffort(array(50.0)), law=law)
     legs.actuator.controller.kp = array(EACH)
     assert legs.step()[0] == EACH
@@ -102,7 +98,6 @@ def test_laws_of_ones_own_take_assignments_too(law) -> None:
 
 
 def test_prim_with_two_targets_takes_a_value_for_each(engine_kind) -> None:
-    """One array, robot by robot and joint by joint; what all robots shared differs from then on."""
     stage = Usd.Stage.CreateInMemory()
     UsdPhysics.ArticulationRootAPI.Apply(stage.DefinePrim("/Robot", "Xform"))
     for name in NAMES:
@@ -155,7 +150,6 @@ def test_assignment_that_does_not_fit_is_refused(values: Any, touched: bool, eng
 
 
 def test_delay_of_another_type_is_refused(engine_kind) -> None:
-    """Steps are whole numbers."""
     legs = Legs(steps=1)
     with pytest.raises((TypeError, ValueError), match=r"Delay.*delay_steps"):
         legs.actuator.delay.delay_steps = array(2.0)
@@ -163,7 +157,6 @@ def test_delay_of_another_type_is_refused(engine_kind) -> None:
 
 
 def test_component_of_no_plan_keeps_what_is_assigned() -> None:
-    """Parameters and other attributes."""
     clamp, mine = aa.ClampingMaxEffort(array(1.0)), array(2.0)
     clamp.max_effort, clamp.note = mine, "tuned"
     assert clamp.max_effort is mine and clamp.note == "tuned"
@@ -239,7 +232,6 @@ def test_read_parameter_stays_shared(wrapper) -> None:
 
 
 def test_written_parameter_is_read_back(wrapper) -> None:
-    """Through the attribute; what was not written keeps its value, and so do other actuators."""
     outer, inner = wrapper.actuators
     # hip and ankle of the first robot, then of the second
     outer.controller.kp.assign(np.array([1, 2, 3, 4], np.float32))
@@ -251,7 +243,6 @@ def test_written_parameter_is_read_back(wrapper) -> None:
 
 
 def test_other_names_are_no_parameters(wrapper) -> None:
-    """An attribute that is not there is missed as usual."""
     controller = wrapper.actuators[0].controller
     with pytest.raises(AttributeError, match="ControllerPD has no attribute 'stiffness'"):
         _ = controller.stiffness
@@ -320,7 +311,6 @@ def test_what_is_written_acts_on_its_robot_and_joint(engine_kind, groups, rng) -
 
 
 def test_reading_goes_on_to_act_after_it_was_written(engine_kind) -> None:
-    """The live array stays the one that steps read; a value that is written twice acts twice."""
     made = arrays(GROUPS["joints apart"], 2)
     zeros, target = np.zeros((2, len(JOINTS)), np.float32), np.full((2, len(JOINTS)), 0.1, np.float32)
     hips = made.actuators[0].controller

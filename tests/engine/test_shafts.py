@@ -3,8 +3,6 @@
 # MuJoCo ships no type stubs
 # pyright: reportAttributeAccessIssue=false
 
-from __future__ import annotations
-
 from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
@@ -21,7 +19,6 @@ ENGINES = [pytest.param(True, id="core"), pytest.param(False, id="warp")]
 
 @pytest.fixture(params=ENGINES)
 def _engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The core, and Warp."""
     if not request.param:
         monkeypatch.setattr(native, "core", None)
 

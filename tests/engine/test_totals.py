@@ -24,9 +24,6 @@ def array(value: float, robots: int = ROBOTS) -> wp.array:
     return wp.full(robots, value, dtype=wp.float32, device="cpu")
 
 
-# ---- what a class says
-
-
 @pytest.mark.parametrize(
     ("law", "said", "words"),
     [
@@ -70,8 +67,6 @@ def test_a_law_that_gives_nothing_remembers_something() -> None:
 
 
 def test_two_laws_of_a_joint_do_not_publish_the_same_signal() -> None:
-    """Refused by name; on two joints they may, of one class or of two."""
-
     class PassiveMetered(Passive):
         PARAMETERS: ClassVar = ("resistance",)
         STATE: ClassVar = ("drawn",)
@@ -101,9 +96,6 @@ def test_a_plan_keeps_what_is_read() -> None:
     assert not Assembly([pd], ROBOTS, "cpu").has_totals
 
 
-# ---- several steps
-
-
 class Spread:
     """Assemblies of joints of the same robots, and the arrays they read."""
 
@@ -127,19 +119,16 @@ class Spread:
         return self.arrays[5].copy()
 
     def total(self, at: int = 0) -> np.ndarray:
-        """The total that the last step of an assembly read, of each robot."""
         (_, values), *_ = self.assemblies[at].signals["robot_power"]
         return values.numpy()[:, 0]
 
     def drawn(self, *names: str) -> np.ndarray:
-        """The power that joints draw by their states."""
         saved = {name: values for one in self.assemblies for name, values in one.save().items()}
         power = [np.nan_to_num(saved[f"/A/{name}.electrical.drawn"]) for name in names]
         return np.cumsum(power, axis=0, dtype=np.float32)[-1]
 
 
 def test_order_of_steps_may_change_at_any_time(rng) -> None:
-    """Every step reads what the states before it were, in whichever order it comes in its round."""
     one = Spread([heated.entry(name) for name in NAMES])
     three = Spread(*([heated.entry(name) for name in some] for some in (("toe", "hip"), ("ankle",), ("knee",))))
     for order in itertools.chain(*itertools.repeat(list(itertools.permutations(range(3))), 4)):
@@ -148,7 +137,6 @@ def test_order_of_steps_may_change_at_any_time(rng) -> None:
 
 
 def test_a_step_that_comes_more_often_reads_the_latest(rng) -> None:
-    """A wrapper that does not step has the number it had; one that stepped counts as it was before its last step."""
     both = Spread([heated.entry("hip")], [heated.entry("knee", supplied=False)])
 
     def run(*orders: Sequence[int]) -> None:
@@ -167,7 +155,6 @@ def test_a_step_that_comes_more_often_reads_the_latest(rng) -> None:
 
 
 def test_a_reset_between_steps_of_a_round_counts_for_both_orders(rng) -> None:
-    """The robot that starts over has drawn nothing, whether or not its other wrapper has stepped."""
     both = Spread([heated.entry("hip")], [heated.entry("knee", supplied=False)])
     both.step(heated.draw(rng, faults=False), [1, 0])
     before = both.drawn("knee")
@@ -187,7 +174,6 @@ def test_a_reset_between_steps_of_a_round_counts_for_both_orders(rng) -> None:
 
 
 def test_restored_states_begin_a_round(rng) -> None:
-    """After a restore both steps count as not made, whichever ran before."""
     one, other = (Spread([heated.entry("hip")], [heated.entry("knee", supplied=False)]) for _ in range(2))
     for _ in range(5):
         one.step(heated.draw(rng), [0, 1])
@@ -203,8 +189,6 @@ def test_restored_states_begin_a_round(rng) -> None:
 
 
 def test_components_that_compute_arrays_beside_laws(rng) -> None:
-    """They are steps of their own in one wrapper, and a total is that of all; networks and faults do not matter."""
-
     def entries() -> list[ActuatorEntry]:
         given = [heated.entry(name) for name in NAMES]
         given[2].controller = OwnController(*map(array, (40, 0, 1, 0.05)))
@@ -222,7 +206,6 @@ def test_components_that_compute_arrays_beside_laws(rng) -> None:
 
 
 def test_only_steps_with_common_robots_share_totals(rng) -> None:
-    """Steps on other robots do not take part; one on some of them does for those, whatever its rows."""
     for robots in (["d", "e", "f"], ["c", "x", "a"]):
         one, other = Spread([heated.entry("hip")]), Spread([heated.entry("knee", supplied=False)])
         share_totals([(one.assemblies[0], ["a", "b", "c"]), (other.assemblies[0], robots)])
@@ -252,9 +235,6 @@ def test_total_that_nothing_is_added_to() -> None:
     assert not both.total(0).any() and not both.total(1).any()
 
 
-# ---- wrappers
-
-
 def pairs(names: Sequence[str], robots: int) -> list[tuple[aa.ActuatorConfig, str]]:
     made = []
     for name in names:
@@ -270,8 +250,6 @@ def pairs(names: Sequence[str], robots: int) -> list[tuple[aa.ActuatorConfig, st
 
 
 class Wrapped:
-    """Robots of one host with wrappers."""
-
     def __init__(self, *spread: Sequence[str], robots: int = ROBOTS) -> None:
         self.host = ArraysHost(NAMES, ROBOTS)
         self.wrappers: list[aa.ArticulationActuators] = []

@@ -9,7 +9,6 @@ from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 
 
 def test_missing_core_is_logged_once(monkeypatch, caplog) -> None:
-    """Actuators work all the same."""
     monkeypatch.setattr(assembly, "has_native_core", lambda: False)
     monkeypatch.setattr(assembly, "missing_core", lambda: "No native core for Python 3.12 in this package")
     monkeypatch.setattr(assembly, "_warned", set())
@@ -27,7 +26,6 @@ def test_missing_core_is_logged_once(monkeypatch, caplog) -> None:
 
 
 def test_core_that_is_turned_off_is_no_core_missing(monkeypatch, caplog) -> None:
-    """Nothing is said where its file is there."""
     monkeypatch.setattr(assembly, "has_native_core", lambda: False)
     monkeypatch.setattr(assembly, "_warned", set())
     monkeypatch.setattr(assembly, "missing_core", lambda: None)
@@ -35,7 +33,6 @@ def test_core_that_is_turned_off_is_no_core_missing(monkeypatch, caplog) -> None
 
 
 def test_warp_computes_on_a_gpu(monkeypatch, caplog) -> None:
-    """With and without the core, and without a warning."""
     monkeypatch.setattr(assembly.wp, "get_device", lambda _device: SimpleNamespace(is_cpu=False))
     for there in (True, False):
         monkeypatch.setattr(assembly, "has_native_core", lambda there=there: there)

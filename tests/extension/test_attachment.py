@@ -63,7 +63,6 @@ def test_robot_that_vanished_is_named_at_play(robots) -> None:
 
 
 def test_robot_removed_is_an_error_at_play(robots) -> None:
-    """It names the wrapper, which can be closed."""
     with aa.Simulation(stage_of(robots / "arm_2dof.usda")) as sim:
         sim.play()
         wrapper = aa.ArticulationActuators("/World/Arm")
@@ -76,7 +75,6 @@ def test_robot_removed_is_an_error_at_play(robots) -> None:
 
 
 def test_columns_follow_the_joints_through_an_edit(robots) -> None:
-    """A joint removed while stopped shifts the columns; the actuators stay with their joints."""
     with aa.Simulation(stage_of(robots / "franka_panda.usda")) as sim:
         stage = sim.stage
         for number in (1, 2, 3, 4, 5, 6):
@@ -112,9 +110,6 @@ def test_feedforward_follows_the_joints_through_an_edit(robots) -> None:
         assert arm.get_dof_efforts().numpy().tolist() == [[0, 0, 0, 0, 0, 0, 2.5]]
 
 
-# stepping by itself, or no longer
-
-
 def test_no_effort_pushes_on_when_stepping_ends(leg) -> None:
     """Simulators keep efforts until they are set again: clear those of the joints that were driven, and no other."""
     leg.host.play()
@@ -132,7 +127,6 @@ def test_no_effort_pushes_on_when_stepping_ends(leg) -> None:
 
 
 def test_efforts_of_a_step_by_hand_stay(leg) -> None:
-    """A wrapper without automatic stepping is not stopped twice."""
     leg.host.play()
     wrapper = leg.wrap("knee")
     leg.host.arrays().position_targets[:] = 1.0
@@ -149,7 +143,6 @@ def test_efforts_of_a_step_by_hand_stay(leg) -> None:
 
 @pytest.mark.filterwarnings("ignore:.*driven by two actuator wrappers")
 def test_efforts_of_a_joint_that_another_drives_too_stay(leg) -> None:
-    """They are the other's, who may have stepped by hand."""
     leg.host.play()
     first, second = leg.wrap("hip", "knee"), leg.wrap("knee", "ankle")
     second.disable_auto_step_pre_physics()
@@ -178,9 +171,6 @@ def test_stepping_may_end_while_physics_does_not_run(leg) -> None:
     leg.host.arrays().efforts[:] = 5.0
     wrapper.disable_auto_step_pre_physics()
     assert leg.host.arrays().efforts.tolist() == [5, 5, 5]
-
-
-# failures
 
 
 COPIES = [copy.copy, copy.deepcopy, pickle.dumps, lambda thing: copy.deepcopy({"held": [thing]})]
@@ -229,7 +219,6 @@ class Uses:
         self.count, self.fails_at, self.failed = 0, fails_at, ""
 
     def use(self, what: str) -> None:
-        """Once more."""
         self.count += 1
         if self.count == self.fails_at:
             self.failed = what
@@ -309,7 +298,6 @@ def test_constructor_is_all_or_nothing(leg, playing, copies, late) -> None:
 @pytest.mark.parametrize("copies", [False, True])
 @pytest.mark.parametrize("interrupt", [KeyboardInterrupt, SystemExit, GeneratorExit])
 def test_an_interrupt_leaves_no_effort(leg, copies, interrupt) -> None:
-    """Wherever in a step it comes; it is passed on as it is, and the next step goes on."""
     uses = Uses(interrupt)
     with aa.use_host(FragileHost(leg.host, uses, copies=copies)):
         wrapper = leg.wrap("knee")
@@ -371,7 +359,6 @@ def test_close_does_what_can_be_done(leg, broken, monkeypatch) -> None:
 
 
 def test_close_gives_back_though_the_bus_fails(leg, monkeypatch) -> None:
-    """Callbacks that could not be taken out are taken out by the next close."""
     before = leg.host.bus.num_callbacks
     leg.host.play()
     wrapper = leg.wrap("hip", "knee")
@@ -416,8 +403,6 @@ def test_next_owner_gives_back_what_the_one_before_could_not(leg, monkeypatch) -
 
 
 def fragile(base: type, method: str, uses: Uses):
-    """A component of the user's own, one method of which may fail."""
-
     def call(self, *args, **kwargs):
         uses.use(method)
         return getattr(base, method)(self, *args, **kwargs)
@@ -504,7 +489,6 @@ def test_failure_by_hand_leaves_no_effort(leg) -> None:
 
 
 def test_efforts_that_cannot_be_cleared_are_mentioned(leg) -> None:
-    """The first error stays the one that is raised."""
     uses = Uses()
     leg.host.play()
     with aa.use_host(FragileHost(leg.host, uses)):
@@ -517,7 +501,6 @@ def test_efforts_that_cannot_be_cleared_are_mentioned(leg) -> None:
 
 
 def test_wrapper_of_robots_that_are_gone_can_be_shown(leg) -> None:
-    """Messages about it name them as they were."""
     with aa.use_host(FragileHost(leg.host, Uses())):
         wrapper = leg.wrap("knee")
     wrapper.articulation._without = ("paths", "dof_paths", "dof_names")
@@ -525,7 +508,6 @@ def test_wrapper_of_robots_that_are_gone_can_be_shown(leg) -> None:
 
 
 def test_error_of_one_wrapper_does_not_stop_another(leg) -> None:
-    """Nor does the order they were made in matter."""
     leg.host.play()
     uses, one = Uses(), wp.ones(1, dtype=wp.float32, device="cpu")
     law = aa.ActuatorConfig(fragile(aa.ControllerPD, "compute", uses)(one, one))
@@ -539,7 +521,6 @@ def test_error_of_one_wrapper_does_not_stop_another(leg) -> None:
 
 
 def test_reset_of_the_simulation_clears_an_error(robots) -> None:
-    """Everything starts over, as with the wrapper's own reset."""
     with aa.Simulation(robots / "arm_2dof.usda") as sim:
         sim.play()
         wrapper = aa.ArticulationActuators("/World/Arm")
@@ -564,8 +545,6 @@ def test_failure_of_a_second_ready_leaves_nothing_stepping(leg) -> None:
     wrapper.close()
 
 
-# the end of the process
-
 IN_A_SIMULATION = f"""
 from isaacsim.core.experimental.actuators import ArticulationActuators, Simulation
 sim = Simulation({str(ROBOTS / "arm_2dof.usda")!r})
@@ -584,7 +563,6 @@ actuators.articulation.get_dof_gains = actuators.articulation.set_dof_gains = fa
 @pytest.mark.parametrize("more", ["", IN_A_CIRCLE, ON_A_HOST_THAT_FAILS], ids=["plain", "circle", "failing host"])
 @pytest.mark.slow
 def test_process_ends_quietly_with_a_wrapper_playing(more) -> None:
-    """No close is needed."""
     code = [sys.executable, "-W", "error", "-X", "dev", "-c", IN_A_SIMULATION + more]
     environment = os.environ | {"PYTHONPATH": str(REPOSITORY / "python")}
     done = subprocess.run(code, env=environment, capture_output=True, text=True, check=False)

@@ -47,7 +47,6 @@ def gains(world: KitWorld) -> np.ndarray:
 
 
 def test_extension_is_one_of_kits(world, extension) -> None:
-    """Derive from the class by which Kit finds entry points."""
     assert isinstance(extension, sys.modules["omni.ext"].IExt)
 
 
@@ -70,7 +69,6 @@ def test_start_says_which_version_does_not_run(world) -> None:
 
 
 def test_start_says_which_native_core_is_missing(world, monkeypatch, tmp_path) -> None:
-    """That of Kit's Python, in the same line."""
     extension = importlib.import_module(f"{PACKAGE}.extension.entry")
     monkeypatch.setattr(extension, "missing_core", lambda: missing_core(tmp_path))
     extension.Extension().on_startup(EXT_ID)
@@ -81,7 +79,6 @@ def test_start_says_which_native_core_is_missing(world, monkeypatch, tmp_path) -
 
 
 def test_start_tells_usd_of_our_schemas(world, monkeypatch) -> None:
-    """Before Kit opens a stage; what that does stands in tests/files/usd/test_plugin.py."""
     calls: list[str] = []
     monkeypatch.setattr(plugin, "register_schemas", lambda: calls.append("registered"))
     importlib.import_module(f"{PACKAGE}.extension.entry").Extension().on_startup(EXT_ID)
@@ -97,14 +94,12 @@ SETTING = f"/exts/{PACKAGE}/trustCheckpoints"
 
 
 def test_setting_is_off_as_shipped() -> None:
-    """And is the one that is read."""
     settings = tomllib.loads((REPOSITORY / "config" / "extension.toml").read_text("utf-8"))["settings"]
     assert settings == {"exts": {PACKAGE: {"trustCheckpoints": []}}}
 
 
 @pytest.mark.parametrize("listed", [None, [], ()])
 def test_nothing_is_trusted_by_default(world, listed) -> None:
-    """Nor said about it."""
     world.settings.values[SETTING] = listed
     extension = importlib.import_module(f"{PACKAGE}.extension.entry").Extension()
     extension.on_startup(EXT_ID)
@@ -165,7 +160,6 @@ def test_shutdown_gives_everything_back(world, extension) -> None:
 
 
 def test_shutdown_without_use_does_nothing(world, extension) -> None:
-    """Leave nothing to do when nobody made a wrapper."""
     extension.on_shutdown()
     assert our_callbacks(world) == []
     assert world.log.error == []
@@ -258,7 +252,6 @@ with KitWorld(sys.argv[1]) as world:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.slow
 def test_kit_needs_neither_mujoco_nor_newton(kind) -> None:
-    """Start, drive a robot and stop in a process that can import neither."""
     folders = [str(REPOSITORY / "tests" / "support"), os.environ.get("PYTHONPATH", "")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(folders)}
     command = [sys.executable, "-W", "error", "-c", IN_KIT, kind]
@@ -267,7 +260,6 @@ def test_kit_needs_neither_mujoco_nor_newton(kind) -> None:
 
 
 def test_node_that_cannot_be_registered_stops_nothing_else(world, monkeypatch) -> None:
-    """Log one error with the remedy, and drive robots."""
     omni_graph.install(monkeypatch)
 
     def fail(_: object) -> None:

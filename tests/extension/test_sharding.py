@@ -69,14 +69,12 @@ def test_numpy_integers_are_taken() -> None:
     ],
 )
 def test_numbers_out_of_range_are_refused(arguments, message) -> None:
-    """With subject, value, rule and remedy."""
     with pytest.raises(ValueError, match=message):
         Shard.of(*arguments)
 
 
 @pytest.mark.parametrize(("rank", "num_ranks", "expected"), [("1", "2", Shard(1, 2, 4, 5, 7)), ("0", "1", None)])
 def test_variables_of_torchrun_are_read(rank, num_ranks, expected, monkeypatch) -> None:
-    """Nothing set is one process."""
     monkeypatch.delenv("RANK", raising=False)
     monkeypatch.delenv("WORLD_SIZE", raising=False)
     alone = Shard.from_environment(9, seed=7)
@@ -98,7 +96,6 @@ def test_variables_of_torchrun_are_read(rank, num_ranks, expected, monkeypatch) 
     ],
 )
 def test_wrong_variables_are_refused(rank, num_ranks, told, monkeypatch) -> None:
-    """Half of them is none of them."""
     for name, value in (("RANK", rank), ("WORLD_SIZE", num_ranks)):
         monkeypatch.delenv(name, raising=False)
         if value is not None:
@@ -108,8 +105,6 @@ def test_wrong_variables_are_refused(rank, num_ranks, told, monkeypatch) -> None
 
 
 def test_two_processes_give_the_numbers_of_one(tmp_path) -> None:
-    """Angles and efforts of every step, bit for bit; the second process has a single environment."""
-
     def run(name: str, env: dict[str, str]) -> np.lib.npyio.NpzFile:
         command = ["-c", SCRIPT, ROBOTS / "pendulum.usda", "3", f"{name}.npz"]
         done = warm_python().run(command, timeout=120, env=env)

@@ -16,7 +16,6 @@ ROOT = "/Robot"
 
 @pytest.fixture
 def stage() -> Usd.Stage:
-    """A robot with a knee and an ankle."""
     made = Usd.Stage.CreateInMemory()
     UsdPhysics.ArticulationRootAPI.Apply(made.DefinePrim(ROOT, "Xform"))
     for name in ("knee", "ankle"):
@@ -26,14 +25,12 @@ def stage() -> Usd.Stage:
 
 @pytest.fixture(autouse=True)
 def _forget_registrations():
-    """Registrations of a test end with it."""
     yield
     catalogue._registered.clear()
     schema._foreign.clear()
 
 
 def test_prim_becomes_classes_and_arguments(stage) -> None:
-    """Controller, clamps in authored order, delay last, all targets."""
     clamps = [aa.MaxEffortClampingConfig(5.0), aa.DCMotorClampingConfig(9.0, 8.0, 7.0)]
     prim = aa.add_actuator(
         ROOT,
@@ -74,7 +71,6 @@ def test_other_prims_are_none(stage) -> None:
 
 
 def test_every_problem_is_reported_at_once(stage) -> None:
-    """One error, a ValueError, with a line for each."""
     prim = aa.add_actuator(ROOT, "knee", "act", aa.PDControlConfig(1.0, 2.0), stage=stage)
     prim.GetAttribute("newton:kp").Set(-1.0)
     prim.GetAttribute("newton:kd").Set(math.nan)
@@ -157,7 +153,6 @@ def test_registered_component_is_parsed_and_driven_from_usd(stage) -> None:
 
 
 def test_unregistered_schema_is_refused(stage) -> None:
-    """A stage alone cannot choose a component."""
     with (
         pytest.warns(UserWarning, match="applies NewtonHoldControlAPI, which has no effect"),
         pytest.warns(UserWarning, match="newton:holdEffort .* It may be of NewtonHoldControlAPI"),
@@ -167,7 +162,6 @@ def test_unregistered_schema_is_refused(stage) -> None:
 
 
 def test_value_that_the_component_refuses_names_the_prim(stage) -> None:
-    """The component's own check is passed on with the prim's path."""
     own_prim(stage, -3.0)
     aa.register_actuator_component("NewtonHoldControlAPI", Constant, aa.ComponentKind.CONTROLLER)
     aa.register_actuator_component("AcmeDoublingAPI", Doubling, aa.ComponentKind.CLAMPING)
@@ -177,7 +171,6 @@ def test_value_that_the_component_refuses_names_the_prim(stage) -> None:
 
 
 def test_registering_twice_warns_and_builtins_stay() -> None:
-    """Another class for the same schema warns; a built-in schema cannot be taken."""
     aa.register_actuator_component("AcmeDoublingAPI", Doubling, aa.ComponentKind.CLAMPING)
     aa.register_actuator_component("AcmeDoublingAPI", Doubling, aa.ComponentKind.CLAMPING)
     with pytest.warns(UserWarning, match="AcmeDoublingAPI was registered for Doubling"):
@@ -187,7 +180,6 @@ def test_registering_twice_warns_and_builtins_stay() -> None:
 
 
 def test_function_chooses_the_component_of_a_prim(stage) -> None:
-    """It is given the authored values, and may refuse them; the error names the prim."""
     own_prim(stage, 3.0)
     seen: list[dict] = []
 
@@ -219,7 +211,6 @@ def test_function_chooses_the_component_of_a_prim(stage) -> None:
     ids=["object", "other kind"],
 )
 def test_what_a_function_chooses_is_checked(stage, chosen, words) -> None:
-    """With the prim's path."""
     own_prim(stage, 3.0)
     aa.register_actuator_component("NewtonHoldControlAPI", lambda _values: chosen, aa.ComponentKind.CONTROLLER)
     aa.register_actuator_component("AcmeDoublingAPI", Doubling, aa.ComponentKind.CLAMPING)
@@ -232,14 +223,12 @@ def test_what_a_function_chooses_is_checked(stage, chosen, words) -> None:
     [(None, "component_class = None"), (3, "component_class = 3"), (int, "int"), (Doubling, "Doubling")],
 )
 def test_what_is_no_component_is_not_registered(component, words) -> None:
-    """Neither a class of the kind nor a function."""
     with pytest.raises(ValueError, match=f"{words}.*must be a subclass of .*Controller"):
         aa.register_actuator_component("AcmeHoldAPI", component, aa.ComponentKind.CONTROLLER)
     assert "AcmeHoldAPI" not in catalogue._registered and "AcmeHoldAPI" not in schema._foreign
 
 
 def test_schema_names_follow_from_the_configs() -> None:
-    """One for each, by the name of its config."""
     assert aa.SchemaNames.PD_CONTROL == aa.PDControlConfig.SCHEMA
     assert aa.SchemaNames.DC_MOTOR_CLAMPING == aa.DCMotorClampingConfig.SCHEMA
     assert aa.SchemaNames.DELAY == aa.DelayConfig.SCHEMA

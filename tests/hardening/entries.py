@@ -41,8 +41,6 @@ TYPES = ["f2", "f8", "c8", "i1", "u1", "i4", "u4", "i8", "u8", "?", ">f4", ">i4"
 
 
 class Odd:
-    """What answers nothing, or raises when it is asked."""
-
     def __init__(self, error: type[Exception] | None = None) -> None:
         self.error = error
 
@@ -56,7 +54,6 @@ def empty(kind):
 
 
 def others(rng: np.random.Generator):
-    """Something that is no array of numbers."""
     made: list[Callable] = [
         lambda: None,
         lambda: INTEGERS[rng.integers(len(INTEGERS))],
@@ -152,7 +149,6 @@ def beside(array: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def fences_stand() -> bool:
-    """Whether nothing was written beside the arrays."""
     return all((fence[watched] == MARK).all() for fence, watched in FENCED)
 
 
@@ -194,7 +190,6 @@ def fenced(rng: np.random.Generator, value):
 
 
 def described(value) -> str:
-    """An argument, short."""
     if isinstance(value, np.ndarray):
         flags = f"{'' if value.flags.writeable else ', read-only'}"
         return f"{type(value).__name__}({value.dtype}, {value.shape}, strides {value.strides}{flags})"
@@ -204,7 +199,6 @@ def described(value) -> str:
 
 
 def check(seed: int, number: int) -> str:
-    """How one call came out."""
     rng = np.random.default_rng([seed, number])
     FENCED.clear()
     known = core_objects.entries()

@@ -50,7 +50,6 @@ def run(arguments: list[str], **environment: str) -> Done:
 
 
 def with_mounts(mounts: list[str], arguments: list[str]) -> list[str]:
-    """The same program where something is mounted."""
     return ["unshare", "-m", "sh", "-c", " && ".join([*mounts, shlex.join(["exec", *arguments])])]
 
 
@@ -91,7 +90,6 @@ class Situations:
         return "signs it lacks are shown as ?"
 
     def disk_is_full(self) -> str:
-        """The disk of --record and --plot is full."""
         (small := self.folder / "small").mkdir()
         mount = f"mount -t tmpfs -o size=4k tmpfs {shlex.quote(str(small))}"
         for option, name in (("--record", "a.npz"), ("--record", "a.csv"), ("--plot", "a.png"), ("--plot", "a.pdf")):
@@ -101,11 +99,9 @@ class Situations:
         return done.err[0]
 
     def plot_is_a_folder(self) -> str:
-        """--plot is a folder."""
         return self._one_line(run([*COMMAND, "run", PENDULUM, "--plot", str(self.folder)]))
 
     def reference_is_missing(self) -> str:
-        """A file references another one that is missing."""
         file = self.folder / "scene.usda"
         file.write_text('#usda 1.0\ndef "World" (references = @./robot.usda@) {}\n')
         return self._one_line(run([*COMMAND, "run", str(file)]))
@@ -144,7 +140,6 @@ class Installs:
         self.usual = self.without | {"PATH": os.environ["PATH"]}
 
     def read_only_before(self) -> str:
-        """First run in a read-only clone."""
         done = run(with_mounts(read_only(self.clone), [*self.script, "-c", "0"]), **self.usual)
         assert done.code == 1 and len(done.err) == 2, done
         return " ".join(done.err)
@@ -167,7 +162,6 @@ class Installs:
         return "the next run, below, goes on"
 
     def two_at_once_without_compiler(self) -> str:
-        """Two first runs at once, where there is no compiler."""
         variables = {name: value for name, value in (os.environ | self.without).items() if value}
         both = [
             subprocess.Popen(
@@ -187,19 +181,16 @@ class Installs:
         return told
 
     def no_network(self) -> str:
-        """Second run without network."""
         done = run(["unshare", "-n", *self.script, "-c", self.engine], **self.without)
         assert (done.code, done.out, done.err) == (0, "False\n", []), done
         return "starts at once"
 
     def compiler_arrives(self) -> str:
-        """A compiler is there at a later run."""
         done = run([*self.script, "-c", self.engine], **self.usual)
         assert (done.code, done.out) == (0, "True\n"), done
         return "the core is built, once: " + done.err[-1]
 
     def read_only_after(self) -> str:
-        """Later run in a read-only clone."""
         command = [*self.script, "-m", COMMAND[-1], "run", GRAPH, "--steps", "5"]
         done = run(with_mounts(read_only(self.clone), command), **self.usual)
         assert (done.code, done.err) == (0, []), done

@@ -54,8 +54,6 @@ WORDS = (
     b"string opaque dictionary matrix4d pathExpression timecode timeSamples inherits references payload variantSet "
     b"Sphere Mesh PhysicsScene NewtonActuator OmniGraph custom uniform rel delete reorder append"
 ).split(b" ")
-
-
 # what an attribute may be instead, in words that USD reads
 VALUES = (
     b"float = nan;float = -1;float = inf;double = 1e308;int = -2147483648;int64 = 9223372036854775807;bool = true;"
@@ -70,8 +68,6 @@ TYPES = (
     b"PhysicsPrismaticJoint PhysicsFixedJoint PhysicsSphericalJoint PhysicsCollisionGroup NewtonActuator MjcActuator "
     b"MjcTendon OmniGraph OmniGraphNode Material Unknown Capsule_1 Cylinder_1"
 ).split(b" ")
-
-
 # what a field of a network may be instead, by the Python type that protobuf takes; words besides those in the file
 FIELDS: dict[type, list] = {
     int: [*range(-3, 12), 16, 64, 100, 1000, 2**31 - 1, -(2**31), 2**32, 2**40, 2**63 - 1, -(2**63)],
@@ -92,7 +88,6 @@ FIELDS: dict[type, list] = {
     ],
     bytes: [b"", b"\xff", b"\0" * 4, b"\0\0\x80\x7f", b"\0\0\xc0\x7f" * 9, b"x" * 1000, b"forward", b"bidirectional"],
 }
-
 # operators of a graph that are read, and some that are not
 OPERATORS = (
     "Abs Elu Erf Exp LeakyRelu Log Neg Reciprocal Relu Sigmoid Softplus Sqrt Softsign Tanh Add Sub Mul Div Pow Min Max "
@@ -123,7 +118,6 @@ def networks(folder: Path) -> list[Path]:
 
 
 def _about(inputs: int, kind: str) -> dict:
-    """Metadata of a network of so many inputs."""
     return {"input_idx": list(range(inputs // 2)), "pos_scale": 0.5} if kind == "mlp" else {"effort_scale": 2.0}
 
 
@@ -153,7 +147,6 @@ def originals(kind: str, folder: Path) -> list[Path]:
 
 
 def broken(rng: np.random.Generator, data: bytes, kind: str) -> bytes:
-    """The bytes with one or a few things turned."""
     text = ((0.6, _turn_meaning), (0.85, _turn_text))
     ways = {"usda": text, "graph": text, "onnx": ((0.5, _turn_network), (0.85, _turn_fields))}.get(kind, ())
     for _ in range(int(rng.choice([1, 1, 1, 1, 2, 2, 4, 16]))):
@@ -268,7 +261,6 @@ def _turn_fields(rng: np.random.Generator, data: bytes) -> bytes:
 
 
 def _messages(message) -> Iterator:
-    """A message of protobuf and all those in it."""
     yield message
     for field, value in message.ListFields():
         if field.message_type is not None:
@@ -281,7 +273,6 @@ def _is_list(value) -> bool:
 
 
 def _zero(field):
-    """Something of the type of a field."""
     known = {field.TYPE_STRING: "", field.TYPE_BYTES: b"", field.TYPE_FLOAT: 0.0, field.TYPE_DOUBLE: 0.0}
     return known.get(field.type, 0)
 
@@ -403,7 +394,6 @@ def _turn_meaning(rng: np.random.Generator, data: bytes) -> bytes:
 
 
 def tasks(file: Path, kind: str) -> Iterator[tuple[str, Callable[[], object]]]:
-    """What is done with a file, by name."""
     from isaacsim.core.experimental.actuators import (
         ActuatedArrays,
         ArticulationActuators,
@@ -486,8 +476,6 @@ def child(file: Path, kind: str, out: int) -> None:
 
 
 class Child:
-    """A process that opens one file."""
-
     def __init__(self, file: Path, kind: str, number: int) -> None:
         self.file, self.number = file, number
         self.read, write = os.pipe()
@@ -587,7 +575,6 @@ def run_kind(kind: str, count: int, seed: int, only: int | None) -> Counter[str]
 
 
 def main() -> int:
-    """Run what the command line says."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=2000, help="variants of each kind (default %(default)s)")
     parser.add_argument("--seed", type=int, default=int(time.time()), help="default: another one each time")

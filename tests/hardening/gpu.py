@@ -63,7 +63,6 @@ def pipelines() -> dict[str, Motors]:
 
 
 def motors_of(joint: Joint) -> Motors:
-    """The joint in the place of each, or of as many as it has axes."""
     stages = joint.motors(JOINTS[: len(joint.axes)], ROBOTS)
     return {".*": stages[0]} if len(stages) == 1 and not joint.is_linkage else dict(zip(JOINTS, stages, strict=False))
 
@@ -89,11 +88,7 @@ class Compared:
     tolerance: float = TOLERANCE
 
     def add(self, found: np.ndarray, expected: np.ndarray, what: str, *, same: bool) -> None:
-        """Compare float32 arrays.
-
-        Raises:
-            AssertionError: Bits differ that have to be the same, or one is not a number and the other is.
-        """
+        """Compare float32 arrays."""
         found, expected = (np.ascontiguousarray(one, np.float32) for one in (found, expected))
         assert found.shape == expected.shape, f"{what}: shape {found.shape}, not {expected.shape}"
         nan = np.isnan(expected)
@@ -118,10 +113,7 @@ class Compared:
 class Engines:
     """The same actuators on the GPU, by Warp on the CPU and by the core.
 
-    Args:
-        motors: Motors by pattern.
-        device: Of the GPU.
-        robots: How many robots.
+    `robots`: How many robots.
     """
 
     def __init__(self, motors: Motors, device: str, robots: int = ROBOTS) -> None:
@@ -144,7 +136,6 @@ class Engines:
 
     @property
     def all(self) -> list[ActuatedArrays]:
-        """All of them."""
         return [self.gpu, *self.others.values()]
 
     def give(self, bad: bool = False) -> None:
@@ -177,16 +168,11 @@ class Engines:
             self.compared[name].add(found, right, f"{what}, {name}", same=self.same)
 
     def step(self) -> None:
-        """Step all and compare the efforts."""
         found = self.step_gpu().numpy()
         self.compare(found, self.step_others(), "efforts")
 
     def check(self) -> None:
-        """Compare faults, states and published signals.
-
-        Raises:
-            AssertionError: They differ.
-        """
+        """Compare faults, states and published signals."""
         found, saved = [str(one) for one in self.gpu.faults], self.gpu.save_state()
         signals = signals_of(self.gpu)
         for name, one in self.others.items():
@@ -227,22 +213,16 @@ def signals_of(made: ActuatedArrays) -> dict[str, np.ndarray]:
 
 
 def components(made: ActuatedArrays):
-    """Every component with the names of its parameters."""
     for actuator in made.actuators:
         for component in actuator.stages:
             yield from ((component, name) for name in component.PARAMETERS)
 
 
-# ---- trials
-
-
 def steps(engines: Engines) -> None:
-    """One step after the other."""
     engines.run(40)
 
 
 def bad_inputs(engines: Engines) -> None:
-    """Faults in a fiftieth of the numbers, then none."""
     engines.run(8, bad=True)
     engines.run(8)
 
@@ -259,7 +239,6 @@ def resets(engines: Engines) -> None:
 
 
 def written_parameters(engines: Engines) -> None:
-    """Every parameter read, and scaled robot by robot."""
     engines.run()
     for every in zip(*map(components, engines.all), strict=True):
         component, name = every[-1]
@@ -435,7 +414,6 @@ Row = tuple[str, str, list[str], str]
 
 
 def tried(name: str, motors: Motors, device: str) -> list[Row]:
-    """All trials of a pipeline."""
     rows = []
     for trial in TRIALS:
         if is_skipped(trial, name, device):

@@ -51,7 +51,6 @@ CPU_ONLY = (
 
 
 def main(options: list[str]) -> int:
-    """Run the tests; the exit code is that of pytest."""
     if not wp.is_cuda_available():
         print("no GPU here: nothing was tried.")
         return 1

@@ -11,8 +11,6 @@ spheres. No actuator is left out but those on spatial tendons, by name. Exits wi
 # MuJoCo ships no type stubs
 # pyright: reportAttributeAccessIssue=false
 
-from __future__ import annotations
-
 import argparse
 import re
 import sys
@@ -72,7 +70,6 @@ class Commands:
         self.wanted = np.zeros((3, model.nv), np.float32)
 
     def draw(self) -> np.ndarray:
-        """Return new controls."""
         model, self.wanted[:] = self._model, 0.0
         controls = np.zeros(model.nu)
         for actuator in range(model.nu):
@@ -124,7 +121,6 @@ def motion(model: mujoco.MjModel, motors: dict[str, Any] | None, dtype: type = f
 
 
 def check(path: Path) -> tuple[str, bool]:
-    """A line about a file, and whether it is good."""
     model = load(path)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -94,8 +94,6 @@ class OddError(Exception):
 
 
 class Refusing:
-    """An object all of whose ways in raise."""
-
     def _no(self, *_):
         raise OddError
 
@@ -103,8 +101,6 @@ class Refusing:
 
 
 class Lying:
-    """An object that says it has arrays, and has none."""
-
     shape, dtype, device, ndim, size = (3,), "float", "cuda:7", 1, -1
 
     def numpy(self):
@@ -115,7 +111,6 @@ class Lying:
 
 
 def odd_values() -> list[Callable]:
-    """Makers of odd values."""
     import warp as wp
 
     ring = []
@@ -232,7 +227,6 @@ class Scene:
         return importlib.import_module(f"{PACKAGE}.extension.action_graphs.runner").GraphRunner(opened)
 
     def values(self) -> dict[str, Callable]:
-        """Sensible arguments by name."""
         a = self.a
 
         def arrays(*names: str) -> dict:
@@ -316,7 +310,6 @@ def calls(scene: Scene) -> list[tuple[str, str, str]]:
 
 
 def arguments(rng: np.random.Generator, call: Callable, scene: Scene, odd: list) -> tuple[dict, list]:
-    """Arguments for a call by name, and which of them are odd."""
     try:
         parameters = [
             one
@@ -347,7 +340,6 @@ def arguments(rng: np.random.Generator, call: Callable, scene: Scene, odd: list)
 
 
 def at_moment(moment: str, scene: Scene, holder, do: Callable) -> None:
-    """Do it when the moment is there; its error is raised here."""
     if holder is None and moment in ("before", "playing", "stopped", "closed", "callback", "copy"):
         do()
         return
@@ -413,7 +405,6 @@ class Judged(BaseException):
 
 
 def judged(error: BaseException | None, moment: str) -> str:
-    """How a call ended, and what it said."""
     if error is None:
         return "fine|"
     if isinstance(error, Judged):
@@ -435,7 +426,6 @@ def judged(error: BaseException | None, moment: str) -> str:
 
 
 def one_call(seed: int, number: int, odd: list) -> tuple[str, Callable[[], str]]:
-    """What a call is, in words, and how to make it."""
     rng = np.random.default_rng([seed, number])
     scene = Scene()
     every = CALLS
@@ -500,7 +490,6 @@ def child(seed: int, numbers: list[int], out: int) -> None:
 
 
 def results(seed: int, numbers: list[int]):
-    """Number, words and ending of every call."""
     left = list(numbers)
     while left:
         read, write = os.pipe()
@@ -539,7 +528,6 @@ def results(seed: int, numbers: list[int]):
 
 
 def main() -> int:
-    """Run what the command line says."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=4000, help="calls (default %(default)s)")
     parser.add_argument("--seed", type=int, default=int(time.time()), help="default: another one each time")

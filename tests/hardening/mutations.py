@@ -47,7 +47,6 @@ try:
     import pybind11
 except ModuleNotFoundError:
     sys.exit("mutations.py needs pybind11, which the tests do not bring. Run `./python.sh -m pip install pybind11`.")
-
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 sys.path.insert(0, str(ROOT / "tests" / "support"))
@@ -112,11 +111,9 @@ class Fault:
     rule: str
 
     def apply(self, source: str) -> str:
-        """The file with it."""
         return source[: self.start] + self.text + source[self.end :]
 
     def diff(self, source: str) -> str:
-        """What it changes."""
         lines = difflib.unified_diff(
             source.splitlines(), self.apply(source).splitlines(), str(self.path), self.rule, "", "", 1, ""
         )
@@ -137,14 +134,12 @@ CPP_DECLARATION = re.compile(
 
 
 def hidden(source: str) -> str:
-    """The text with blanks for what is no code."""
     kinds = r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|static_assert\([^;]*;'
     kinds += r"|^[ \t]*#(?:[^\n\\]|\\\n|\\.)*"
     return re.sub(kinds, lambda found: re.sub(r"[^\n]", " ", found[0]), source, flags=re.MULTILINE | re.DOTALL)
 
 
 def cpp_edits(source: str):
-    """Places where something can be changed."""
     code = hidden(source)
     for old, new in CPP_OPERATORS.items():
         for found in re.finditer(re.escape(old), code):
@@ -168,16 +163,12 @@ def cpp_edits(source: str):
             yield found.start(), found.end(), "    ;", "statement left out"
 
 
-# ---- faults in Python: by the tree
-
 COMPARED = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "is": "is not", "is not": "is"}
 COMPARED |= {"in": "not in", "not in": "in"}
 COMPUTED = {"+": "-", "-": "+", "*": "/", "/": "*", "//": "*", "%": "*", "&": "|", "|": "&", "**": "*"}
 
 
 class Places(ast.NodeVisitor):
-    """Collects them."""
-
     def __init__(self, source: str) -> None:
         self.source = source
         self.starts = [0]
@@ -284,13 +275,9 @@ class Places(ast.NodeVisitor):
 
 
 def python_edits(source: str):
-    """Places where something can be changed."""
     places = Places(source)
     places.visit(ast.parse(source))
     yield from places.found
-
-
-# ---- what tests enter
 
 
 @dataclass(frozen=True)
@@ -323,8 +310,6 @@ def functions_of(source: str):
 
 
 class Tree:
-    """A copy in which faults are made."""
-
     def __init__(self, place: Path, source: Path = ROOT) -> None:
         self.place = place
         names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
@@ -334,22 +319,19 @@ class Tree:
                 shutil.copy2(source / name, place / name)
         self.objects = place / "build"
         self.objects.mkdir()
-        self.core = place / PACKAGE / "native" / f"core{sysconfig.get_config_var('EXT_SUFFIX')}"
+        self.core = place / PACKAGE / "base/native" / f"core{sysconfig.get_config_var('EXT_SUFFIX')}"
         self.first = place / "build" / self.core.name
 
     def compile(self, unit: str, to: Path, *more: str) -> bool:
-        """Whether it compiles."""
         includes = [f"-I{pybind11.get_include()}", f"-I{sysconfig.get_path('include')}"]
         command = ["c++", *FLAGS, *more, *includes, "-c", str(NATIVE / f"{unit}.cpp"), "-o", str(to)]
         return subprocess.run(command, cwd=self.place, capture_output=True, check=False).returncode == 0
 
     def link(self, objects: list[Path], to: Path, *more: str) -> bool:
-        """Whether it links."""
         command = ["c++", "-shared", *more, *map(str, objects), "-o", str(to), "-lpthread"]
         return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
     def build(self, *more: str) -> None:
-        """The core without a fault."""
         objects = [self.objects / f"{unit}.o" for unit in UNITS]
         with ThreadPoolExecutor(2) as pool:
             compiled = list(pool.map(lambda unit, to: self.compile(unit, to, *more), UNITS, objects))
@@ -358,14 +340,11 @@ class Tree:
         shutil.copy2(self.first, self.core)
 
     def built_like(self, other: Tree) -> Tree:
-        """Itself, with the core of another one."""
         shutil.copytree(other.objects, self.objects, dirs_exist_ok=True)
         shutil.copy2(self.first, self.core)
         return self
 
     def units_of(self, path: Path) -> list[str]:
-        """What includes a file, or is compiled from it."""
-
         def included(name: str, seen: set[str]) -> set[str]:
             if name not in seen:
                 seen.add(name)
@@ -393,7 +372,6 @@ class Tree:
         return "" if self.link(list(objects.values()), self.core) else "does not link"
 
     def generate(self) -> bool:
-        """Write what is generated from the files, and return whether the laws of the core are others."""
         before = (self.place / GENERATED).read_bytes()
         command = [sys.executable, "tools/generate.py"]
         environment = os.environ | {"PYTHONPATH": PACKAGE.parts[0], "PYTHONDONTWRITEBYTECODE": "1"}
@@ -401,7 +379,6 @@ class Tree:
         return (self.place / GENERATED).read_bytes() != before
 
     def passes(self, tests: list[str], *more: str, **environment: str) -> bool:
-        """Whether tests do."""
         if not hasattr(LOCAL, "warm"):
             LOCAL.warm = WarmPython(LOADED)
         environment |= {"PYTHONPATH": f"{self.place / PACKAGE.parts[0]}:{self.place / 'tests' / 'hardening'}"}
@@ -485,7 +462,6 @@ def reached_by_tests(tree: Tree, covered: Tree, jobs: int) -> dict[str, Reached]
 
 
 def tests_of(path: Path, place: Path) -> list[str]:
-    """The tests that belong to a file, those at its path or listed."""
     if path.parts[0] == "native":
         return TESTS.get(str(path), STEPS)
     inside = path.relative_to(PACKAGE)
@@ -535,8 +511,7 @@ def try_fault(tree: Tree, fault: Fault, reached: dict[str, Reached]) -> str:
 
 
 def is_of_law(path: Path) -> bool:
-    """Whether a file is one from which the laws of the core are written."""
-    return path.parent == PACKAGE / "components"
+    return path.parent == PACKAGE / "laws"
 
 
 def try_listed(tree: Tree, fault: Fault, tests: list[str]) -> str:
@@ -594,7 +569,6 @@ def run_listed(tree: Tree, list_of_faults: str) -> int:
 
 
 def faults_of(place: Path, kind: str, only: str | None) -> list[Fault]:
-    """All faults that can be made in the core or in the pipeline."""
     files = (
         sorted([*(place / NATIVE).glob("*.h"), *(place / NATIVE).glob("*.cpp")])
         if kind == "native"

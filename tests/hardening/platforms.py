@@ -30,7 +30,6 @@ try:
     import pybind11
 except ModuleNotFoundError:
     sys.exit("platforms.py needs pybind11, which the tests do not bring. Run `./python.sh -m pip install pybind11`.")
-
 ROOT = Path(__file__).resolve().parents[2]
 NATIVE, PLACE = ROOT / "native", ROOT / "build" / "platforms"
 SELF_TEST = ROOT / "tests" / "hardening" / "self_test.cpp"
@@ -66,7 +65,6 @@ typedef __int64 Py_ssize_t;
 #define PY_SSIZE_T_MAX LLONG_MAX
 #define Py_DEPRECATED(version)
 """
-
 spec = importlib.util.spec_from_file_location("setup", ROOT / "setup.py")
 assert spec is not None and spec.loader is not None
 setup = importlib.util.module_from_spec(spec)
@@ -82,13 +80,11 @@ def run(command: list[str]) -> str:
 
 
 def tool(*names: str, remedy: str) -> str:
-    """The first of some programs that is there."""
     found = next(filter(None, map(shutil.which, names)), None)
     return found or sys.exit(f"{' or '.join(names)}: not found. {remedy}")
 
 
 def zig() -> list[str]:
-    """Clang with the headers of other systems."""
     if importlib.util.find_spec("ziglang"):
         return [sys.executable, "-m", "ziglang", "c++"]
     return [tool("zig", remedy="pip install ziglang."), "c++"]
@@ -130,7 +126,6 @@ def macros(variant: str) -> list[str]:
 
 
 def self_test(name: str, compiler: list[str], before: list[str], flags: list[str]) -> str:
-    """What the self-test prints as built by a compiler."""
     program = PLACE / f"self_test-{name}"
     common = [*setup.flags_of("linux"), "-DACTUATORS_HAS_BASELINE", *macros("baseline"), f"-I{NATIVE}", *flags]
     run([*compiler, *common, str(SELF_TEST), *(str(NATIVE / unit) for unit in TESTED), "-o", str(program)])

@@ -35,7 +35,6 @@ NEAR = ({"NewtonPDControlAPI", "NewtonPIDControlAPI"},)
 
 
 def misspelt(rng: np.random.Generator, schema: str) -> str:
-    """A name that is not the schema's, and meant to be."""
     place = int(rng.integers(1, len(schema)))
     letter = schema[place]
     return str(
@@ -91,7 +90,6 @@ def odd_prim(rng: np.random.Generator, name: str) -> tuple[hostile.Prim, dict[st
 
 
 def said_of(prim: hostile.Prim, meant: dict[str, str]) -> list[tuple[str, ...]]:
-    """What has to be in some line of the warnings, of a prim that is accepted."""
     applied = [schema for schema in prim.schemas if schema not in prim.deleted]
     wanted: list[tuple[str, ...]] = []
     for schema in applied:
@@ -174,7 +172,6 @@ def in_own_process(seed: int, chunk: int, count: int) -> dict:
 
 
 def main() -> int:
-    """Run what the command line says."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=20_000, help="prims (default %(default)s)")
     parser.add_argument("--seed", type=int, default=int(time.time()), help="default: another one each time")

@@ -8,8 +8,6 @@ tenth. Exits with 1 when the mean energy over a twentieth of the steps is above 
 rounding of float32, an energy is above 1.05 of that at the start, or an effort is not finite.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 

@@ -190,7 +190,6 @@ class Twin:
         return effort
 
     def _command(self, q: np.ndarray, qd: np.ndarray, acting: np.ndarray) -> np.ndarray:
-        """Efforts before the limits."""
         if isinstance(self.law, aa.NeuralControlConfig):
             return self._network(acting[0] - q, qd)
         said = vars(self.law)
@@ -259,7 +258,6 @@ def on_arrays(steps: int, rng: np.random.Generator) -> None:
 
 
 def run(robot: aa.ActuatedArrays, given: np.ndarray) -> np.ndarray:
-    """Efforts of each step."""
     q, qd, target, speed, feedforward = (np.empty(given.shape[2:], np.float32) for _ in range(5))
     out = np.empty(given.shape[1:], np.float32)
     for step in range(given.shape[1]):
@@ -292,23 +290,17 @@ class OwnGo1:
         self.model, self.data = model, mujoco.MjData(model)
         self.simulation = aa.MujocoSimulation(model, self.data)
         path = "/World/Go1/Geometry/trunk"
-        motors = {
-            ".*hip_joint": JOINTS["knee"],
-            ".*thigh_joint": JOINTS["neck"],
-            ".*calf_joint": JOINTS["jaw"],
-        }
+        motors = {".*hip_joint": JOINTS["knee"], ".*thigh_joint": JOINTS["neck"], ".*calf_joint": JOINTS["jaw"]}
         self.robot, self.actuators = (
             self.simulation.articulation(path),
             aa.ArticulationActuators.from_configs(path, motors),
         )
 
     def follow(self, number: int) -> None:
-        """A hundred steps towards the targets of that number."""
         self.robot.set_dof_position_targets(np.full(self.robot.num_dofs, 0.3 * np.sin(0.7 * number), np.float32))
         self.simulation.step(100)
 
     def saved(self, spec: mujoco.mjtState) -> np.ndarray:
-        """What physics is in."""
         state = np.empty(mujoco.mj_stateSize(self.model, spec))
         mujoco.mj_getState(self.model, self.data, state, spec)
         return state
@@ -367,7 +359,6 @@ def wrappers(count: int) -> None:
 
 
 def stages(count: int) -> None:
-    """Files opened, played and closed."""
     files = [ROOT / "data" / "robots" / name for name in ("pendulum.usda", "arm_2dof.usda", "arm_2dof.xml")]
     for number in Part("stages opened and closed", max(20, count)):
         with warnings.catch_warnings():

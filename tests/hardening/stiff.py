@@ -27,7 +27,6 @@ LARGEST_DESCENT = 0.005
 
 
 def row(name: str, engine: str, how: str, found: Found) -> str:
-    """A line of the table."""
     tone = "none" if found.tone is None else f"{found.tone[0]:.1e} rad {found.tone[1]:3.0f} Hz"
     verdict = "chatter" if found.chatters else "quiet"
     return (

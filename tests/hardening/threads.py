@@ -90,7 +90,6 @@ def race(robots: int) -> Callable[[int], None]:
 
 
 def same_plan(robots: int) -> Callable[[int], None]:
-    """All threads use one plan and all that it offers."""
     bench = Bench(robots)
     given = [bench.column_arguments() for _ in range(2)]
     states = [bench.state, core.State(*bench.state_arguments())]
@@ -129,7 +128,6 @@ def same_plan(robots: int) -> Callable[[int], None]:
 
 
 def same_calls(_robots: int) -> Callable[[int], None]:
-    """All threads call one actuator, and add what it remembers."""
     one = OneJoint()
 
     def work(_thread: int) -> None:
@@ -142,7 +140,6 @@ def same_calls(_robots: int) -> Callable[[int], None]:
 
 
 def same_network(robots: int) -> Callable[[int], None]:
-    """All threads evaluate one network on rows of their own."""
     network = core.Network(*Bench().recurrent_arguments())
     rows = 4 * robots
 
@@ -171,7 +168,6 @@ CASES = [own_plan, helped, same_plan, same_calls, same_network, gradients]
 
 
 def run(name: str, work: Callable[[int], None], seconds: float) -> tuple[int, list[str]]:
-    """Rounds of all threads, and what went wrong."""
     rounds, errors = Counter[int](), []
     end = time.monotonic() + seconds
     ready = threading.Barrier(THREADS)

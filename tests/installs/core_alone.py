@@ -76,7 +76,6 @@ def with_wrapper(targets: np.ndarray) -> np.ndarray:
 
 
 def main() -> None:
-    """Run both, compare, and tell."""
     targets = np.random.default_rng(1).uniform(-0.3, 0.3, (STEPS, N)).astype(np.float32)
     due = np.array([expected(targets, step) for step in range(STEPS)])
     for run in (with_actuator, with_wrapper):

@@ -51,7 +51,6 @@ def outcome(python: Path, tests: list[str]) -> tuple[str, list[int], int]:
 
 
 def parsed(about: str, *, tests: bool = False) -> argparse.Namespace:
-    """What was asked for on the command line."""
     parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     if tests:
         parser.add_argument("tests", nargs="*", default=TESTS, metavar="PATH", help=f"default: {' '.join(TESTS)}")

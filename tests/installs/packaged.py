@@ -51,7 +51,6 @@ def run(python: Path, root: Path) -> tuple[str, str]:
 
 
 def package(folder: Path) -> Path:
-    """Package as users do."""
     command = [sys.executable, REPOSITORY / "tools" / "package.py", "--folder", folder]
     subprocess.run(command, check=True)
     (path,) = folder.glob("*.zip")

@@ -42,14 +42,11 @@ LEFT_OUT = (
     *("files/networks/test_malicious.py", "files/usd/test_hostile_prims.py"),
     *("simulators/kit/test_contract.py", "simulators/scene"),
 )
-
-
 # of the files of these rooms, one commit runs this part of
 PARTS = 3
 
 
 def commits() -> int:
-    """The number of commits."""
     command = ["git", "rev-list", "--count", "HEAD"]
     return int(subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout)
 
@@ -64,7 +61,6 @@ def another(interpreters: dict[Version, str], number: int) -> dict[Version, str]
 
 
 def copy_tree(folder: Path) -> None:
-    """Copy what git tracks, and what it does not ignore."""
     listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     names = subprocess.run(listed, cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout.split("\0")
     for name in filter(None, names):

@@ -67,7 +67,6 @@ def run(*command: object) -> subprocess.CompletedProcess[str]:
 
 
 def environment(home: Path, peer: str = "") -> Path:
-    """Return the interpreter of a new, empty environment for a library."""
     named = next((python for start, python in PYTHONS.items() if peer.startswith(start)), "")
     subprocess.run([shutil.which(named) or sys.executable, "-m", "venv", "--clear", str(home)], check=True)
     return home / "bin" / "python"

@@ -28,7 +28,6 @@ UNITREE = {
 
 
 def limited(config: aa.EnvelopeClampingConfig, efforts, velocities) -> np.ndarray:
-    """Efforts after the component alone."""
     efforts, velocities = (np.asarray(values, np.float32) for values in np.broadcast_arrays(efforts, velocities))
     count = len(efforts)
     component = aa.ClampingEnvelope.from_config(config, count, "cpu")
@@ -64,7 +63,6 @@ def test_is_that_of_unitree(name, rng) -> None:
 
 
 def test_is_that_of_a_dc_motor(rng) -> None:
-    """With braking beyond no-load speed."""
     stall, no_load, peak = 60.0, 9.0, 40.0
     velocities, efforts = rng.uniform(-30, 30, 4000), rng.uniform(-90, 90, 4000)
     found = limited(aa.EnvelopeClampingConfig.from_dc_motor(stall, no_load, peak), efforts, velocities)
@@ -91,7 +89,6 @@ def test_step_of_a_table_is_mirrored_to_the_bit() -> None:
 
 
 def test_power_limits_where_the_effort_drives() -> None:
-    """At rest and where it brakes it does not."""
     velocities = np.array([-20.0, -1.0, 0.0, 1e-30, 1.0, 4.0, 20.0])
     found = limited(aa.EnvelopeClampingConfig([0.0], [50.0], max_power=100.0), 1e4, velocities)
     np.testing.assert_allclose(found, [50, 50, 50, 50, 50, 25, 5], rtol=1e-6)
@@ -130,8 +127,6 @@ def test_derating_scales_the_table() -> None:
     np.testing.assert_allclose(with_signals(0.5, math.inf, velocities), expected, atol=1e-4)
     assert (with_signals(0.0, math.inf, velocities) == 0).all()
 
-
-# ---- PhysX itself
 
 DT, INERTIA = 1e-3, 0.01 + 0.5**2
 LIMITS = [(16.0, 2.0, 100.0, 0.0), (16.0, 0.5, 10.0, 0.5), (16.0, 0.2, 3.0, 0.0), (16.0, 1.0, 7.0, 0.4)]

@@ -3,6 +3,7 @@
 import pytest
 from isaacsim.core.experimental.actuators import ClampingPositionBased
 from pipe_files import needs_pipes, require_refused
+from refusals import refused
 
 
 @pytest.mark.parametrize(
@@ -15,16 +16,13 @@ from pipe_files import needs_pipes, require_refused
     ids=["neither", "both", "file and half a list"],
 )
 def test_table_is_given_once(given) -> None:
-    """As a file or as lists, not both and not neither."""
     with pytest.raises(ValueError, match="either lookup_table_path, or lookup_positions and lookup_efforts"):
         ClampingPositionBased(**given)
 
 
 @pytest.mark.parametrize("given", [{"lookup_positions": [0.0, 1.0]}, {"lookup_efforts": [2.0]}])
 def test_half_a_table_is_refused(given) -> None:
-    """The message counts both columns."""
-    with pytest.raises(ValueError, match="must be equally many"):
-        ClampingPositionBased(**given)
+    refused(ValueError, lambda: ClampingPositionBased(**given), "must be equally many")
 
 
 @pytest.mark.parametrize(
@@ -38,15 +36,12 @@ def test_half_a_table_is_refused(given) -> None:
     ],
 )
 def test_bad_line_of_a_file_is_named(tmp_path, line, words) -> None:
-    """With the file, and with the number of the line where it cannot be read."""
     file = tmp_path / "table.txt"
     file.write_text(f"# position effort\n0, 3 # rest\n{line}\n")
-    with pytest.raises(ValueError) as error:
-        ClampingPositionBased(file)
-    assert all(word in str(error.value) for word in [str(file), *words]), error.value
+    text = refused(ValueError, lambda: ClampingPositionBased(file))
+    assert all(word in text for word in [str(file), *words]), text
 
 
 @needs_pipes
 def test_pipe_is_refused(tmp_path) -> None:
-    """Nobody waits for what another program may write into it."""
     require_refused(ClampingPositionBased, tmp_path / "table.txt")

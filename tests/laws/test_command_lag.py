@@ -11,7 +11,6 @@ STEPS = 200
 
 
 def held_commands(rng, steps: int = STEPS) -> np.ndarray:
-    """Commands that are held for some steps each."""
     return np.repeat(rng.normal(size=steps // 10), 10).astype(np.float32)
 
 
@@ -40,7 +39,6 @@ def test_commands_follow_the_closed_form(time_constant, rng) -> None:
 
 @pytest.mark.parametrize("time_constant", [0.0005, 0.03, 20.0])
 def test_efforts_follow_the_closed_form(time_constant, rng) -> None:
-    """Behind the controller, before limits and the gear, which act on the lagged effort."""
     dt, efforts = 0.005, held_commands(rng)
     given = [np.array([[0.0], [0.0], [0.0], [ff]], np.float32)[..., None] for ff in efforts]
     expected = closed_form(efforts, 0.0, dt, time_constant)
@@ -54,7 +52,6 @@ def test_efforts_follow_the_closed_form(time_constant, rng) -> None:
 
 @pytest.mark.parametrize("lag", [aa.CommandLagConfig(0.0), aa.EffortLagConfig(0.0)])
 def test_without_a_time_constant_no_bit_changes(lag, rng) -> None:
-    """Beside a joint that has one, and in both engines."""
     given = late_reference.inputs(rng, 20, 2, 2)
     plain = on_both(["a", "b"], {".*": [PD]}, given, 0.005)
     found = on_both(["a", "b"], {"a": [PD, lag], "b": [PD, type(lag)(0.02)]}, given, 0.005)
@@ -63,7 +60,6 @@ def test_without_a_time_constant_no_bit_changes(lag, rng) -> None:
 
 
 def test_lag_is_of_delayed_commands_at_the_rate_of_the_controller(rng) -> None:
-    """A step of the controller is a step of the lag; its delay comes first."""
     given = late_reference.inputs(rng, 40, 2, 1)
     slow = [aa.RateConfig(4), aa.CommandLagConfig(0.03)]
     found = on_both(["j"], {"j": [aa.PDControlConfig(1.0, 0.0), aa.TimedDelayConfig(steps=1), *slow]}, given, 0.005)
@@ -83,7 +79,6 @@ def test_lag_is_of_delayed_commands_at_the_rate_of_the_controller(rng) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_fault_and_reset(engine, rng) -> None:
-    """A command that is not finite has a fault and leaves the lag as it was; a reset lets it start anew."""
     given = late_reference.inputs(rng, 12, 2, 1)
     motors = {"j": [PD, aa.CommandLagConfig(0.05), aa.EffortLagConfig(0.02)]}
     clean = stepped(arrays_on(engine, ["j"], motors, 2), given[:3] + given[4:], 0.005)
@@ -100,7 +95,6 @@ def test_fault_and_reset(engine, rng) -> None:
 
 
 def test_saved_states_go_on(rng) -> None:
-    """To the bit."""
     given = late_reference.inputs(rng, 12, 2, 1)
     motors = {"j": [PD, aa.WrapConfig(), aa.CommandLagConfig(0.05), aa.EffortLagConfig(0.02)]}
     arrays = arrays_on("native", ["j"], motors, 2)
@@ -111,8 +105,6 @@ def test_saved_states_go_on(rng) -> None:
     other.restore_state(saved)
     np.testing.assert_array_equal(stepped(other, given[6:], 0.005), stepped(arrays, given[6:], 0.005))
 
-
-# ---- MuJoCo
 
 MODEL = """
 <mujoco><option timestep="0.002" gravity="0 0 0"/>
@@ -153,7 +145,6 @@ def test_models_with_filters_are_read_and_move_alike(kind, early, rng) -> None:
 
 
 def test_other_dynamics_stay_with_their_reason() -> None:
-    """Integrators and muscles are no lag."""
     mujoco = pytest.importorskip("mujoco")
     text = MODEL.format('<general name="x" joint="a" dyntype="integrator" gainprm="2"/>')
     with pytest.warns(UserWarning, match="'x' .activation dynamics of kind integrator"):

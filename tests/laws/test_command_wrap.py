@@ -35,7 +35,6 @@ def test_without_it_targets_are_literal() -> None:
 
 
 def test_encoders_need_not_count_turns(rng) -> None:
-    """A reading in [−π, π) and one over turns have the same effort, and so have such targets."""
     path = np.cumsum(rng.normal(scale=0.3, size=300)) + 9.0
     target = path + 0.4 * np.sin(np.arange(300) / 9.0)
     single, folded = (np.remainder(one + np.pi, TURN) - np.pi for one in (path, target))
@@ -46,7 +45,6 @@ def test_encoders_need_not_count_turns(rng) -> None:
 
 
 def test_side_is_kept_half_a_turn_away() -> None:
-    """Within the hysteresis no noise changes it; beyond it is the other way."""
     target = np.pi + np.array([-0.004, 0.004, -0.004, 0.009, 0.004, 0.02, 0.004, -0.009, -0.02])
     found = efforts([P, aa.WrapConfig(hysteresis=0.01)], 0.0, target)
     expected = np.where(np.arange(9) < 5, target, target - TURN)
@@ -74,7 +72,6 @@ def test_side_is_kept_half_a_turn_away() -> None:
     ids=lambda stages: "+".join(type(one).__name__ for one in stages),
 )
 def test_all_controllers_have_it(stages, rng) -> None:
-    """A joint a turn further on has the efforts of one with a target a turn further on."""
     steps = np.arange(60)
     q, target = 0.3 * np.sin(steps / 20.0), 0.5 * np.cos(steps / 15.0)
     near = efforts(stages, q, target, 0.1)
@@ -85,14 +82,12 @@ def test_all_controllers_have_it(stages, rng) -> None:
 
 
 def test_lag_follows_the_shorter_way() -> None:
-    """A target that passes π does not send the setpoint round."""
     target = np.remainder(3.0 + 0.01 * np.arange(80) + np.pi, TURN) - np.pi
     found = efforts([P, aa.CommandLagConfig(0.02), aa.WrapConfig()], 3.0 + 0.01 * np.arange(80), target)
     assert np.abs(found).max() < 0.06
 
 
 def test_bad_values_are_refused() -> None:
-    """By the field, with rule and remedy; a huge number of turns is a fault."""
     with pytest.raises(ValueError, match=r"period = 0.0: must be finite and > 0"):
         aa.ActuatedArrays(["j"], {"j": [P, aa.WrapConfig(period=0.0)]})
     given = late_reference.inputs(np.random.default_rng(0), 1, 1, 1)

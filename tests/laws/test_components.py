@@ -45,15 +45,11 @@ def test_arguments_get_their_defaults(component, given, expected) -> None:
     ],
 )
 def test_bad_arguments_are_refused_by_name(component, given) -> None:
-    """The message names parameter and value."""
     ((name, value),) = given.items()
-    with pytest.raises(ValueError, match=name) as error:
-        component.resolve_arguments(given)
-    assert repr(value) in str(error.value)
+    assert repr(value) in refused(ValueError, lambda: component.resolve_arguments(given), name)
 
 
 def test_arrays_of_different_shape_are_refused() -> None:
-    """Constructors check shapes, and say which array is wrong."""
     refused(ValueError, lambda: aa.ControllerPD(array([1, 2]), array([1, 2, 3])), r"kd has shape \(3,\).*\(2,\)")
 
 
@@ -63,14 +59,12 @@ def test_negative_largest_delay_is_refused() -> None:
 
 
 def test_config_becomes_a_component() -> None:
-    """Each value is repeated for every actuator."""
     assert build(aa.PDControlConfig(3.0, 0.5), 4, "cpu").kp.numpy().tolist() == [3.0] * 4
     delay = build(aa.DelayConfig(2), 4, "cpu")
     assert (delay.delay_steps.numpy().tolist(), delay.max_delay) == ([2] * 4, 2)
 
 
 def test_pd_gathers_by_its_index_arrays() -> None:
-    """Positions, velocities and both targets each have an index array of their own; feedforward goes with velocity."""
     controller = aa.ControllerPD(array([10, 20]), array([1, 2]))
     q, qd, q_target, qd_target, feedforward = [array(np.arange(8) + 10 * n) for n in range(5)]
     indices = [array(pair, wp.uint32) for pair in ([1, 2], [3, 4], [5, 6], [7, 0])]
@@ -81,26 +75,21 @@ def test_pd_gathers_by_its_index_arrays() -> None:
 
 
 def test_base_classes_are_contracts() -> None:
-    """A family's base computes nothing by itself."""
     refused(NotImplementedError, lambda: Clamping().modify_forces(*[None] * 6))
     assert not Controller().is_stateful()
 
 
 @wp.func
 def halved(effort: float, position: float, velocity: float, dt: float, seen: float, share: float):
-    """A share of the effort, and how long it has been there."""
     return effort * share, seen + dt
 
 
 @wp.func
 def inverse(divisor: float) -> float:
-    """The factor."""
     return 1.0 / divisor
 
 
 class Divided(Clamping):
-    """A custom limit with a state."""
-
     PARAMETERS = ("divisor",)
     STATE = ("seen",)
     PREPARE = inverse
@@ -117,13 +106,10 @@ def scaled(
     dt: float,
     share: float,
 ) -> float:
-    """A share of the position error."""
     return (position_target - position) * share
 
 
 class Scaled(Controller):
-    """A custom law with a preparation."""
-
     PARAMETERS = ("divisor",)
     PREPARE = inverse
     LAW = scaled
@@ -161,7 +147,6 @@ def test_own_law_is_prepared_when_called_by_itself() -> None:
     ],
 )
 def test_law_that_does_not_fit_is_refused(names: dict, words: str) -> None:
-    """The message says what it takes and what it must take."""
     refused(TypeError, lambda: type("Scaled2", (Scaled,), names).kernel(), words)
 
 
@@ -196,7 +181,6 @@ def test_axis_of_a_state_array_is_declared() -> None:
     ],
 )
 def test_array_that_is_not_given_is_refused(make, name) -> None:
-    """By class and parameter."""
     refused(ValueError, make, f"{name} = None: must be an array")
 
 
@@ -208,21 +192,18 @@ def test_largest_delay_out_of_range_is_refused(longest) -> None:
 
 @pytest.mark.parametrize(("steps", "wrong"), [([0, 5], "5"), ([-3, 0], "-3")])
 def test_delay_out_of_range_is_refused(steps, wrong) -> None:
-    """Where it can be read without waiting for a device."""
     with pytest.raises(ValueError, match=f"delay_steps = {wrong}: must be >= 0 and <= max_delay = 2"):
         Delay(array(steps, wp.int32), 2)
 
 
 @pytest.mark.parametrize(("longest", "depth"), [(0, 1), (1, 1), (7, 7), (np.int64(4096), 4096)])
 def test_depth_of_a_delay(longest, depth) -> None:
-    """As many steps as its largest delay, one at least."""
     delay = Delay(array([0], wp.int32), longest)
     assert delay.buf_depth == len(delay.state(1, "cpu").buffer_pos) == depth
     assert delay.is_stateful()
 
 
 def test_delay_has_the_names_of_newton() -> None:
-    """Every argument by its keyword; without a next state nothing is written."""
     delay, every = Delay(array([1], wp.int32), max_delay=1), array([0], wp.uint32)
     delay.finalize(device="cpu", num_actuators=1, requires_grad=True)
     assert delay.state(num_actuators=1, device="cpu").buffer_pos.requires_grad
@@ -252,7 +233,6 @@ def test_corner_velocity_follows_the_parameters() -> None:
 )
 @pytest.mark.parametrize("kind", ["controller", "delay"])
 def test_mask_of_wrong_type_or_shape_is_refused(kind: str, mask: Any) -> None:
-    """A ValueError that says what it must be."""
     component = ControllerPID(*[array([1.0, 1.0])] * 4) if kind == "controller" else Delay(array([0, 0], wp.int32), 1)
     with pytest.raises(
         ValueError, match=r"mask .*must (be a one-dimensional Boolean array|match \w+ length \(2\)|be 2)"
@@ -261,7 +241,6 @@ def test_mask_of_wrong_type_or_shape_is_refused(kind: str, mask: Any) -> None:
 
 
 def test_repr_says_what_it_is() -> None:
-    """Parameters by name, one value or the range; a parameter that is optional is left out."""
     assert repr(aa.ControllerPD(array([1, 2]), array([3, 3]))) == "ControllerPD(kp=1…2, kd=3)"
     assert repr(aa.ClampingMaxEffort(array([np.inf, np.inf]))) == "ClampingMaxEffort(max_effort=inf)"
     assert repr(Delay(array([1, 2], wp.int32), 3)) == "Delay(delay_steps=1…2)"

@@ -28,7 +28,6 @@ try:
     from isaacsim.core.experimental.actuators.base.native import core
 except ImportError:
     core = None
-
 PACKAGE = REPOSITORY / "python" / "isaacsim" / "core" / "experimental" / "actuators"
 TABLES = [
     ([0.0], [4.0]),
@@ -39,7 +38,6 @@ TABLES = [
     ([-2.0, -1.0, 0.5, 0.75, 3.0], [0.0, 5.0, 1.0, 1.0, 9.0]),
     ([0.0, 1e-38, 1.0], [0.0, 3e38, 1.0]),
 ]
-
 SIGNALS = {kind.name: kind.takes for kind in KINDS.values()}
 
 
@@ -90,7 +88,6 @@ def named(law: Law) -> tuple[str, ...]:
 
 
 def described_of(law: Law) -> dict[str, Parameter]:
-    """Descriptions of the parameters by these names."""
     described = parameters_of(law.config)
     return {name: described[parameter] for name, parameter in zip(named(law), law.parameters, strict=True)}
 
@@ -98,9 +95,6 @@ def described_of(law: Law) -> dict[str, Parameter]:
 def results_of(law: Law) -> int:
     """How many numbers it returns, its state among them."""
     return law_module.results_of(law.component) + len(law.state)
-
-
-# ---- nothing is missing
 
 
 def missing() -> list[str]:
@@ -151,7 +145,6 @@ def test_nothing_is_missing() -> None:
     ],
 )
 def test_what_is_missing_is_named(taken, named, monkeypatch) -> None:
-    """Leaving out one of the places is found, and said."""
     heat = dataclasses.make_dataclass("HeatClampingConfig", [], bases=(catalogue.MaxEffortClampingConfig,))
     pid = next(law for law in catalogue.LAWS if law.name == "ControllerPID")
     if taken == "line":
@@ -201,9 +194,6 @@ def test_canonical_order() -> None:
     assert names == [*before, None, "ClampingMaxEffort"]
 
 
-# ---- all forms agree
-
-
 @functools.cache
 def kernel_of(law: Law) -> wp.Kernel:
     """A kernel that prepares the parameters of each row of a table and evaluates the law."""
@@ -242,7 +232,6 @@ def by_twin(law: Law, table: np.ndarray) -> np.ndarray:
 
 
 def by_component(law: Law, table: np.ndarray) -> np.ndarray:
-    """Results of the component outside a plan."""
     count = len(table)
     column = {
         name: wp.array(np.ascontiguousarray(values), dtype=wp.float32, device="cpu")
@@ -283,7 +272,6 @@ COUNTS = ("robot_number", "joint_number", "samples", "draws", "steps_left", "clo
 
 
 def whole_numbers_of(law: Law) -> list[str]:
-    """Inputs that are integers."""
     described = described_of(law)
     return [name for name in inputs_of(law) if name in COUNTS or (name in described and described[name].type == "int")]
 
@@ -304,7 +292,6 @@ def alike_table(law: Law, rng: np.random.Generator, rows: int = 4000) -> np.ndar
 
 
 def put_in_range(law: Law, table: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """The table as single precision, with parameters that may be authored."""
     names, rows = inputs_of(law), len(table)
     described = described_of(law)
     for name in (*named(law), *law.curves):
@@ -425,7 +412,6 @@ def in_range(law: Law, table: np.ndarray) -> np.ndarray:
 
 
 def assert_same_bits(one: np.ndarray, other: np.ndarray) -> None:
-    """Require the same numbers to the bit; one NaN is like another."""
     differ = (one.view(np.int32) != other.view(np.int32)) & ~(np.isnan(one) & np.isnan(other))
     assert not differ.any(), f"rows {np.flatnonzero(differ.any(axis=1))[:5]}: {one[differ][:5]} != {other[differ][:5]}"
 
@@ -498,14 +484,12 @@ def test_law_agrees_with_the_oracle(law, kind, rng) -> None:
 @each_law
 @each_kind_of_table
 def test_twin_has_the_bits_of_the_law(law, kind, rng) -> None:
-    """The generated function alone, out of range too."""
     table = TABLE_OF[kind](law, rng)
     assert_same_bits(by_twin(law, table), by_warp(law, table))
 
 
 @each_by_itself
 def test_component_alone_has_the_bits_of_the_law(law, rng) -> None:
-    """Its kernel prepares as the plan does."""
     table = random_table(law, rng)
     assert_same_bits(by_component(law, table), by_warp(law, table))
 
@@ -561,7 +545,6 @@ def call(table: wp.array2d[float], out: wp.array2d[float]):
 
 
 def test_check_against_the_oracle_can_fail(rng) -> None:
-    """A gain that is off by one part in a thousand is noticed."""
     law = next(law for law in LAWS if law.name == "ControllerPD")
     table = random_table(law, rng)
     wrong = table.copy()
@@ -620,7 +603,6 @@ def test_parameters_that_may_be_authored_are_no_fault(law) -> None:
     ids=lambda law: law.name,
 )
 def test_neutral_values_do_nothing(law, rng) -> None:
-    """A limit with them changes no bit, a controller gives nothing but the feedforward."""
     table = random_table(law, rng)
     names = inputs_of(law)
     for name, value in zip(named(law), law.neutral, strict=True):
@@ -633,12 +615,8 @@ def test_neutral_values_do_nothing(law, rng) -> None:
     np.testing.assert_array_equal(by_warp(law, table)[:, 0], table[:, names.index(given)])
 
 
-# ---- curves
-
-
 @functools.cache
 def curve_kernel() -> wp.Kernel:
-    """A kernel that walks through the rows of a curve."""
     text = """
 def walk(rows: wp.array2d[float], positions: wp.array[float], out: wp.array[float]):
     i = wp.tid()
@@ -656,7 +634,6 @@ def walk(rows: wp.array2d[float], positions: wp.array[float], out: wp.array[floa
 
 
 def curve_by_warp(rows: np.ndarray, positions: np.ndarray) -> np.ndarray:
-    """The values of a curve by the scalar functions of Warp."""
     arrays = [wp.array(values, dtype=wp.float32, device="cpu") for values in (rows, positions)]
     out = wp.zeros(len(positions), dtype=wp.float32, device="cpu")
     wp.launch(curve_kernel(), len(positions), arrays, [out], device="cpu")
@@ -702,7 +679,6 @@ def check_curve(table: tuple[list[float], list[float]], rng: np.random.Generator
 @each_with_curve
 @each_table
 def test_component_with_a_curve_has_the_bits_of_its_parts(law, table, rng) -> None:
-    """The kernel of the component walks through the rows and evaluates the law."""
     points, values = TABLES[table]
     positions = positions_of(points, rng)
     efforts = (rng.normal(size=len(positions)) * 10).astype(np.float32)
@@ -719,9 +695,6 @@ def test_component_with_a_curve_has_the_bits_of_its_parts(law, table, rng) -> No
     columns |= {name: np.full_like(positions, STAGE_SIGNALS[name].neutral) for name in law.component.ASKS}
     rows = np.stack([columns.get(name, np.zeros_like(positions)) for name in inputs_of(law)], axis=1)
     assert_same_bits(out.numpy()[:, None], by_warp(law, rows))
-
-
-# ---- what configs say of their laws
 
 
 @pytest.mark.parametrize("law", [law for law in LAWS if law.kind == "controller"], ids=lambda law: law.name)

@@ -17,7 +17,6 @@ COLUMNS = ["position", "target_position", "position_error", "velocity", "target_
 
 
 def metadata_of(columns: list[str]) -> dict:
-    """Metadata with another mean and deviation for each column."""
     means = {name: 0.1 * number - 0.2 for number, name in enumerate(columns)}
     deviations = {name: 0.5 + 0.3 * number for number, name in enumerate(columns)}
     return {
@@ -111,7 +110,6 @@ def test_column_of_the_caller_agrees_with_the_oracle(on_core, pitch, tmp_path, r
 
 
 def test_column_of_the_caller_has_to_be_there_and_fit(tmp_path) -> None:
-    """The error names the missing array, and nothing is written."""
     controller, _ = with_load(tmp_path)
     with quiet_warp():
         actuator = Actuator(array(range(COUNT), wp.uint32), controller)
@@ -155,7 +153,6 @@ def test_column_of_the_caller_has_to_be_there_and_fit(tmp_path) -> None:
     ],
 )
 def test_what_cannot_be_used_is_refused(wrong, message, tmp_path) -> None:
-    """One error that names the file and the key."""
     metadata = metadata_of(["velocity", "position_error"]) | wrong
     path = write_network(tmp_path / "knee.safetensors", random_network("gru", 2), metadata)
     refused(ValueError, lambda: ControllerNeuralGRU(path), rf"(?=.*knee.safetensors).*{message}")

@@ -45,7 +45,6 @@ def test_state_has_the_names_and_shapes_of_newton(tmp_path) -> None:
     ],
 )
 def test_what_cannot_be_used_is_refused(kind, inputs, metadata, message, tmp_path) -> None:
-    """One error that names the file and the key."""
     path = write_network(tmp_path / "knee.safetensors", random_network(kind, inputs), metadata)
     with pytest.raises(ValueError, match=rf"(?=.*knee.safetensors).*{message}"):
         ControllerNeuralLSTM(path)

@@ -87,7 +87,6 @@ def test_first_step_fills_though_it_is_at_rest(tmp_path) -> None:
 
 
 def test_checkpoint_instead_of_a_path(tmp_path) -> None:
-    """A checkpoint is used as it is; a file is loaded once."""
     path = write_network(tmp_path / "knee.safetensors", random_network("mlp", 2), {})
     checkpoint = load_checkpoint(path)
     assert ControllerNeuralMLP(checkpoint).network is checkpoint.network
@@ -117,18 +116,15 @@ def test_arguments_are_resolved() -> None:
     ],
 )
 def test_what_cannot_be_used_is_refused(kind, inputs, metadata, message, tmp_path) -> None:
-    """One error that names the file and the key."""
     path = write_network(tmp_path / "knee.safetensors", random_network(kind, inputs), metadata)
     refused(ValueError, lambda: ControllerNeuralMLP(path), rf"(?=.*knee.safetensors).*{message}")
 
 
 def test_missing_file_is_an_os_error(tmp_path) -> None:
-    """As opening any file."""
     refused(FileNotFoundError, lambda: ControllerNeuralLSTM(tmp_path / "nothing.onnx"))
 
 
 def test_step_that_the_network_was_not_trained_for(tmp_path, rng) -> None:
-    """An error names both; the step it was trained for runs, with the error of a float."""
     network, metadata = random_network("mlp", 2), {"sample_dt": 0.005}
     path = write_network(tmp_path / "knee.safetensors", network, metadata)
     with pytest.raises(ValueError, match=r"dt = 0.01 s: must be the step .* 0.005 s"):
@@ -138,7 +134,6 @@ def test_step_that_the_network_was_not_trained_for(tmp_path, rng) -> None:
 
 
 def test_compute_comes_after_finalize(tmp_path) -> None:
-    """Used by itself without it, it says so."""
     path = write_network(tmp_path / "knee.safetensors", random_network("mlp", 2), {})
     controller, some = ControllerNeuralMLP(path), array([0.0])
     at = array([0], wp.uint32)

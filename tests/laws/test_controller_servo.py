@@ -34,7 +34,6 @@ def servos(robots: int = 1, **values) -> ActuatedArrays:
 
 
 def duties(arrays: ActuatedArrays, targets, positions=0.0, velocities=0.0) -> np.ndarray:
-    """Duty after a step, by robot."""
     q, qd, target = (np.broadcast_to(np.float32(one), arrays.num_robots) for one in (positions, velocities, targets))
     arrays.step(q[:, None].copy(), qd[:, None].copy(), target[:, None].copy(), H)
     return state_of(arrays, "duty")
@@ -50,7 +49,6 @@ def test_has_the_pwm_of_a_real_servo() -> None:
 
 
 def test_duty_times_battery_is_the_voltage_at_the_winding() -> None:
-    """The battery's own, and that of a supply where one publishes its voltage; a negative one is none of either."""
     arrays = servos(3, voltage=7.5)
     kp, error_gain = 400.0, 4096 / (2 * math.pi) / (256 * 885)
     duty = duties(arrays, [0.1, -0.2, 3.0])
@@ -63,7 +61,6 @@ def test_duty_times_battery_is_the_voltage_at_the_winding() -> None:
 
 
 def test_feedforward_is_a_voltage() -> None:
-    """Which the limits of the duty leave alone."""
     zero = np.zeros((1, 1), np.float32)
     arrays = servos(max_duty=0.1)
     effort = arrays.step(zero, zero, zero + 2, H, feedforward=zero + 1.5)
@@ -77,7 +74,6 @@ def test_deadband_and_punch() -> None:
 
 
 def test_beyond_the_deadband_the_whole_error_counts() -> None:
-    """As without a band; none of it is subtracted."""
     targets = [0.051, -0.08, 0.2, -0.3]
     np.testing.assert_array_equal(duties(servos(4, deadband=0.05), targets), duties(servos(4), targets))
 
@@ -138,7 +134,6 @@ def test_profile_with_one_limit() -> None:
 
 
 def test_profile_starts_where_the_joint_is() -> None:
-    """At the first step, and after a reset."""
     arrays = servos(profile_velocity=1.0)
     duties(arrays, 2.0, positions=0.5)
     assert state_of(arrays, "setpoint")[0] == pytest.approx(0.5 + H)
@@ -158,7 +153,6 @@ def test_parameters_out_of_range_are_a_fault(name, value) -> None:
 
 
 def test_component_alone() -> None:
-    """Without a plan, with defaults for what is not given."""
     arguments = ControllerServo.resolve_arguments({"kp": 400.0, "error_gain": 0.003, "voltage": 7.5})
     assert arguments["max_duty"] == 1.0 and arguments["profile_velocity"] == math.inf
     with pytest.raises(ValueError, match="voltage = 0"):

@@ -23,12 +23,10 @@ DC_MOTOR = '<dcmotor joint="j" motorconst="0.3" resistance="0.7" input="pos" con
 
 
 def slewed(**values) -> aa.SlewedPIDControlConfig:
-    """The controller of these models."""
     return aa.SlewedPIDControlConfig(**{"kp": 5.0, "ki": 0.0, "kd": 0.3, "max_rate": 3.0} | values)
 
 
 def mujoco_steps(dt: float, actuator: str, targets: np.ndarray) -> np.ndarray:
-    """Velocity, position and force of each step in MuJoCo."""
     mujoco = pytest.importorskip("mujoco")
     try:
         text = MODEL.format(dt=dt, damping=DAMPING, inertia=INERTIA, actuator=actuator)
@@ -96,7 +94,6 @@ def test_setpoint_is_a_ramp_to_the_target() -> None:
 
 
 def test_integral_is_that_of_the_setpoint() -> None:
-    """It grows with the error that the proportional gain sees, and keeps its limit."""
     arrays = aa.ActuatedArrays(["j"], {"j": [slewed(kp=0.0, kd=0.0, ki=10.0, max_rate=2.0, integral_max=0.002)]})
     rest, target = np.zeros(1, np.float32), np.ones(1, np.float32)
     efforts = [float(arrays.step(rest, rest, target, 0.01)[0]) for _ in range(5)]
@@ -105,7 +102,6 @@ def test_integral_is_that_of_the_setpoint() -> None:
 
 @pytest.mark.parametrize("core", [True, False])
 def test_without_a_limit_it_is_a_pid(core, monkeypatch) -> None:
-    """To the bit, in the core and in Warp."""
     if not core:
         monkeypatch.setattr(native, "core", None)
     elif native.core is None:
@@ -122,6 +118,5 @@ def test_without_a_limit_it_is_a_pid(core, monkeypatch) -> None:
 
 
 def test_gains_are_those_of_its_setpoint() -> None:
-    """For the stability check; an integral that may not grow is none."""
     assert slewed(ki=2.0).gains_at_joint() == (5.0, 0.3, 2.0)
     assert slewed(ki=2.0, integral_max=0.0).gains_at_joint() == (5.0, 0.3, 0.0)

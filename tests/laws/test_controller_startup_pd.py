@@ -8,7 +8,6 @@ from isaacsim.core.experimental.actuators.base import native
 
 @pytest.mark.parametrize("core", [True, False])
 def test_adds_an_effort_towards_the_target(core, monkeypatch) -> None:
-    """On both sides, none at the target; without it the law is a PD law to the bit."""
     if not core:
         monkeypatch.setattr(native, "core", None)
     rng = np.random.default_rng(3)

@@ -52,6 +52,5 @@ def test_detents_hold_what_they_are_given() -> None:
 
 
 def test_bad_values_are_refused() -> None:
-    """By the field, with rule and remedy."""
     with pytest.raises(ValueError, match=r"controller.steps = 0.0: must be finite and > 0"):
         aa.ActuatedArrays(["j"], {"j": [aa.StepperControlConfig(1.0, 0.0)]})

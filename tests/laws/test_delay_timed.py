@@ -19,13 +19,11 @@ def acting(delay, given, dt: float = DT, **options) -> np.ndarray:
 
 
 def commanded(given) -> np.ndarray:
-    """Targets and feedforward, added."""
     return np.array([one[2][:, 0] + one[3][:, 0] for one in given])
 
 
 @pytest.mark.parametrize("steps", [0, 1, 2, 5])
 def test_whole_steps_are_those_of_the_other_delay(steps, rng) -> None:
-    """To the bit, over resets of some robots."""
     given, resets = late_reference.inputs(rng, 40, 3, 1), {15: [1], 23: [0, 2]}
     timed = acting(TimedDelayConfig(steps=steps), given, resets=resets)
     np.testing.assert_array_equal(timed, acting(DelayConfig(steps), given, resets=resets))
@@ -40,7 +38,6 @@ def test_whole_steps_are_those_of_the_other_delay(steps, rng) -> None:
     ],
 )
 def test_commands_between_steps_are_interpolated(delay, lag, rng) -> None:
-    """Linearly; the first command after a reset is the past."""
     given = late_reference.inputs(rng, 40, 2, 1)
     found, all_given = acting(delay, given, resets={19: [1]}), commanded(given)
     for robot, first in ((0, 0), (1, 19)):
@@ -85,7 +82,6 @@ def test_draws_are_those_of_the_oracle() -> None:
 
 @pytest.mark.parametrize("hold", [0.0, 0.3, 0.9, 1.0])
 def test_draws_are_left_out_with_their_probability(hold) -> None:
-    """A new draw among many differs nearly always from the one before."""
     found = lags(TimedDelayConfig(random_steps=40, hold_probability=hold), 500, 90)[45:, :, 0]
     assert (np.diff(found, axis=0) != 0).mean() == pytest.approx((1.0 - hold) * 40 / 41, abs=0.01)
 
@@ -119,7 +115,6 @@ def mjlab_lags(rng: np.random.Generator, robots: int, steps: int, most: int, hol
 
 @pytest.mark.parametrize(("hold", "period"), [(0.0, 1), (0.5, 1), (0.0, 4), (0.25, 3)])
 def test_draws_are_distributed_as_those_of_mjlab(hold, period) -> None:
-    """Lags, how often they change, and how long they stay."""
     robots, steps, most = 1500, 80, 5
     delay = TimedDelayConfig(random_steps=most, redraw_steps=period, hold_probability=hold)
     ours = lags(delay, robots, steps)[most:, :, 0].astype(int)
@@ -132,7 +127,6 @@ def test_draws_are_distributed_as_those_of_mjlab(hold, period) -> None:
 
 
 def drawn_of(arrays: ActuatedArrays) -> np.ndarray:
-    """The drawn part of the delay of each robot."""
     return next(values.copy() for key, values in arrays.save_state().items() if key.endswith(".drawn"))
 
 
@@ -162,7 +156,6 @@ def test_commands_that_are_not_finite_do_not_enter_the_past(rng) -> None:
 
 
 def test_velocity_targets_are_as_late(rng) -> None:
-    """All three commands have one delay."""
     arrays = {
         engine: arrays_on(engine, ["j"], {"j": [PDControlConfig(0.0, 1.0), TimedDelayConfig(steps=1.5)]}, 1)
         for engine in ENGINES
@@ -178,6 +171,5 @@ def test_velocity_targets_are_as_late(rng) -> None:
 
 
 def test_one_delay_per_actuator() -> None:
-    """Either by steps or by time."""
     with pytest.raises((TypeError, ValueError), match=r"delay"):
         ActuatedArrays(["j"], {"j": [OF_TARGETS, DelayConfig(2), TimedDelayConfig(0.01)]})

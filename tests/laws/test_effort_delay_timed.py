@@ -22,7 +22,6 @@ def test_limits_see_the_delayed_effort_at_the_present_velocity(rng) -> None:
 
 
 def test_delay_is_before_a_transmission(rng) -> None:
-    """Of the effort of the motor; behind a rigid gear that is the same."""
     given, gear = late_reference.inputs(rng, 20, 2, 1), aa.TransmissionConfig(4.0)
     plain = on_both(["j"], {"j": [PD, gear]}, given, DT)
     np.testing.assert_array_equal(on_both(["j"], {"j": [PD, DELAY, gear]}, given, DT)[2:], plain[:-2])
@@ -30,7 +29,6 @@ def test_delay_is_before_a_transmission(rng) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_computed_efforts_are_those_of_the_controller(engine, rng) -> None:
-    """In recordings, where applied efforts are the late ones."""
     given = late_reference.inputs(rng, 20, 2, 1)
     arrays = arrays_on(engine, ["j"], {"j": [PD, DELAY]}, 2)
     with arrays.record() as log:

@@ -30,7 +30,6 @@ def unknown(count: int) -> dict[str, np.ndarray]:
 
 
 def test_unsaturated_demand_is_the_effort_exactly(rng) -> None:
-    """To the last bit, without inductance, with an inertia that is known or not."""
     velocities, efforts = (rng.normal(size=4000).astype(np.float32) * scale for scale in (15.0, 20.0))
     for inertia in (0.0, 0.02):
         after = velocities + DT * efforts / inertia if inertia else velocities
@@ -102,7 +101,6 @@ def test_motor_at_its_supply_goes_to_no_load_speed(inductance, dt) -> None:
 
 
 def test_speed_converges_to_that_of_the_motor_as_steps_get_short() -> None:
-    """First order, also with the step of MuJoCo."""
     rate = np.array([[-R / L, -K / L, VOLTS / L], [K / INERTIA, 0.0, 0.0], [0.0, 0.0, 0.0]])
     expected = (expm(rate * 0.02) @ [0.0, 0.0, 1.0])[1]
     for discretization in ("mean", "mujoco"):
@@ -130,7 +128,6 @@ def test_limits_of_current_and_its_rate() -> None:
 
 
 def test_braking_beyond_the_supply_exceeds_the_limit_of_the_driver() -> None:
-    """A motor that is driven beyond its no-load speed generates, whatever the driver demands."""
     found, state = efforts_of(config(max_current=10.0), np.full(1, 2 * VOLTS / K), np.zeros(1), DT, unknown(1))
     assert found[0] == pytest.approx(-K * VOLTS / R, rel=1e-5) and state["power"][0] < 0.0
 
@@ -172,7 +169,6 @@ def test_warm_winding_has_more_resistance_and_less_torque() -> None:
 
 
 def test_supply_counts_in_place_of_the_voltage() -> None:
-    """A sagged battery limits the motor."""
     signals = {"inertia": np.zeros(1), "supply_voltage": np.full(1, 12.0)}
     found, _ = efforts_of(config(), np.full(1, 10.0), np.full(1, 1e3), DT, signals)
     assert found[0] == pytest.approx(K * (12.0 - K * 10.0) / R, rel=1e-6)
@@ -214,11 +210,8 @@ ALPHAS = np.array([0.1, 1.0, 10.0, 100.0, 1000.0])
 class Laden:
     """Joints of one inertia each under a load, every α with every factor; the host tells the inertia alone.
 
-    Args:
-        stages: The motor, whose torque constant at the joint is that of `SUPPLIED`.
-        alphas: hK²/(R·I) of the joints.
-        factors: Told inertia over the true one.
-        host: Name of the signal that tells it.
+    `stages`: The motor, whose torque constant at the joint is that of `SUPPLIED`. `alphas`: hK²/(R·I) of the joints.
+    `factors`: Told inertia over the true one.
     """
 
     def __init__(self, stages, alphas=ALPHAS, factors=FACTORS, host: str = "coupled_inertia") -> None:
@@ -275,7 +268,6 @@ def test_stop_does_not_kick() -> None:
 
 
 def test_limit_behind_a_winding_counts_as_load() -> None:
-    """The current is what the winding takes at the speed that there is; cut is its effort."""
     laden = Laden([config(**SUPPLIED), aa.MaxEffortClampingConfig(10.0)], alphas=ALPHAS[:3])
     np.testing.assert_allclose(laden.run(2000, held=True), 10.0)
     np.testing.assert_allclose(laden.plant.state("current"), 60.0, rtol=1e-4)
@@ -298,7 +290,6 @@ def test_load_shows_behind_a_gear() -> None:
 
 @pytest.mark.parametrize(("load", "speed"), [(-15.0, 24.0), (-29.0, 1.6)])
 def test_rotor_on_a_spring_is_at_its_supply_too(load, speed) -> None:
-    """The rotor is what the winding moves, and the spring its load; drag takes its part."""
     for drag, expected in ((0.0, speed), (0.1, (24.0 - 0.8 * -load) / (0.5 + 0.1 * 0.8))):
         gear = aa.ElasticTransmissionConfig(
             1.0, rotor_inertia=0.01, stiffness=300.0, damping=0.5, rotor_damping=drag, assumed_inertia=0.02
@@ -363,7 +354,6 @@ def test_geared_joint_feels_the_same_beside_an_implicit_one(engine, monkeypatch)
 
 
 def test_pendulum_rests_where_its_supply_holds_it() -> None:
-    """On embedded MuJoCo, whose gravity nobody told the winding."""
     motor = [aa.PDControlConfig(1e4, 0.0), config(**SUPPLIED | {"voltage": 2.4})]
     with aa.Simulation(ROBOTS / "pendulum.usda", dt=DT) as sim, warnings.catch_warnings():
         # its gains shake without the limit of the winding

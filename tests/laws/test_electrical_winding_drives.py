@@ -42,7 +42,6 @@ def test_bandwidth_keeps_the_voltage() -> None:
 
 
 def test_dead_zone_leaves_the_current_alone() -> None:
-    """Demands that differ from it by at most the dead zone; larger ones are followed to the bit."""
     plant = Plant(config(dead_zone=0.5), math.inf, 0.001)
     expected = 0.0
     for demand in (0.2, 0.4, 1.1, 1.3, 0.9, 5.0, 4.8):
@@ -98,7 +97,6 @@ def test_saturated_motor_runs_up_as_an_integration_says() -> None:
 
 
 def test_ripple_grows_with_the_torque() -> None:
-    """A share of the effort at each position, which is none over a turn."""
     turns = np.linspace(0.0, math.tau, 721)[:-1].astype(np.float32)[:, None].copy()
     stages = [aa.PDControlConfig(0.0, 0.0), aa.RippleConfig(0.1, 12.0, 0.4)]
     arrays = aa.ActuatedArrays(["j"], {"j": stages}, num_robots=len(turns))

@@ -28,7 +28,6 @@ VOLTS = aa.ServoControlConfig(kp=0.0, error_gain=0.0, voltage=1.0)
 
 
 def winding(discretization: str = "mujoco", **values) -> aa.ElectricalConfig:
-    """The winding of the model."""
     return aa.ElectricalConfig(torque_constant=K, resistance=R, discretization=discretization, **values)
 
 
@@ -53,7 +52,6 @@ def commands(dt: float, most: float, in_volts: bool) -> tuple[np.ndarray, np.nda
 
 
 def mujoco_steps(dt: float, more: str, given: np.ndarray) -> np.ndarray:
-    """Velocity, position and force of each step in MuJoCo."""
     mujoco = pytest.importorskip("mujoco")
     try:
         model = mujoco.MjModel.from_xml_string(MODEL.format(dt=dt, inertia=INERTIA, K=K, R=R, more=more))
@@ -149,7 +147,6 @@ CASES: dict[str, tuple[str, list, float]] = {
 @pytest.mark.parametrize("dt", [0.005, 0.001])
 @pytest.mark.parametrize("case", CASES)
 def test_has_the_numbers_of_mujoco(case, dt) -> None:
-    """Velocity, position and effort, relative to their largest."""
     more, stages, most = CASES[case]
     targets, feedforward = commands(dt, most, stages[0] is VOLTS)
     theirs = mujoco_steps(dt, more, targets + feedforward)
@@ -187,7 +184,6 @@ def test_the_default_converges_to_the_same(case) -> None:
 
 @pytest.mark.parametrize("command", ["voltage", "effort"])
 def test_rate_limits_a_current_that_starts_to_change(command) -> None:
-    """As MuJoCo does where there is an inductance; without one it has no such limit, and ours is that of a step."""
     rate, dt = 500.0, 0.002
     first = aa.PDControlConfig(0.0, 0.0) if command == "effort" else VOLTS
     zero, big = np.zeros(1, np.float32), np.full(1, 10.0, np.float32)

@@ -105,7 +105,6 @@ def noises(
 
 
 def correlation(one: np.ndarray, other: np.ndarray) -> float:
-    """Coefficient of two sequences."""
     return float(np.corrcoef(one.ravel(), other.ravel())[0, 1])
 
 
@@ -126,7 +125,6 @@ def test_noise_is_normal_and_independent() -> None:
 
 
 def test_equal_seeds_draw_equal_numbers() -> None:
-    """Again, and on the other engine; another seed draws others."""
     encoders = [aa.EncoderConfig(noise=0.1, seed=3), aa.EncoderConfig(noise=0.1, seed=4)]
     first = noises(encoders, 5, 20)
     np.testing.assert_array_equal(noises(encoders, 5, 20), first)
@@ -150,7 +148,6 @@ def test_noise_goes_on_over_a_reset(engine) -> None:
 
 
 def test_without_latency_and_noise_nothing_is_measured_otherwise(rng) -> None:
-    """Position to the bit, and the velocity of a register up to rounding."""
     given = late_reference.inputs(rng, 10, 3, 1)
     np.testing.assert_array_equal(seen(aa.EncoderConfig(), given), columns(given, 0))
     found = seen(aa.EncoderConfig(velocity="register"), given, OF_VELOCITY)
@@ -172,7 +169,6 @@ def test_encoder_at_the_motor_measures_the_motor(ratio, rng) -> None:
 
 
 def test_side_matters_only_with_a_transmission(rng) -> None:
-    """Without one, both are the joint; both may be mixed in a plan."""
     given = late_reference.inputs(rng, 20, 2, 3)
     motors = {
         "a": [OF_POSITION, aa.EncoderConfig(0.125, side="motor")],
@@ -206,7 +202,6 @@ def test_backlash_shows_at_the_joint_only() -> None:
 
 
 def test_encoder_counts_steps_of_a_rate(rng) -> None:
-    """Its velocity is a difference over the period of the controller."""
     given = late_reference.inputs(rng, 21, 1, 1)
     still = [[q, qd, np.zeros_like(q), np.zeros_like(q)] for q, qd, *_ in given]
     found = on_both(["j"], {"j": [OF_VELOCITY, aa.EncoderConfig(), aa.RateConfig(5)]}, still, DT)[:, 0, 0]
@@ -216,7 +211,6 @@ def test_encoder_counts_steps_of_a_rate(rng) -> None:
 
 
 def test_joints_of_an_actuator_have_encoders_on_one_side() -> None:
-    """Sides by pattern are those of other actuators."""
     motor = [OF_POSITION, aa.EncoderConfig(side={"a": "motor", "b": "joint"}), aa.TransmissionConfig(2.0)]  # pyright: ignore
     with pytest.raises(ActuatorParseError, match=r"side = \['joint', 'motor'\]: must be one for all joints"):
         aa.ActuatedArrays(["a", "b"], {".*": motor})

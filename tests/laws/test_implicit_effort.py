@@ -33,7 +33,6 @@ def column(values) -> np.ndarray:
 
 
 def bisected(residual: Callable[[np.ndarray], np.ndarray], most: float = 1e6) -> np.ndarray:
-    """The zero of a falling function of each joint."""
     low, high = np.full(COUNT, -most), np.full(COUNT, most)
     for _ in range(100):
         middle = (low + high) / 2
@@ -184,7 +183,6 @@ def _excess(law_at: Callable[..., tuple[np.ndarray, ...]], limit: float, effort:
 @pytest.mark.parametrize("limit", [1e9, 20.0], ids=["free", "limited"])
 @pytest.mark.parametrize("friction", [(1.0, 0.0), (0.0, 0.3), (3.0, 0.3)], ids=str)
 def test_friction_is_solved_with_the_motor(friction, limit, rng) -> None:
-    """Effort of the motor and friction are those of one velocity, also where friction makes the motor reach a limit."""
     (coulomb, viscous), (kp, kd) = friction, (400.0, 5.0)
     q, qd, target, load = (np.float32(rng.normal(size=COUNT) * most).astype(float) for most in (1, 4, 1, 5))
     inertia = np.float32(10.0 ** rng.uniform(-2, 0, COUNT)).astype(float)
@@ -230,7 +228,6 @@ def test_joint_of_any_gain_settles_where_an_explicit_one_rests(factor, told) -> 
 
 
 def test_integral_is_that_of_the_end_of_the_step() -> None:
-    """It adds up the error that the joint has there."""
     arrays = joints_of([aa.PIDControlConfig(200.0, 50.0, 5.0)], np.full(1, 0.05), np.zeros(1))
     q, qd, target = (column([one]) for one in (0.1, 1.0, 0.4))
     effort = float(arrays.step(q, qd, target, DT)[0, 0])
@@ -276,16 +273,7 @@ def test_friction_sees_states_once(has_mode) -> None:
     ],
     ids=["PD", "PID", "friction", "friction of loads"],
 )
-def test_one_sweep_solves_what_stages_do_one_by_one(
-    law,
-    friction,
-    limits,
-    robots,
-    in_engine,
-    rng,
-    monkeypatch,
-) -> None:
-    """Efforts, states and faults, to the bit; a recording asks for the stages one by one."""
+def test_one_sweep_solves_what_stages_do_one_by_one(law, friction, limits, robots, in_engine, rng, monkeypatch) -> None:
     # as with a simulator
     monkeypatch.setattr(actuated, "require_no_damping_in_engine", lambda entries: None)
     names, inertia = [f"j{number}" for number in range(12)], 10.0 ** rng.uniform(-3, 0, 12)
@@ -312,7 +300,6 @@ def test_one_sweep_solves_what_stages_do_one_by_one(
 
 @pytest.mark.usefixtures("backend")
 def test_motor_keeps_its_limit_behind_friction(rng) -> None:
-    """What comes out of the limits is recorded, as it acts."""
     stages = [aa.PDControlConfig(20000.0, 100.0), aa.MaxEffortClampingConfig(5.0), aa.FrictionConfig(coulomb=8.0)]
     arrays = joints_of(stages, np.full(200, 0.02), rng.normal(size=200) * 9)
     q, qd, target = (column(rng.normal(size=200)) for _ in range(3))

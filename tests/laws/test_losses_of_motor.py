@@ -14,7 +14,6 @@ NODES = {"housing_capacity": 40.0, "housing_resistance": 3.0, "max_temperature":
 
 
 def turned(stages: list, speed: float, steps: int, dt: float, effort: float = 0.0) -> aa.ActuatedArrays:
-    """A joint that turns at a speed under an effort."""
     plant = Plant(stages, math.inf, dt)
     for _ in range(steps):
         plant.v[:] = speed
@@ -23,7 +22,6 @@ def turned(stages: list, speed: float, steps: int, dt: float, effort: float = 0.
 
 
 def test_losses_of_each_kind() -> None:
-    """By the formulas; without a weak field below its speed."""
     for speed in (0.0, -12.0, 50.0):
         arrays = turned([aa.LossesConfig(**LOSSES, friction=0.1, viscous=2e-3, gear=0.2, share=0.5)], speed, 1, DT, 3.0)
         v = abs(speed)
@@ -61,7 +59,6 @@ def test_no_energy_is_missing(extra, rng) -> None:
     x = DT * resistance / inductance if inductance else math.tau * DT * bandwidth
 
     def mean_square(first: float, last: float) -> float:
-        """Of a current that decays, or that follows at once."""
         if not x:
             return last**2
         away = (first - last) / -math.expm1(-x)
@@ -113,7 +110,6 @@ def test_heat_is_that_of_an_integration(inductance) -> None:
 
 
 def test_magnets_weaken_the_motor() -> None:
-    """K falls with their temperature; without a share and a time it is that of the housing."""
     for extra, name in (({}, "housing_temperature"), ({"magnet_share": 0.5, "magnet_time": 9.0}, "magnet_temperature")):
         heat = aa.ThermalConfig(2.0, 2.0, **NODES, **extra)
         winding = aa.ElectricalConfig(K, R, voltage=VOLTS, magnet_coefficient=2e-3, command="voltage")
@@ -135,7 +131,6 @@ def test_robot_draws_its_losses() -> None:
 
 
 def test_recordings_have_losses() -> None:
-    """Those of the motor, and what the winding does not turn into work; the heat of the housing."""
     arrays = joints_of([aa.ElectricalConfig(K, R), aa.LossesConfig(**LOSSES)], 1)
     zero = np.zeros((1, 1), np.float32)
     with arrays.record() as log:

@@ -17,14 +17,12 @@ CONFIG = CoggingConfig(amplitude=0.3, periods=6.0, phase=0.4)
 
 
 def efforts_at(positions: np.ndarray) -> np.ndarray:
-    """Efforts of joints at rest."""
     q = positions.astype(np.float32)[:, None].copy()
     zero = np.zeros_like(q)
     return np.array(joints_of(CONFIG, len(q)).step(q, zero, q, 0.01), np.float64)[:, 0]
 
 
 def test_has_the_numbers_of_mujoco() -> None:
-    """Position by position, sign and phase."""
     mujoco = pytest.importorskip("mujoco")
     try:
         model = mujoco.MjModel.from_xml_string(MODEL)
@@ -41,7 +39,6 @@ def test_has_the_numbers_of_mujoco() -> None:
 
 
 def test_work_over_a_period_is_zero() -> None:
-    """Wherever the period begins."""
     for start in (0.0, 0.7, -3.0):
         positions = start + np.arange(3000) * (2 * np.pi / 6 / 3000)
         assert abs(efforts_at(positions).mean()) < 1e-6
@@ -61,5 +58,4 @@ def test_joint_keeps_its_energy() -> None:
 
 
 def test_joint_that_has_turned_for_hours_is_no_fault() -> None:
-    """Its position in a period is lost, its effort stays within the amplitude."""
     assert (np.abs(efforts_at(np.array([1e7, 3e9, -1e20]))) <= 0.3001).all()

@@ -21,9 +21,6 @@ BAM["M6"] = BAM["M5"] | {"quadratic_motor_load": 0.01, "quadratic_external_load"
 BAM = {name: {"coulomb": 0.4, "viscous": 0.03} | given for name, given in BAM.items()}
 
 
-# ---- levels
-
-
 @pytest.mark.parametrize("opposed", [False, True])
 @pytest.mark.parametrize("model", [*BAM])
 def test_level_is_that_of_the_model(model, opposed, rng) -> None:
@@ -54,7 +51,6 @@ def level_of(config: aa.FrictionConfig, tau_m, tau_e, qd):
 
 
 def test_readings_of_the_quadratic_term_differ() -> None:
-    """Efforts of one sign have none in one of them; efforts that oppose each other have it in both."""
     efforts, loads = np.array([1.0, 1.0, -2.0, 2.0]), np.array([2.0, -2.0, 1.0, 1.0])
     found = []
     for opposed in (False, True):
@@ -83,7 +79,6 @@ def test_felt_load_is_the_load_of_the_step_before() -> None:
 @pytest.mark.parametrize("coupled", [0.0, 0.3 * INERTIA])
 @pytest.mark.parametrize("whole", [0.0, 1.0])
 def test_first_step_is_half_of_what_stops_the_joint(whole, coupled) -> None:
-    """By the coupled inertia where it is told; of a whole load all of it, by the effective inertia."""
     dt, speeds = 0.005, np.array([1.0, -0.4])
     signals = {
         "inertia": np.full(2, INERTIA),
@@ -102,9 +97,6 @@ def test_external_effort_is_told_by_the_effective_inertia() -> None:
     tell(plant.arrays, {"inertia": INERTIA, "coupled_inertia": 0.3 * INERTIA})
     plant.run(20, effort=0.8, load=loads)
     np.testing.assert_allclose(np.abs(plant.state("dry_effort")), 0.2 * np.abs(loads), rtol=1e-4)
-
-
-# ---- energy
 
 
 def test_friction_takes_energy_at_the_right_inertia(rng) -> None:
@@ -142,9 +134,6 @@ def test_kinetic_energy_never_rises_without_an_effort(factor) -> None:
         assert (energies[-1] <= 1e-14).all()
 
 
-# ---- stopping and sticking
-
-
 @pytest.mark.parametrize("told", [False, True])
 def test_stop_angle_is_of_first_order(told) -> None:
     """A coasting joint stops after v²·I/2F, up to a part of the step."""
@@ -160,7 +149,6 @@ def test_stop_angle_is_of_first_order(told) -> None:
 
 
 def test_viscous_friction_has_the_decay_of_its_equation() -> None:
-    """Of first order too, at any step, without dry friction."""
     for dt, within in ((0.005, 0.02), (0.001, 0.004)):
         plant = Plant(aa.FrictionConfig(viscous=0.05, assumed_inertia=INERTIA), INERTIA, dt, velocity=2.0)
         plant.run(round(0.4 / dt))
@@ -211,7 +199,6 @@ def period_of_stick_and_slip(config: aa.FrictionConfig, dt: float, told: bool) -
 
 
 def test_more_friction_never_coasts_farther() -> None:
-    """Coulomb levels, viscous friction and shares of the load, from none to much."""
     ways = {
         "coulomb": np.linspace(0.02, 2, 40),
         "viscous": np.linspace(0, 0.5, 40),
@@ -226,18 +213,13 @@ def test_more_friction_never_coasts_farther() -> None:
 
 
 def test_joint_rests_on_a_moving_load_that_stays_below_friction() -> None:
-    """A load that swings does not move it, once the friction has taken it over."""
     plant = Plant(aa.FrictionConfig(coulomb=0.5, assumed_inertia=INERTIA), INERTIA, 0.002)
     for step in range(2000):
         plant.run(1, load=0.3 * np.sin(2 * np.pi * 0.5 * step * 0.002))
     assert np.abs(plant.v).max() < 5e-3 and abs(plant.q[0]) < 2e-3
 
 
-# ---- states, robots, gradients
-
-
 def test_reset_starts_over_at_the_velocity_and_effort_of_then() -> None:
-    """A joint that is held at a reset is not kicked, and a moving one is not braked by what was before."""
     config = aa.FrictionConfig(**LEVELS)
     plant = Plant(config, INERTIA, 0.005)
     plant.run(400, load=0.6)
@@ -250,7 +232,6 @@ def test_reset_starts_over_at_the_velocity_and_effort_of_then() -> None:
 
 
 def test_state_goes_on_with_another_time_step() -> None:
-    """The state is an effort, so a joint that rests under a load stays at rest."""
     plant = Plant(aa.FrictionConfig(coulomb=0.7, assumed_inertia=INERTIA), INERTIA, 0.005)
     plant.run(2000, load=0.6)
     before = plant.q.copy()

@@ -11,7 +11,6 @@ CONFIG = aa.FrictionCurveConfig(SPEEDS, EFFORTS, INERTIA)
 
 
 def test_level_is_that_of_the_table() -> None:
-    """Of joints that slide, in both directions, and beyond the table."""
     velocities = np.array([0.05, 0.3, -2.0, 4.0, 9.0])
     plant = Plant(aa.FrictionCurveConfig(SPEEDS, EFFORTS), 100.0, 1e-4, robots=5, velocity=velocities, told=True)
     plant.run(1)
@@ -33,7 +32,6 @@ def test_joint_rests_below_the_level_at_standstill() -> None:
 
 @pytest.mark.parametrize("told", [False, True])
 def test_moves_as_the_numbers_that_a_table_was_made_of(told) -> None:
-    """A fine table of a Stribeck curve is as good as its numbers."""
     numbers = aa.FrictionConfig(coulomb=0.5, static=0.7, stribeck_velocity=0.3, assumed_inertia=INERTIA)
     speeds = np.linspace(0, 3, 2000)
     table = aa.FrictionCurveConfig(speeds.tolist(), (0.5 + 0.2 * np.exp(-((speeds / 0.3) ** 2))).tolist(), INERTIA)
@@ -55,6 +53,5 @@ def test_moves_as_the_numbers_that_a_table_was_made_of(told) -> None:
     ],
 )
 def test_bad_tables_are_refused(columns, message) -> None:
-    """By the column, with value, rule and remedy."""
     with pytest.raises(ValueError, match=f"^FrictionCurveConfig.{message}"):
         aa.FrictionCurveConfig(*columns)

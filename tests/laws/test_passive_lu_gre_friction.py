@@ -35,10 +35,8 @@ def effort_at(time):
 class Float64:
     """Joints whose friction is our law in float64, with the step of MuJoCo.
 
-    Args:
-        dt: Physics step [s].
-        joints: Number of joints.
-        rounded: True if the law gets velocities, and gives efforts, in float32, as every engine does.
+    `dt`: Physics step [s]. `rounded`: True if the law gets velocities, and gives efforts, in float32, as every engine
+    does.
     """
 
     def __init__(self, dt: float, joints: int = 1, rounded: bool = False) -> None:
@@ -116,7 +114,6 @@ def test_has_the_numbers_of_mujoco_in_float64(dt) -> None:
 @pytest.mark.parametrize("told", [False, True])
 @pytest.mark.slow
 def test_agrees_with_mujoco_as_steps_get_short(told) -> None:
-    """Both discretizations are of the same equations."""
     errors = []
     for dt in (2e-3, 5e-4):
         ours, mujocos = (
@@ -184,7 +181,6 @@ def test_energy_is_lost_but_for_what_bristles_store(factor) -> None:
 
 
 def test_reset_straightens_the_bristles() -> None:
-    """And takes velocity and effort of then for those before."""
     config = LuGreFrictionConfig(**BRISTLES, assumed_inertia=INERTIA)
     used, fresh = (Plant(config, INERTIA, 0.005, velocity=1.0) for _ in range(2))
     used.run(100, load=0.6)
@@ -194,8 +190,6 @@ def test_reset_straightens_the_bristles() -> None:
         plant.run(3)
     np.testing.assert_array_equal(used.v, fresh.v)
 
-
-# ---- losses of a gear
 
 GEAR = {"motor_load": 0.3, "external_load": 0.25}
 
@@ -237,7 +231,6 @@ def test_gears_lose_their_share_in_each_direction(friction, efficiency, back) ->
 
 
 def test_losses_take_energy_from_any_motion(rng) -> None:
-    """Of random motions under random loads, from bristles at rest."""
     config = LuGreFrictionConfig(**BRISTLES, **GEAR, assumed_inertia=INERTIA)
     plant = Plant(config, INERTIA, 0.001, robots=50, told=True)
     given = 0.0

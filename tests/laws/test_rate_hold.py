@@ -92,7 +92,6 @@ def test_robots_have_their_own_phases(rng) -> None:
 
 
 def test_limits_act_at_every_step(rng) -> None:
-    """On the held effort, with the present velocity; so does the delay of an effort."""
     limits = [aa.DCMotorClampingConfig(9.0, 3.0, 7.0), aa.MaxEffortClampingConfig(6.0)]
     given = late_reference.inputs(rng, 40, 3, 1)
     computed = on_both(["j"], {"j": [PID, aa.RateConfig(4)]}, given, 0.001)
@@ -121,7 +120,6 @@ def test_computed_efforts_are_the_held_ones(engine, rng) -> None:
 @pytest.mark.parametrize("network", ["mlp", "lstm"])
 @pytest.mark.slow("warp")
 def test_networks_run_when_they_are_due(engine, network, rng, tmp_path) -> None:
-    """Their memory, too, goes on in steps of the controller."""
     file = tmp_path / "net.safetensors"
     file.write_bytes(checkpoint_file("safetensors", network, {}))
     motor = [aa.NeuralControlConfig(str(file))]
@@ -152,15 +150,11 @@ def test_signals_are_faults_in_steps_without_the_controller(rng) -> None:
 
 
 class OwnPD(aa.ControllerPD):
-    """A controller that computes arrays."""
-
     def compute(self, *arguments, **named) -> None:
-        """As its base class."""
         super().compute(*arguments, **named)
 
 
 def test_rate_beside_arrays_is_refused() -> None:
-    """With the names of both."""
     import warp as wp
     from isaacsim.core.experimental.actuators import Actuator
     from isaacsim.core.experimental.actuators.laws.rate_hold import RateHold

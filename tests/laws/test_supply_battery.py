@@ -16,7 +16,6 @@ MOTOR = [aa.PDControlConfig(40.0, 1.0), WINDING, BATTERY]
 
 
 def voltage_under(config: aa.SupplyConfig, power: float, effort: float = 0.0) -> float:
-    """Voltage that the law leaves of a power of the robot and a sum of its efforts."""
     values = [np.full(1, float(getattr(config, name)), np.float32) for name in aa.SupplyBattery.PARAMETERS]
     prepared = native.core.prepare("SupplyBattery", [*values, np.full(1, 0.001, np.float32)])
     # no other losses; a state as after a reset
@@ -82,7 +81,6 @@ def test_sagging_battery_limits_the_winding() -> None:
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
 def test_wrappers_of_a_robot_share_its_battery(order) -> None:
-    """Two wrappers give the efforts of one, to the bit, in either order."""
     parts = [{"hip|ankle": MOTOR}, {"knee": MOTOR}]
     found = []
     for motors in ([{".*": MOTOR}], [parts[at] for at in order]):

@@ -25,7 +25,6 @@ RETURNED = 10.0 * 30.0 - R * 20.0**2
 
 
 def test_power_that_nobody_takes_has_a_name() -> None:
-    """Without regeneration all of it is braking power; a source takes all of it, up to its largest voltage."""
     assert braking(aa.SupplyConfig(VOLTS, resistance=0.1)).state("brake_power")[0] == pytest.approx(RETURNED, rel=1e-5)
     taken = braking(aa.SupplyConfig(VOLTS, resistance=0.1, regeneration=True))
     volts = taken.state("supply_voltage")[0]
@@ -34,7 +33,6 @@ def test_power_that_nobody_takes_has_a_name() -> None:
 
 
 def test_voltage_has_a_bound() -> None:
-    """At the bound the resistor takes what the source does not; fully on, it lets the voltage rise."""
     for resistor in (0.0, 4.0):
         supply = aa.SupplyConfig(VOLTS, resistance=0.3, regeneration=True, max_voltage=25.0, brake_resistance=resistor)
         plant = braking(supply)
@@ -76,7 +74,6 @@ def test_battery_empties_along_its_curve() -> None:
 
 @pytest.mark.parametrize("limit", [{"max_power": 100.0}, {"max_current": 5.0}])
 def test_robot_draws_at_most_its_power(limit) -> None:
-    """All motors give the same share of their current; what they draw settles at the limit."""
     stages = [aa.PDControlConfig(100.0, 0.0), WINDING, aa.SupplyConfig(VOLTS, resistance=0.05, **limit)]
     arrays = aa.ActuatedArrays(["a", "b"], {".*": stages})
     q, target, v = np.zeros((1, 2), np.float32), np.array([[0.1, 0.05]], np.float32), np.full((1, 2), 20.0, np.float32)

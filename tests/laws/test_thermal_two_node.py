@@ -28,7 +28,6 @@ def effort_of(power: float) -> float:
 
 
 def run(arrays: ActuatedArrays, effort: float, dt: float, steps: int) -> None:
-    """Step joints at rest whose motors give an effort."""
     rest = np.zeros((arrays._assembly.num_robots, len(arrays.dof_names)), np.float32)
     given = np.full_like(rest, effort)
     for _ in range(steps):
@@ -65,7 +64,6 @@ def test_float32_is_the_matrix_exponential(dt, steps, most) -> None:
 
 
 def test_slope_of_means_is_that_of_its_integral() -> None:
-    """To a few roundings by its series; beyond, to those of a difference that is divided."""
     text = """
 def call(large: wp.array[float], small: wp.array[float], out: wp.array[float]):
     i = wp.tid()
@@ -108,7 +106,6 @@ def test_single_node_of_mujoco() -> None:
 
 
 def test_uncooled_housing_keeps_the_heat() -> None:
-    """All energy is in the two capacities."""
     arrays = joints_of(config(housing_resistance=math.inf), 1)
     run(arrays, effort_of(HOT), 0.01, 5000)
     stored = temperatures(arrays)[:, 0] - AMBIENT
@@ -143,9 +140,6 @@ def test_loss_of_the_winding_counts_without_a_motor_constant() -> None:
     assert temperatures(both)[0, 0] - AMBIENT < 0.011 * (temperatures(other)[0, 0] - AMBIENT)
 
 
-# ---- derating
-
-
 def shares(arrays: ActuatedArrays) -> np.ndarray:
     return state_of(arrays, "derating").astype(np.float64)
 
@@ -166,7 +160,6 @@ def test_derating_falls_linearly_to_the_continuous_share() -> None:
 
 
 def test_derating_limits_the_current_of_the_winding() -> None:
-    """In the step after."""
     winding = ElectricalConfig(torque_constant=0.5, resistance=1.0, max_current=10.0)
     heat = config(motor_constant=math.inf, derating_start=25.0, max_temperature=45.0, continuous_share=0.5)
     arrays = joints_of([winding, heat], 1)
@@ -180,7 +173,6 @@ def test_derating_limits_the_current_of_the_winding() -> None:
 
 
 def test_i2t_gives_the_peak_for_its_time_and_the_continuous_effort_for_ever() -> None:
-    """From an empty budget, which is at the end of its derating just then."""
     limit = ThermalConfig.i2t(continuous_effort=10.0, peak_effort=30.0, peak_time=3.0)
     peak, for_ever = joints_of(limit, 1), joints_of(limit, 1)
     run(peak, 30.0, 0.001, 3000)
@@ -198,13 +190,10 @@ def test_i2t_of_other_numbers_is_refused(wrong) -> None:
         ThermalConfig.i2t(*wrong)
 
 
-# ---- resets, saved states, robots, engines
-
 NAMES = ["cool", "warm"]
 
 
 def two_joints(robots: int = 2) -> ActuatedArrays:
-    """A joint that a reset cools, and one that stays warm."""
     heat = config(
         ambient=30.0,
         derating_start=35.0,
@@ -237,9 +226,6 @@ def test_reset_cools_the_joints_that_are_not_kept(robots, on_core, monkeypatch) 
     found, first = (temperatures(one)[0].reshape(2, 2) for one in (arrays, fresh))
     np.testing.assert_array_equal(found[chosen, 0], first[chosen, 0])
     assert (found[:, 1] > before["temperature"][:, 1]).all()
-
-
-# ---- the first step
 
 
 SUPPLIED = ElectricalConfig(0.5, 1.0, voltage=10.0, temperature_coefficient=0.004, magnet_coefficient=0.001)
@@ -293,7 +279,6 @@ def test_surroundings_may_be_those_of_each_robot() -> None:
 
 @pytest.mark.usefixtures("backend")
 def test_joints_of_one_robot_have_surroundings_of_their_own() -> None:
-    """Joints without a thermal stage between them."""
     first = PDControlConfig(0.0, 0.0)
     motors = {name: [first, SUPPLIED, config(ambient=value)] for name, value in (("a", -20.0), ("c", 60.0))}
     arrays = ActuatedArrays(["a", "b", "c"], motors | {"b": [first, SUPPLIED]}, num_robots=2)
@@ -304,7 +289,6 @@ def test_joints_of_one_robot_have_surroundings_of_their_own() -> None:
 
 @pytest.mark.usefixtures("backend")
 def test_kept_temperatures_stay_those_of_the_winding() -> None:
-    """After a reset that keeps them."""
     arrays, step = supplied([config(ambient=60.0, reset="kept")], 1)
     for _ in range(2000):
         warm = step()

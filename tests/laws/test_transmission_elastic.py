@@ -20,11 +20,7 @@ def gear(count: int = 1, *, ratio: float = 50.0, rotor=ROTOR, **values) -> aa.El
 
 
 def stiffness_of(product, dt: float):
-    """Stiffness whose frequency times the step is so much."""
     return (np.asarray(product) / dt) ** 2 / (1 / ROTOR + 1 / JOINT)
-
-
-# ---- period
 
 
 def periods(stiffness: np.ndarray, dt: float) -> np.ndarray:
@@ -60,9 +56,6 @@ def test_period_is_that_of_a_fine_step() -> None:
     steps = [eigenvalue_period(product) * product / (2 * math.pi) for product in products]
     np.testing.assert_allclose(error, np.array(steps) - 1, atol=1e-3)
     assert (np.abs(error[:6]) < 0.003).all() and (np.abs(error[6:]) < 0.07).all()
-
-
-# ---- damping
 
 
 def ratio_of_decay(product: float, asked: float) -> float:
@@ -102,9 +95,6 @@ def test_resonance_is_as_high_as_the_damper_lets_it() -> None:
     assert max(efforts[-500:]) == pytest.approx(JOINT / (rotor + JOINT) / (2 * asked), rel=0.02)
 
 
-# ---- energy
-
-
 @pytest.mark.parametrize("told", [False, True])
 def test_energy_is_never_above_its_start(told) -> None:
     """But for (h·ω)²/2 of it, in the middle of steps: soft and too stiff springs, other inertias and held joints."""
@@ -116,16 +106,12 @@ def test_energy_is_never_above_its_start(told) -> None:
 
 
 def test_energy_of_a_motor_that_stops_goes_into_the_joint() -> None:
-    """Momentum is kept by each step, in the gap, at a hit and beyond what the step resolves."""
     stiffness = stiffness_of([0.1, 0.5, 0.5, 5.0, 50.0], DT)
     config = gear(5, stiffness=stiffness, backlash=[0.0, 0.0, 0.02, 0.0, 0.02])
     masses = TwoMasses(config, np.full(5, JOINT), DT, rotor_velocity=2.0, velocity=-0.5)
     for _ in range(500):
         masses.step()
         np.testing.assert_allclose(ROTOR * masses.rotors[1] + JOINT * masses.v, ROTOR * 2.0 - JOINT * 0.5, rtol=2e-5)
-
-
-# ---- contact
 
 
 def test_rotor_flies_through_the_gap() -> None:
@@ -148,7 +134,6 @@ def test_rotor_flies_through_the_gap() -> None:
 
 
 def test_damped_teeth_stop_where_they_touch() -> None:
-    """Damping acts from the contact on, however large it is."""
     for damping in (0.0, 1.0, 100.0):
         masses = TwoMasses(
             gear(backlash=0.02, damping=damping, stiffness=1.0), np.array([np.inf]), 0.015, rotor_velocity=1.0
@@ -158,7 +143,6 @@ def test_damped_teeth_stop_where_they_touch() -> None:
 
 
 def test_drag_alone_slows_the_rotor_in_the_gap() -> None:
-    """Backward Euler of a viscous friction at the motor."""
     masses = TwoMasses(gear(backlash=10.0, rotor_damping=2e-4), np.array([JOINT]), DT, rotor_velocity=1.0)
     drag = 2e-4 * 50.0**2
     for number in range(1, 50):
@@ -166,13 +150,9 @@ def test_drag_alone_slows_the_rotor_in_the_gap() -> None:
         np.testing.assert_allclose(masses.rotors[1], (1 + DT * drag / ROTOR) ** -number, rtol=1e-5)
 
 
-# ---- load and statics
-
-
 @pytest.mark.parametrize("told", [False, True])
 @pytest.mark.parametrize("backlash", [0.0, 0.02])
 def test_spring_carries_a_load(told, backlash) -> None:
-    """The deflection at rest is load/stiffness and half of the backlash, with a load that is given or estimated."""
     stiffness = stiffness_of([0.1, 0.3], DT)
     config = gear(2, stiffness=stiffness, backlash=backlash, damping=1.0)
     masses = TwoMasses(config, np.full(2, JOINT), DT, told=told)
@@ -208,9 +188,6 @@ def test_light_rotor_hands_on_its_effort() -> None:
     np.testing.assert_allclose(masses.effort, 0.7 * 1000 / 1001, rtol=1e-3)
 
 
-# ---- what the motor sees
-
-
 def test_motor_is_the_rotor() -> None:
     """Control law and limits get position and velocity of the rotor, in the coordinates of the motor."""
     config = aa.ElasticTransmissionConfig(
@@ -234,7 +211,6 @@ def test_motor_is_the_rotor() -> None:
 
 
 def test_targets_may_be_those_of_the_motor() -> None:
-    """As of a rigid gear."""
     efforts = []
     for targets, target in (("joint", 0.2), ("motor", 20.0 * 0.2 + 0.3)):
         config = aa.ElasticTransmissionConfig(
@@ -263,7 +239,6 @@ def test_reset_puts_the_rotor_on_the_joint() -> None:
 
 
 def test_rotors_are_recorded() -> None:
-    """At the joint, after each step; joints without such a law have zeros."""
     config = aa.ElasticTransmissionConfig(30.0, rotor_inertia=3e-5, stiffness=80.0, assumed_inertia=JOINT)
     arrays = aa.ActuatedArrays(
         ["a", "b"], {"a": [aa.PDControlConfig(0.05, 0.004), config], "b": [aa.PDControlConfig(1, 0)]}
@@ -299,15 +274,12 @@ def test_losses_are_friction_behind_the_spring() -> None:
 
 
 def test_armature_of_the_joint_is_none() -> None:
-    """For the simulator; that of a rigid gear is the rotor's."""
     rigid = aa.TransmissionConfig(50.0, rotor_inertia=2e-5)
     elastic = aa.ElasticTransmissionConfig(50.0, rotor_inertia=2e-5, stiffness=100.0, assumed_inertia=JOINT)
     law = aa.PDControlConfig(1.0, 0.1)
     arrays = aa.ActuatedArrays(["a", "b", "c"], {"a": [law, rigid], "b": [law, elastic], "c": [law]})
     np.testing.assert_allclose(arrays.joint_properties["armature"], [[0.05, 0.0, np.nan]], rtol=1e-6)
 
-
-# ---- against MuJoCo
 
 MODEL = """
 <mujoco>

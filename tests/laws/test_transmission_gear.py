@@ -41,7 +41,6 @@ def drawn(rng: np.random.Generator, steps: int = 40) -> np.ndarray:
 @pytest.mark.parametrize("targets", ["joint", "motor"])
 @pytest.mark.parametrize("ratio", [13.5, -0.4, -200.0])
 def test_motor_gets_its_own_signals(ratio, targets, rng) -> None:
-    """Those of the joint by the ratio, with the offset; targets of the motor as they are."""
     signals = drawn(rng)
     applied, computed = efforts([PD, aa.TransmissionConfig(ratio, 0.7, targets)], signals)
     of_motor = oracle.gear_signals(
@@ -84,7 +83,6 @@ def sample(config: type[Config]) -> Config:
 
 
 def motor_of(config: Config) -> list[Config]:
-    """A motor with a config."""
     if isinstance(config, aa.ServoControlConfig):
         return [config, aa.ElectricalConfig(**WINDING, command="voltage")]
     needs_winding = isinstance(config, aa.ThermalConfig | aa.SupplyConfig)
@@ -103,7 +101,6 @@ MOTOR_SIDE = [
 @pytest.mark.parametrize("config", dict.fromkeys(MOTOR_SIDE), ids=lambda config: config.__name__)
 @pytest.mark.slow("warp")
 def test_every_law_is_one_of_the_joint(config, ratio, rng) -> None:
-    """With converted values it has the same effort at the joint as the motor has through its gear."""
     signals = drawn(rng)
     stages = motor_of(sample(config))
     # what a servo is fed forward are volts
@@ -128,7 +125,6 @@ def test_table_of_positions_is_one_of_the_joint(ratio) -> None:
 
 
 def test_values_differ_by_robot_and_can_be_written(rng) -> None:
-    """As those of all laws."""
     signals = np.zeros((1, 5, ROBOTS))
     signals[0, 4] = 3.0
     ratios = np.array([1.0, -2.0, 4.0, 8.0, 16.0], np.float32)
@@ -143,7 +139,6 @@ def test_values_differ_by_robot_and_can_be_written(rng) -> None:
 
 
 def test_friction_is_that_of_the_joint() -> None:
-    """It acts behind the gear, on the true velocity of the joint."""
     signals = np.zeros((1, 5, 1))
     signals[0, 1] = 2.0
     friction = aa.FrictionConfig(viscous=0.5, assumed_inertia=1e6)

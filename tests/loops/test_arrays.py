@@ -47,7 +47,6 @@ def signals(count: int, robots: int = ROBOTS) -> Iterator[list[np.ndarray]]:
 
 
 def of_wrapper(count: int) -> list[np.ndarray]:
-    """What the wrapper computes of these signals."""
     host, efforts = ArraysHost(NAMES, ROBOTS), []
     with aa.use_host(host):
         host.play()
@@ -65,7 +64,6 @@ def of_wrapper(count: int) -> list[np.ndarray]:
 
 
 def make_of(library: str) -> Make:
-    """What makes an array of a library of a NumPy array."""
     if library == "numpy":
         return np.array
     if library == "warp":
@@ -75,7 +73,6 @@ def make_of(library: str) -> Make:
 
 
 def pointer(array) -> int:
-    """Where an array lies."""
     if isinstance(array, wp.array):
         return int(array.ptr or 0)
     for name in ("data_ptr", "unsafe_buffer_pointer"):
@@ -89,7 +86,6 @@ LIBRARIES = ["numpy", "warp", "torch", "jax"]
 
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_every_library_gets_the_efforts_of_the_wrapper(library) -> None:
-    """Bit for bit, as arrays of that library, over delays, integrals and limits."""
     make = make_of(library)
     actuated = ActuatedArrays(NAMES, motors(), ROBOTS)
     for (q, qd, target, qd_target, feedforward), expected in zip(signals(20), of_wrapper(20), strict=True):
@@ -118,7 +114,6 @@ def test_arrays_are_read_where_they_lie(library) -> None:
 
 @pytest.mark.parametrize("library", ["numpy", "warp", "torch"])
 def test_what_is_written_into_arrays_counts(library) -> None:
-    """They need not be handed over anew, and the result is the same array each time."""
     make = make_of(library)
     actuated = ActuatedArrays(["hip"], [(ActuatorConfig(aa.ControllerPD(full(10, 1), full(1, 1))), "hip")])
     q, qd, target = (make(np.zeros((1, 1), np.float32)) for _ in range(3))
@@ -130,7 +125,6 @@ def test_what_is_written_into_arrays_counts(library) -> None:
 
 
 def test_jax_gets_a_new_array_each_time() -> None:
-    """Nobody may write to one that was made."""
     make = make_of("jax")
     actuated = ActuatedArrays(["hip"], [(ActuatorConfig(aa.ControllerPD(full(10, 1), full(1, 1))), "hip")])
     zero, far = make(np.zeros(1, np.float32)), make(np.ones(1, np.float32))
@@ -141,7 +135,6 @@ def test_jax_gets_a_new_array_each_time() -> None:
 
 
 def test_tensors_that_require_gradients_are_taken_detached() -> None:
-    """The efforts have none."""
     torch = pytest.importorskip("torch")
     actuated = ActuatedArrays(["hip"], [(ActuatorConfig(aa.ControllerPD(full(10, 1), full(1, 1))), "hip")])
     target = torch.ones(1, 1, requires_grad=True)
@@ -150,7 +143,6 @@ def test_tensors_that_require_gradients_are_taken_detached() -> None:
 
 
 def test_tensor_that_is_given_other_memory_is_followed() -> None:
-    """It stays the same object."""
     torch = pytest.importorskip("torch")
     actuated = ActuatedArrays(["hip"], [(ActuatorConfig(aa.ControllerPD(full(10, 1), full(1, 1))), "hip")])
     q, qd, target = (torch.zeros(1, 1) for _ in range(3))
@@ -177,7 +169,6 @@ def set_strides(array, strides: tuple[int, int]) -> None:
 @pytest.mark.parametrize("with_core", [True, False], ids=["core", "no core"])
 @pytest.mark.parametrize(("library", "change"), RESHAPED.values(), ids=RESHAPED)
 def test_an_array_that_is_laid_out_anew_is_read_as_it_lies(library, change, with_core, monkeypatch) -> None:
-    """It stays the same object."""
     if not with_core:
         monkeypatch.setattr(package_native, "core", None)
     memory = make_of(library)(np.arange(2 * ROBOTS * 4, dtype=np.float32).reshape(-1, 4))
@@ -246,7 +237,6 @@ def test_new_arrays_that_lie_alike_are_looked_at_once(library, monkeypatch) -> N
 
 @pytest.mark.parametrize("library", ["numpy", "torch"])
 def test_new_arrays_for_the_efforts_are_written(library) -> None:
-    """Each in its step, and returned."""
     make = make_of(library)
     actuated = ActuatedArrays(["hip"], [(ActuatorConfig(aa.ControllerPD(full(10, 1), full(1, 1))), "hip")])
     zero, outs = make(np.zeros((1, 1), np.float32)), [make(np.zeros((1, 1), np.float32)) for _ in range(3)]
@@ -257,7 +247,6 @@ def test_new_arrays_for_the_efforts_are_written(library) -> None:
 
 @pytest.mark.parametrize("name", ["q", "qd", "q_target", "qd_target", "feedforward", "out"])
 def test_one_other_array_is_noticed(name) -> None:
-    """Each of them is looked at."""
     actuated = ActuatedArrays(["hip"], [(ActuatorConfig(aa.ControllerPD(full(10, 1), full(1, 1))), "hip")])
     names = ("q", "qd", "q_target", "qd_target", "feedforward", "out")
     arrays = {each: np.zeros((1, 1), np.float32) for each in names}
@@ -269,7 +258,6 @@ def test_one_other_array_is_noticed(name) -> None:
 
 
 def test_one_robot_may_leave_its_row_out() -> None:
-    """Then the efforts have none either."""
     actuated, rows = ActuatedArrays(NAMES, motors(1)), ActuatedArrays(NAMES, motors(1))
     for q, qd, target, *_ in signals(5, 1):
         flat = actuated.step(q[0], qd[0], target[0], DT)
@@ -279,7 +267,6 @@ def test_one_robot_may_leave_its_row_out() -> None:
 
 @pytest.mark.parametrize("library", ["numpy", "warp", "torch"])
 def test_out_takes_the_efforts(library) -> None:
-    """And keeps what stands where there is no motor."""
     make = make_of(library)
     actuated, own = ActuatedArrays(NAMES, motors(), ROBOTS), ActuatedArrays(NAMES, motors(), ROBOTS)
     q, qd, target, *_ = next(signals(1))
@@ -312,7 +299,6 @@ def test_out_may_be_an_input_and_overlaps_none_in_part(name) -> None:
 
 
 def test_rows_of_a_larger_array_are_read_in_place() -> None:
-    """As those of a floating base are, behind its coordinates."""
     state = np.zeros((ROBOTS, 7 + len(NAMES)), np.float32)
     actuated, own = ActuatedArrays(NAMES, motors(), ROBOTS), ActuatedArrays(NAMES, motors(), ROBOTS)
     for q, qd, target, *_ in signals(5):
@@ -335,7 +321,6 @@ def test_rows_of_a_larger_array_are_read_in_place() -> None:
     ],
 )
 def test_what_cannot_be_used_is_refused_by_name(change, message) -> None:
-    """And the step after with good arrays works."""
     actuated = ActuatedArrays(NAMES, motors(), ROBOTS)
     good = {name: np.zeros((3, 4), np.float32) for name in ("q", "qd", "q_target")} | {"dt": DT}
     for _ in range(3):
@@ -353,7 +338,6 @@ def test_jax_arrays_cannot_be_written_to() -> None:
 
 @pytest.mark.skipif(core is None, reason="the native core was not built")
 def test_a_step_takes_no_memory() -> None:
-    """Neither with the same arrays nor with two sets that take turns."""
     actuated = ActuatedArrays(NAMES, motors(), ROBOTS)
     first, second = (given[:3] for given in signals(2))
     for arrays in ([first, first], [first, second]):

@@ -52,13 +52,11 @@ def test_inertias_are_those_of_the_matrices(rng) -> None:
 
 
 def told(actuated) -> dict[str, np.ndarray]:
-    """What its laws are told of hip and knee."""
     signals = actuated._assembly.signals
     return {name: part.numpy() for name in (*INERTIAS, "load") for _, part in signals.get(name, ())}
 
 
 def test_worlds_have_those_of_the_data() -> None:
-    """At first those of the default pose, with armatures; then those of the data, until others are set."""
     mujoco = pytest.importorskip("mujoco")
     mujoco_warp = pytest.importorskip("mujoco_warp")
     mjm = mujoco.MjModel.from_xml_string(FLOATING)

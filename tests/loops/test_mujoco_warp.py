@@ -79,7 +79,6 @@ def targets(worlds: int = WORLDS, dofs: int = 4) -> np.ndarray:
 
 
 def test_joints_are_found_behind_a_free_body() -> None:
-    """Hinges and slides are columns, and only driven joints get efforts."""
     mjm = mixed()
     actuated = aa.ActuatedWorlds(mjm, put(mjm), {"hip|joint_3": PD}, WORLDS)
     assert actuated.dof_names == ["spare", "hip", "joint_3", "tip"] and actuated.num_robots == WORLDS
@@ -93,7 +92,6 @@ def test_joints_are_found_behind_a_free_body() -> None:
 
 
 def test_velocities_and_other_targets_are_read() -> None:
-    """Each from where it stands; the tip's is behind the ball joint."""
     mjm = mixed()
     actuated, data = aa.ActuatedWorlds(mjm, put(mjm), {"tip": PD}, WORLDS), data_of(mjm)
     data.qpos.zero_()
@@ -121,7 +119,6 @@ def test_efforts_are_those_of_the_end_of_the_step_in_the_implicit_mode() -> None
 
 @pytest.mark.parametrize("library", ["numpy", "warp", "torch", "jax"])
 def test_targets_of_any_library_are_read_where_they_lie(library) -> None:
-    """Nothing is looked at again, and what is written into them counts."""
     module = wp if library == "warp" else np if library == "numpy" else pytest.importorskip(library)
     goal = targets()
     made = {"numpy": lambda: goal, "warp": lambda: floats(goal), "torch": lambda: module.from_numpy(goal)}
@@ -156,7 +153,6 @@ def test_actuators_of_the_model_rest_until_close() -> None:
 
 @pytest.mark.parametrize("rows", [1, WORLDS])
 def test_armature_and_friction_of_motors_are_the_models(rows) -> None:
-    """With a row for all worlds or one for each; what differs between worlds makes it so many."""
     mjm = mixed()
     model = put(mjm)
     model.dof_armature, model.dof_frictionloss = (floats(np.full((rows, mjm.nv), value)) for value in (0.5, 0.25))
@@ -194,7 +190,6 @@ def test_friction_acts_once() -> None:
 
 
 def test_joints_on_both_sides_of_a_ball_joint_are_refused() -> None:
-    """By name, and nothing of the model has changed."""
     mjm = mixed()
     model = put(mjm)
     with pytest.raises(ValueError, match=r"joints \['tip'\] stand behind a ball or free joint that 'hip' stands"):
@@ -203,7 +198,6 @@ def test_joints_on_both_sides_of_a_ball_joint_are_refused() -> None:
 
 
 def test_models_that_do_not_fit_are_refused() -> None:
-    """Of another robot, or in the wrong order."""
     mjm, other = mixed(), mujoco.MjModel.from_xml_path(str(ROBOTS / "arm_2dof.xml"))
     for first, second in ((other, put(mjm)), (put(mjm), mjm), (mjm, None)):
         with pytest.raises(ValueError, match=r"\(nq, nv, njnt\) = .* must be the same model"):
@@ -222,7 +216,6 @@ def test_models_that_do_not_fit_are_refused() -> None:
     ],
 )
 def test_arrays_that_do_not_fit_are_refused(changes: dict[str, Any], given: dict[str, Any], message: str) -> None:
-    """By the name that mujoco_warp or the step has for them."""
     mjm = mixed()
     actuated = aa.ActuatedWorlds(mjm, put(mjm), {"hip": PD}, WORLDS)
     with pytest.raises(ValueError, match=message):
@@ -281,7 +274,6 @@ def test_worlds_move_as_in_mujoco(device, integrator) -> None:
 
 @pytest.mark.skipif(mujoco.__version__ < "4", reason="MuJoCo 4 has these DC motors")
 def test_cogging_of_a_motor_of_the_model_rests_too() -> None:
-    """It acts beyond the limit of its force."""
     mujoco_warp = pytest.importorskip("mujoco_warp")
     mjm = mujoco.MjModel.from_xml_string(
         """<mujoco><option timestep="0.002" gravity="0 0 0"/><worldbody><body name="arm">

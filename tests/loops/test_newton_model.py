@@ -62,7 +62,6 @@ def test_joints_behind_a_free_base_are_found() -> None:
 
 
 def test_targets_velocities_and_feedforward_are_read() -> None:
-    """Each from where it stands."""
     model = model_of(LEG)
     actuated, state = aa.ActuatedModel(model, {"knee": PD}), state_of(model)
     before = 10 * state.joint_q.numpy()[[10, 21]]
@@ -115,7 +114,6 @@ def test_older_names_are_found() -> None:
 
 
 def test_states_that_take_turns_stay_bound() -> None:
-    """No array is looked at again."""
     model = model_of(LEG)
     actuated, states = aa.ActuatedModel(model, {"knee": PD}), [state_of(model) for _ in range(2)]
     control = state_of(model)
@@ -129,7 +127,6 @@ def test_states_that_take_turns_stay_bound() -> None:
 
 
 def test_drives_of_the_model_rest_until_close() -> None:
-    """And armature and friction of the motors are the model's."""
     model = model_of(LEG)
     names = ("joint_target_ke", "joint_target_kd", "joint_armature", "joint_friction")
     before = [getattr(model, name).numpy().copy() for name in names]
@@ -145,7 +142,6 @@ def test_drives_of_the_model_rest_until_close() -> None:
 
 
 def test_friction_acts_once() -> None:
-    """A stage in place of the model's, or in the solver; the model gets its own back."""
     model = model_of(LEG)
     model.joint_damping = flat(np.full(20, 0.125))
     before = model.joint_friction.numpy().copy(), model.joint_damping.numpy().copy()
@@ -160,7 +156,6 @@ def test_friction_acts_once() -> None:
 
 
 def test_models_of_earlier_newton_have_no_damping_of_joints() -> None:
-    """There is none to replace, and none can be in the solver."""
     with aa.ActuatedModel(model_of(LEG), {"hip": [*PD, aa.FrictionConfig(0.5, 0.75, assumed_inertia=0.1)]}):
         pass
     with pytest.raises(ValueError, match="has no joint_damping"):
@@ -168,7 +163,6 @@ def test_models_of_earlier_newton_have_no_damping_of_joints() -> None:
 
 
 def test_a_solver_with_one_dry_friction_has_no_breakaway_level() -> None:
-    """Refused by the names of the joints."""
     friction = aa.FrictionConfig(0.5, static=0.75, in_engine=True)
     with pytest.raises(ValueError, match=r"in_engine = True of joints hip: static must be coulomb"):
         aa.ActuatedModel(model_of(LEG), {"hip": [*PD, friction]})
@@ -188,14 +182,12 @@ def test_a_solver_with_one_dry_friction_has_no_breakaway_level() -> None:
 def test_models_that_do_not_fit_are_refused(
     joints: list[tuple[str, int, int]], changes: dict[str, Any], arguments: dict[str, Any], message: str
 ) -> None:
-    """By name, and nothing of the model has changed."""
     model = model_of(joints, **changes)
     refused(ValueError, lambda: aa.ActuatedModel(model, **{"motors": {"hip|knee": PD}} | arguments), message)
     assert (model.joint_target_ke.numpy() == 3).all()
 
 
 def test_robots_that_stand_unevenly_are_refused() -> None:
-    """Something of another size is between them."""
     joints = [("knee", 1, 1), ("knee", 1, 1), ("other", 1, 1), ("knee", 1, 1)]
     model = model_of(joints, 1, articulation_label=["a", "a", "b", "a"])
     model.articulation_start = flat([0, 1, 2, 3, 4], wp.int32)
@@ -213,7 +205,6 @@ def test_robots_that_stand_unevenly_are_refused() -> None:
     ],
 )
 def test_arrays_that_do_not_fit_are_refused(changes: dict[str, Any], message: str) -> None:
-    """By the name that newton has for them."""
     model = model_of(LEG)
     state = state_of(model, **changes)
     refused(ValueError, lambda: aa.ActuatedModel(model, {"knee": PD}).step(state, state, DT), message)
@@ -341,7 +332,6 @@ def test_newtons_own_actuators_are_stepped_by_our_plan() -> None:
 
 
 def test_model_without_actuators_is_refused() -> None:
-    """An older one has no such list at all."""
     for model in (SimpleNamespace(actuators=[]), SimpleNamespace()):
         with pytest.raises(ValueError, match="SimpleNamespace has no actuators: must have one at least"):
             aa.drive_newton_model(model)

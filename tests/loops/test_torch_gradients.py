@@ -28,7 +28,6 @@ MOTORS = {
 
 @pytest.fixture
 def torch():
-    """Torch, where it is."""
     return pytest.importorskip("torch")
 
 
@@ -111,7 +110,6 @@ def test_gradients_are_those_of_torch(core, torch, monkeypatch) -> None:
 
 
 def test_efforts_are_those_of_plain_arrays(torch) -> None:
-    """To the bit, and without gradients where none are asked for."""
     signals, _, _ = numbers()
     plain, differentiable = aa.ActuatedArrays(NAMES, MOTORS, ROBOTS), leg()
     for q, qd, target, velocity, forward in signals:
@@ -139,13 +137,9 @@ def geared_steps(torch, first, given: dict, step):
 
 @pytest.mark.parametrize("core", [True, False])
 def test_swing_of_geared_joints(core, torch, monkeypatch) -> None:
-    """By where it starts, by targets, and by gains, limits and gears; the knee has targets of its motor."""
     if not core:
         monkeypatch.setattr(native, "core", None)
-    common = [
-        aa.PIDControlConfig(0.4, 0.3, 0.05, integral_max=0.5),
-        aa.DCMotorClampingConfig(1.0, 20.0, 0.7),
-    ]
+    common = [aa.PIDControlConfig(0.4, 0.3, 0.05, integral_max=0.5), aa.DCMotorClampingConfig(1.0, 20.0, 0.7)]
     motors = {
         "hip": [*common, aa.TransmissionConfig(6.0, 0.3)],
         "knee": [*common, aa.TransmissionConfig(-5.0, -0.2, targets="motor")],
@@ -190,7 +184,6 @@ def test_swing_of_geared_joints(core, torch, monkeypatch) -> None:
 
 
 def test_optimiser_finds_a_gain(torch) -> None:
-    """A number for all joints, of a shape that is spread."""
     actuated = aa.ActuatedArrays(["hip"], {"hip": [aa.PDControlConfig(1.0, 0.0)]}, 2, requires_grad=True)
     kp = torch.tensor(1.0, requires_grad=True)
     optimiser = torch.optim.Adam([kp], lr=0.5)
@@ -223,7 +216,6 @@ def test_reset_of_some_robots_ends_theirs(torch) -> None:
 
 
 def test_what_does_not_fit_is_refused(torch) -> None:
-    """By name, and nothing is stepped."""
     actuated, zero = leg(), torch.zeros(ROBOTS, len(NAMES))
     some = zero.clone().requires_grad_()
     with pytest.raises(ValueError, match=r"parameter 'kq': must be one of \['kp'"):
@@ -243,14 +235,11 @@ def test_what_does_not_fit_is_refused(torch) -> None:
 def soft_effort(
     q: float, qd: float, q_target: float, qd_target: float, ff: float, dt: float, level: float, gain: float
 ):
-    """A spring that hardens, behind a filter."""
     now = 0.7 * level + (q_target - q)
     return gain * now * now * now + ff, now
 
 
 class Soft(aa.Controller):
-    """A law of one's own."""
-
     PARAMETERS: ClassVar = ("gain",)
     STATE: ClassVar = ("level",)
     LAW = soft_effort
@@ -295,13 +284,9 @@ def test_laws_of_ones_own_have_gradients(torch) -> None:
 
 
 def test_without_torch_it_says_so(monkeypatch) -> None:
-    """Only where gradients are asked for."""
     monkeypatch.setitem(sys.modules, "torch", None)
     aa.ActuatedArrays(NAMES, MOTORS, ROBOTS)
     refused(ModuleNotFoundError, leg, "torch")
-
-
-# ---- networks
 
 
 def modules(torch) -> dict:
@@ -327,7 +312,6 @@ def modules(torch) -> dict:
 
 
 def as_network(kind: str, module) -> Network:
-    """The same as data."""
     numbers = {name: one.detach().numpy().astype(np.float32) for name, one in module.named_parameters()}
     if kind == "mlp":
         first, last = ((numbers[f"{k}.weight"], numbers[f"{k}.bias"]) for k in (0, 2))
@@ -386,7 +370,6 @@ def by_modules(torch, made: dict, signals: list[list]) -> list:
 
 
 def by_weights(made: dict) -> dict:
-    """Gradients of the modules by the names that weights have here."""
     found = {}
     for joint, kind in (("hip", "mlp"), ("free", "gru"), ("knee", "lstm")):
         by = {name: one.grad for name, one in made[kind].named_parameters()}
@@ -430,7 +413,6 @@ def test_gradients_of_networks_are_those_of_torch(torch, tmp_path) -> None:
 
 
 def test_reset_of_some_robots_ends_those_of_networks(torch, tmp_path) -> None:
-    """What the others remember still has gradients."""
     zero = torch.zeros(ROBOTS, len(NAMES))
     for ended in (None, [1]):
         actuated = with_networks(torch, tmp_path)
@@ -525,7 +507,6 @@ def test_gradients_by_weights_are_those_of_the_step(torch, tmp_path) -> None:
 
 
 def test_weights_that_do_not_fit_are_refused(torch, tmp_path) -> None:
-    """By name, and nothing is changed."""
     actuated, zero = with_networks(torch, tmp_path), torch.zeros(ROBOTS, len(NAMES))
     before = actuated.weights("knee")
     good = 2 * before["knee.1.bias"].detach()

@@ -70,7 +70,6 @@ def test_a_tensor_that_lies_elsewhere_is_not_recognized(change) -> None:
 
 
 def test_what_is_written_into_an_array_changes_nothing() -> None:
-    """It lies as it lay."""
     array = square()
     recognize = core.recognizer((array,))
     array[:] = 5.0
@@ -86,7 +85,6 @@ def test_other_objects_and_other_numbers_of_them_are_not_recognized(given) -> No
 
 
 def test_arrays_live_as_long_as_what_recognizes_them() -> None:
-    """No other object can stand where they stood; then they are gone, in a circle too."""
     array = square()
     count = sys.getrefcount(array)
     recognize = core.recognizer((array,))

@@ -13,7 +13,6 @@ from core_objects import DT, ROBOTS, OneJoint, floats, ints
 
 
 def test_a_lag_given_between_steps_acts_at_the_next() -> None:
-    """The targets of one step before, then of two."""
     one = OneJoint()
     one.plan.use(one.state, one.state)
     one.plan.share(5, floats(1, value=1e6))

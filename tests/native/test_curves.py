@@ -8,7 +8,6 @@ from isaacsim.core.experimental.actuators.laws.contract.curve import prepare_cur
 from isaacsim.core.experimental.actuators.specs.configs import PDControlConfig, PositionBasedClampingConfig
 
 pytestmark = pytest.mark.skipif(native.core is None, reason="needs the compiled core")
-
 # positions of tables, and how they lie in a grid of equal cells
 TABLES = {
     "even": np.linspace(-3.0, 3.0, 1000),
@@ -53,7 +52,6 @@ def test_rows_that_are_found_are_those_that_are_passed(name, variant, rng, monke
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_positions_that_are_not_finite_give_no_effort(variant, monkeypatch) -> None:
-    """And disturb no other."""
     monkeypatch.setenv("ACTUATORS_ISA", variant)
     q = np.array([[np.nan, np.inf, -np.inf], [0.5, 0.5, 0.5]], np.float32)
     found = efforts(np.linspace(0.0, 1.0, 101), np.linspace(0.0, 10.0, 101), q, 2)

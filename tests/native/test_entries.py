@@ -50,13 +50,9 @@ def test_good_arguments_work(name) -> None:
 
 
 def test_some_odd_arguments(capfd) -> None:
-    """A hundred of those that the script draws."""
     outcomes = [odd.check(18, number) for number in range(100)]
     assert not [one for one in outcomes if one.startswith("WRONG")], capfd.readouterr().out
     assert {one.partition(",")[0] for one in outcomes} == {"worked", "refused"}
-
-
-# ---- fixed cases
 
 
 @pytest.mark.parametrize("kind", sorted(name for name, one in vars(core).items() if isinstance(one, type)))
@@ -78,7 +74,6 @@ def tape(**changed):
 
 
 def plan_with(steps: int):
-    """A plan whose network remembers so many steps."""
     arguments = Bench().plan_arguments()
     network, features, history, _steps, *rest = arguments[-1][0]
     return core.Plan(*arguments[:-1], [(network, features, history, steps, *rest)])
@@ -116,7 +111,6 @@ def plan_with(steps: int):
     ],
 )
 def test_what_would_reach_foreign_memory_is_refused(call, words) -> None:
-    """Sizes that overflow before anything is made of them, too."""
     refused(ValueError, call, words)
 
 
@@ -135,7 +129,6 @@ def test_what_would_reach_foreign_memory_is_refused(call, words) -> None:
     ],
 )
 def test_another_kind_of_object_is_a_type_error(call) -> None:
-    """Inside of lists and tuples as well."""
     refused(TypeError, call)
 
 
@@ -177,7 +170,6 @@ def test_limits_are_observed_alone() -> None:
 
 
 def test_states_in_a_list_stay_alive() -> None:
-    """A new one at the same place in memory is not the old one."""
     one = OneJoint()
     one.calls.add_frame(*one.frame())
 
@@ -196,7 +188,6 @@ def test_states_in_a_list_stay_alive() -> None:
 
 
 def test_seconds_that_are_no_float_are_for_python_to_refuse() -> None:
-    """The core does not step, and raises nothing."""
     one = OneJoint()
     one.calls.add_frame(*one.frame())
     one.calls.add_states(*one.states())
@@ -204,7 +195,6 @@ def test_seconds_that_are_no_float_are_for_python_to_refuse() -> None:
 
 
 def test_numbers_may_be_one_byte_off() -> None:
-    """They are copied where they are only read, and refused where they are kept."""
     memory = np.zeros(4 * 8 + 8, np.uint8)
     rows, numbers = memory[1:25].view(np.int64), memory[1:17].view(np.float32)
     rows[:] = [0, 1, 2]
@@ -243,7 +233,6 @@ def test_whole_numbers_beyond_the_largest_are_the_smallest() -> None:
     ],
 )
 def test_a_tape_is_of_what_the_plan_has(change, said) -> None:
-    """Everything that leads beyond it is refused by name."""
     good = {"robots": [0, 3], "slots": [2, 0], "arrays": [0, 1], "capacity": 5, "all_robots": 4, "all_slots": 3}
     core.Tape(**good)
     refused(ValueError, lambda: core.Tape(**good | change), said)

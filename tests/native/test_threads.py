@@ -8,7 +8,6 @@ from isaacsim.core.experimental.actuators.base.native import core
 
 if core is None:
     pytest.skip("the native core was not built", allow_module_level=True)
-
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "hardening"))
 import threads
 

@@ -31,12 +31,10 @@ from quick_kernels import compile_quickly
 
 
 def pairs(seed: int) -> Iterator[Tally]:
-    """In plans of two."""
     yield pair_checks.by_pairs(seed=seed)
 
 
 def groups(seed: int) -> Iterator[Tally]:
-    """In plans of many."""
     joints = usable_joints(seed)
     yield pair_checks.by_groups(joints, seed=seed)
     yield pair_checks.by_groups(joints, Wrapper, count=3, seed=seed)
@@ -44,7 +42,6 @@ def groups(seed: int) -> Iterator[Tally]:
 
 
 def rows(seed: int) -> Iterator[Tally]:
-    """Robots beside robots."""
     joints, others = usable_joints(seed), usable_joints(seed + 1)
     for robots in (5, 37):
         plans = [*([joint] for joint in joints), *pair_checks.groups(joints, 20, seed + robots)]
@@ -53,17 +50,14 @@ def rows(seed: int) -> Iterator[Tally]:
 
 
 def classes(seed: int) -> Iterator[Tally]:
-    """Public classes."""
     yield pair_checks.by_bindings(seed)
 
 
 def float64(seed: int) -> Iterator[Tally]:
-    """Formulas."""
     yield pair_checks.by_oracle(usable_joints(seed))
 
 
 def three(seed: int) -> Iterator[Tally]:
-    """Joints of three and more stages."""
     (joints, impossible), (others, _) = joints_of_three(seed), joints_of_three(seed, 1)
     print(f"{len(joints)} joints of three stages; {impossible} threes cannot be on a joint")
     yield pair_checks.by_oracle(joints)
@@ -72,7 +66,6 @@ def three(seed: int) -> Iterator[Tally]:
 
 
 def warp(seed: int) -> Iterator[Tally]:
-    """Both engines."""
     plans = pair_checks.warp_plans(seed)
     plans += pair_checks.warp_plans_of_three(seed)
     print(f"{len(plans)} plans on Warp")

@@ -24,7 +24,6 @@ from pair_worlds import Actuators, Arrays, Wrapper, engine
 
 if native.core is None:
     pytest.skip("the native core was not built", allow_module_level=True)
-
 PARTS = 10
 each_part = pytest.mark.parametrize(
     "part", [pytest.param(part, marks=pytest.mark.spread(part)) for part in range(PARTS)]
@@ -44,16 +43,11 @@ def _native() -> Iterator[None]:
 
 
 def require_none(*tallies: Tally) -> None:
-    """Nothing differs, and something was compared."""
     assert all(tally.ran for tally in tallies)
     assert not any(tally.differ for tally in tallies), "\n".join(map(str, tallies))
 
 
-# ---- what is compared
-
-
 def test_every_law_and_kind_is_in() -> None:
-    """One that is in no joint is named; each choice of a law has a joint, too."""
     stages = [one for joint in all_joints() for axis in joint.axes for one in axis]
     missing = [
         law.config.__name__
@@ -86,7 +80,6 @@ def test_joints_are_in_every_mode_that_they_can_have() -> None:
 @pytest.mark.slow
 @pytest.mark.spread(3)
 def test_kind_that_no_file_knows_is_in(monkeypatch) -> None:
-    """A line of the table of kinds and one of the table of laws are enough."""
     add_to_table(monkeypatch, MADE_UP, made_up_law(MADE_UP))
     every = all_joints.__wrapped__()
     names = {joint.name for joint in every}
@@ -102,8 +95,6 @@ def test_kind_that_no_file_knows_is_in(monkeypatch) -> None:
 
 
 def test_what_leaks_is_found() -> None:
-    """One rounding more beside another joint, or in another robot."""
-
     class Leaky(Arrays):
         def __init__(self, joints: Sequence, robots: int) -> None:
             super().__init__(joints, robots)
@@ -133,9 +124,6 @@ def test_covering_arrays_cover() -> None:
     threes = {(row[i], row[j], row[k]) for row in rows for i in range(5) for j in range(i) for k in range(j)}
     assert len(threes) + len(impossible) == 10 * 27
     assert all({"a1", "b1"} <= {*three} for three in impossible) and len(impossible) == 9
-
-
-# ---- the relations
 
 
 @pytest.mark.slow

@@ -41,24 +41,19 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Row:
-    """What was found about one robot."""
-
     robot: Robot
     found: dict
 
     @property
     def opens(self) -> bool:
-        """Whether physics ran."""
         return "seconds" in self.found
 
     @property
     def in_mujoco(self) -> bool:
-        """Whether MuJoCo opens the original, and something in it moves."""
         return self.is_compared and self.found["original_without"] != "refusal"
 
     @property
     def is_compared(self) -> bool:
-        """Whether there is something to compare with."""
         return bool(self.found.get("original_dofs"))
 
     @property
@@ -116,7 +111,6 @@ class Row:
 
     @property
     def cells(self) -> list[str]:
-        """Of the table."""
         found = self.found
 
         def yes(name: str) -> str:
@@ -138,7 +132,6 @@ class Row:
 
 
 def run(robot: Robot, seconds: float, gibibytes: float) -> Row:
-    """Check a robot in a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
         result, log = Path(folder) / "result.json", Path(folder) / "log"
         where = [str(REPOSITORY), str(REPOSITORY / "python"), os.environ.get("PYTHONPATH", "")]
@@ -168,13 +161,11 @@ def run(robot: Robot, seconds: float, gibibytes: float) -> Row:
 
 
 def rows_of(robots: Sequence[Robot], at_once: int, seconds: float, gibibytes: float) -> Iterator[Row]:
-    """Check robots, a few at once; in their order."""
     with ThreadPoolExecutor(at_once) as pool:
         yield from pool.map(lambda robot: run(robot, seconds, gibibytes), robots)
 
 
 def summary(rows: Sequence[Row]) -> Iterator[str]:
-    """What came of all of them."""
     for name, some in (
         ("that MuJoCo opens", [row for row in rows if row.in_mujoco]),
         ("without an original that MuJoCo opens", [row for row in rows if not row.in_mujoco]),
@@ -229,13 +220,11 @@ def classes(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def in_general(reason: str) -> str:
-    """A reason without what is different for each robot."""
     reason = re.sub(r"differs by .*|broken by .*|(?<=lost: ).*|(?<=lacks: ).*", "", reason)
     return re.sub(r"<[^>]*>|\[[^\]]*\]?|'[^']*'|/[\w/.-]+|[\d.]+(e[+-]?\d+)?", "…", reason)[:140].strip(" :")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the table and the summary."""
     parser = argparse.ArgumentParser(
         prog="tests.robots", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

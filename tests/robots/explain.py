@@ -31,12 +31,7 @@ NO_CONTACT = int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
 class Explanation:
     """What a USD file says of a robot that is not as its original.
 
-    Args:
-        file: USD.
-        origin: MJCF or URDF that it was made from.
-        sim: Where the file is open.
-        robots: There.
-        drive: What was driven.
+    `origin`: MJCF or URDF that it was made from. `sim`: Where the file is open.
     """
 
     def __init__(self, file: Path, origin: Path, sim, robots: list, drive: Drive) -> None:

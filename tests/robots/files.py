@@ -16,11 +16,8 @@ MOVING_PRIMS = ("PhysicsRevoluteJoint", "PhysicsPrismaticJoint", "PhysicsJoint")
 class Robot:
     """A file to open.
 
-    Args:
-        file: USD, MJCF or URDF.
-        original: MJCF or URDF that it was made from, itself where it is one; None where nobody knows.
-        name: For the table.
-        wheel: It comes from.
+    `file`: USD, MJCF or URDF. `original`: MJCF or URDF that it was made from, itself where it is one; None where nobody
+    knows.
     """
 
     file: Path
@@ -35,9 +32,7 @@ def robots_of(place: Path, *, originals: bool = False) -> list[Robot]:
     A `manifest.json` of the folder says which they are, see `gather.py`; otherwise all files are looked at that hold
     joints, and the original of `arm.usda` is `arm.xml` or `arm.urdf` beside it.
 
-    Args:
-        place: Folder or file.
-        originals: Whether to take the originals in place of what was made from them.
+    `originals`: Whether to take the originals in place of what was made from them.
     """
     manifest = place / "manifest.json"
     found = []
@@ -85,7 +80,6 @@ def moves(path: Path) -> bool:
 
 
 def plain(name: str) -> str:
-    """A name with nothing but letters and digits."""
     return re.sub(r"\W", "_", name)
 
 

@@ -59,7 +59,6 @@ def found_robots(top: Path):
 
 
 def environment(kind: str, python: str, folder: Path) -> Path:
-    """The converter of a kind of file, installed where it is not yet."""
     name = CONVERTERS[kind].partition("==")[0].replace("-", "_")
     home = folder / f"venv-{kind}"
     if not (home / "bin" / name).exists():
@@ -87,7 +86,6 @@ def converted(path: Path, kind: str, converter: Path, into: Path) -> Path | str:
 
 
 def download(wheels: list[str], folder: Path) -> list[Path]:
-    """Folders of the unpacked wheels."""
     (folder / "wheels").mkdir(parents=True, exist_ok=True)
     tops = []
     for wheel in wheels:
@@ -139,7 +137,6 @@ def gather(wheels: list[str], folder: Path, python: str, at_once: int) -> list[d
 
 
 def main() -> int:
-    """Gather, and tell what the converters refused, by reason."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("wheels", nargs="*", default=WHEELS, metavar="WHEEL", help=" ".join(WHEELS))

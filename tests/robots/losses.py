@@ -40,7 +40,6 @@ def settotalmass(spec) -> bool:
 
 
 def inertiagrouprange(spec) -> bool:
-    """Colliders of some groups have no mass."""
     low, high = spec.compiler.inertiagrouprange
     found = False
     for geom in spec.geoms:
@@ -136,7 +135,6 @@ def without(names: Sequence[str]) -> Callable[[Any], None]:
 
 
 def tendon_equalities(spec, stage: Usd.Stage) -> bool:
-    """Tendons are kept at a length, or at that of others."""
     found = [one for one in spec.equalities if one.type == mujoco.mjtEq.mjEQ_TENDON]
     if any("EqualityTendon" in schema for prim in stage.Traverse() for schema in applied_schemas(prim)):
         return False
@@ -176,7 +174,6 @@ MOTIONS: dict[str, Motion] = {"tendon equalities": tendon_equalities, "poses of 
 
 
 def masses_of(model) -> list[Mass]:
-    """Of the bodies of a model, in their frames."""
     masses = []
     for body in range(model.nbody):
         turn = np.zeros(9)
@@ -203,12 +200,7 @@ def transplant(model, masses: dict[int, Mass]) -> None:
 
 
 def reasons(spec, due: dict[int, Mass]) -> dict[int, tuple[str, ...]]:
-    """The least that has to be taken from an original for the masses of the file, by body; bodies without are missing.
-
-    Args:
-        spec: Of the original.
-        due: The file's masses, by the original's number of the body, of bodies with other masses in the original.
-    """
+    """The least to be taken from an original for the masses of the file, by body; bodies without are missing."""
     spec, known = spec.copy(), dict[tuple[str, ...], list[Mass]]()
     spec.compiler.fusestatic = False
 

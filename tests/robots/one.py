@@ -30,8 +30,6 @@ STIFFNESS, DAMPING, ANGLE, LENGTH = 8.0**2, 2 * 8.0, 0.3, 0.03
 
 
 class Found:
-    """What was found, as written to a file at any time."""
-
     def __init__(self, path: Path) -> None:
         self._path = path
         self.values: dict = {"errors": {}}
@@ -52,7 +50,6 @@ class Found:
         return part not in self.values["errors"]
 
     def write(self) -> None:
-        """Write the file."""
         own = self._path.with_suffix(".part")
         own.write_text(json.dumps(self.values, default=float))
         os.replace(own, self._path)
@@ -273,7 +270,6 @@ class Drive:
         """Pairs of prims that did."""
 
     def run(self) -> dict:
-        """Drive; what came of it."""
         sim, runs = self._sim, self.runs
         twin = Twin(self._original, runs, self._matched) if self._original else None
         twins = []
@@ -340,8 +336,6 @@ def broken(
 
 
 class Run:
-    """One robot under control."""
-
     def __init__(self, ea, robot, columns: list[int]) -> None:
         self.robot, self.columns = robot, columns
         mass = robot.get_mass_matrices().numpy()[0].astype(float)
@@ -378,11 +372,9 @@ class Run:
         return self.start + np.where(wave > 0, self._up, self._down) * wave
 
     def aim(self, time_now: float) -> None:
-        """Set targets."""
         self.robot.set_dof_position_targets(self.targets(time_now).astype(np.float32)[None])
 
     def law(self, time_now: float, positions: np.ndarray, velocities: np.ndarray) -> np.ndarray:
-        """What the actuators compute, of the known columns."""
         pull = STIFFNESS * (self.targets(time_now)[self.known] - positions) - DAMPING * velocities
         limits = self._limits[self.known]
         driven = np.isin(self.known, self.driven)
@@ -394,7 +386,6 @@ class Run:
         return bool((np.abs(efforts) <= self._limits[self.driven] * (1 + 1e-6)).all())
 
     def end(self) -> bool:
-        """Close; tells whether the joint drives are what they were."""
         if self._actuators:
             self._actuators.close()
         return bool(np.array_equal(self._gains, self._gains_now()))
@@ -416,7 +407,6 @@ class Twin:
         self.shift = original.state(self.joints)[0] - starts
 
     def step(self, time_now: float) -> np.ndarray:
-        """Positions after a step."""
         positions, velocities = self._original.state(self.joints)
         positions = positions - self.shift
         efforts, first = [], 0

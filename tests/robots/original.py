@@ -43,15 +43,9 @@ class Coupling:
 class Original:
     """A robot as MuJoCo opens it; joints are told by MuJoCo's numbers.
 
-    Args:
-        path: MJCF or URDF.
-        is_converted: Whether a converter read it: then a URDF's limits are those it says, and not what MuJoCo makes of
-            them, which ignores equal ones.
-        change: What is done to MuJoCo's spec of it before it is compiled; an original that MuJoCo refuses stays as it
-            is.
-
-    Raises:
-        ValueError: MuJoCo does not open it.
+    `is_converted`: Whether a converter read it: then a URDF's limits are those it says, and not what MuJoCo makes of
+    them, which ignores equal ones. `change`: What is done to MuJoCo's spec of it before it is compiled; an original
+    that MuJoCo refuses stays as it is.
     """
 
     def __init__(self, path: Path, change: Change | None = None, *, is_converted: bool = True) -> None:
@@ -82,7 +76,6 @@ class Original:
         return mujoco.MjData(self.model)
 
     def name(self, joint: int) -> str:
-        """Of a joint; empty for none."""
         return mujoco.mj_id2name(self.model, mujoco.mjtObj.mjOBJ_JOINT, joint) or ""
 
     def body(self, joint: int) -> tuple[str, int, int]:
@@ -92,7 +85,6 @@ class Original:
         return mujoco.mj_id2name(self.model, mujoco.mjtObj.mjOBJ_BODY, body) or "", body, mine.index(joint)
 
     def rest(self, joints: list[int]) -> np.ndarray:
-        """Positions in the pose of the file."""
         return self.model.qpos0[self.model.jnt_qposadr[joints]]
 
     def ranges(self, joints: list[int]) -> np.ndarray:
@@ -166,12 +158,10 @@ class Original:
         mujoco.mj_forward(self.model, self.data)
 
     def state(self, joints: list[int]) -> tuple[np.ndarray, np.ndarray]:
-        """Positions and velocities now."""
         at = self.model.jnt_qposadr[joints], self.model.jnt_dofadr[joints]
         return self.data.qpos[at[0]].copy(), self.data.qvel[at[1]].copy()
 
     def step(self, joints: list[int], efforts: np.ndarray) -> None:
-        """Simulate one step under some efforts."""
         self.data.qfrc_applied[self.model.jnt_dofadr[joints]] = efforts
         mujoco.mj_step(self.model, self.data)
 
@@ -203,11 +193,7 @@ class Original:
 
 
 def spec_of(path: Path):
-    """MuJoCo's spec of MJCF, or of a URDF without what MuJoCo does not open.
-
-    Raises:
-        ValueError: MuJoCo does not open it.
-    """
+    """MuJoCo's spec of MJCF, or of a URDF without what MuJoCo does not open."""
     if kind_of(path) != "urdf":
         return mujoco.MjSpec.from_file(str(path))
     kept = []
@@ -286,7 +272,6 @@ def _with_any_inertia(text: str):
 
 
 def _turn(axis: int, angle: float) -> np.ndarray:
-    """Rotation about an axis."""
     sine, cosine = np.sin(angle), np.cos(angle)
     matrix, (i, j) = np.eye(3), ((1, 2), (2, 0), (0, 1))[axis]
     matrix[[i, i, j, j], [i, j, i, j]] = cosine, -sine, sine, cosine
@@ -319,5 +304,4 @@ def _limits(text: str) -> dict[str, tuple[float, float]]:
 
 
 def no_limit(ranges: np.ndarray) -> np.ndarray:
-    """Limits, those that no joint meets as infinite."""
     return np.where(np.abs(ranges) > 1e8, np.copysign(np.inf, ranges), ranges)

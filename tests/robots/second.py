@@ -15,7 +15,6 @@ from pxr import Sdf, Usd
 
 with quiet_warp():
     import newton
-
 # newton has single precision, and adds up meshes in it
 CLOSE = 1e-4
 # newton has ±1e10 for no limit
@@ -23,11 +22,7 @@ NO_LIMIT = 1e8
 
 
 class Second:
-    """A USD file as newton reads it.
-
-    Args:
-        file: USD.
-    """
+    """A USD file as newton reads it."""
 
     def __init__(self, file: Path) -> None:
         builder, usd = newton.ModelBuilder(), newton.usd
@@ -93,7 +88,6 @@ class Second:
         return apart
 
     def lets_touch(self, a: str, b: str) -> bool:
-        """Whether two prims with shapes may touch."""
         if not {a, b} <= self._shapes.keys():
             return False
         return tuple(sorted((self._shapes[a], self._shapes[b]))) not in self._apart

@@ -47,7 +47,6 @@ SECONDS = 5.0
 
 
 def main(folder: Path) -> None:
-    """Print the table."""
     table = Table("robot", "order", "M", "bias", "sunk [mm]", "upright")
     for pattern, positions, stiffness, damping in ROBOTS:
         (file,) = folder.glob(pattern)
@@ -77,7 +76,6 @@ def main(folder: Path) -> None:
 
 
 def robot_of(sim: Simulation):
-    """The only robot."""
     return sim.articulation(".*" if sim.stage is None else "/World/.*")
 
 

@@ -16,7 +16,6 @@ from isaacsim.core.experimental.actuators.simulators.scene.scene import Scene
 from places import REPOSITORY, ROBOTS
 
 WHERE = os.environ | {"PYTHONPATH": str(REPOSITORY / "python")}
-
 # two boxes of 8 kg, as the density of water has it, and one that weighs nothing in MJCF
 BOXES_XML = """
 <mujoco>
@@ -91,7 +90,6 @@ def table(place: Path, *options: str) -> tuple[dict[str, dict], str]:
 
 @pytest.mark.slow
 def test_a_robot_behaves_as_its_original_and_another_does_not(tmp_path) -> None:
-    """The second arm differs from the original beside it in all that is compared."""
     usd, xml = ((ROBOTS / f"arm_2dof.{end}").read_text() for end in ("usda", "xml"))
     other = xml.replace('mass="2"', 'mass="3"').replace('range="0 0.4"', 'range="0 0.5" damping="1"')
     coupled = '<equality><joint joint1="extension" joint2="shoulder" polycoef="0.2 0 0 0 0"/></equality>'
@@ -129,7 +127,6 @@ def test_what_usd_cannot_say_is_told_by_what_it_takes_from_the_original(tmp_path
 
 @pytest.mark.slow
 def test_couplings_without_a_schema_are_told(tmp_path) -> None:
-    """The original keeps a tendon at its length, and moves as ours where it does not."""
     pytest.importorskip("newton", reason="newton is the other reader")
     tendon = '<fixed name="sum"><joint joint="shoulder" coef="1"/><joint joint="extension" coef="-5"/></fixed>'
     kept = f'<tendon>{tendon}</tendon><equality><tendon tendon1="sum"/></equality></mujoco>'

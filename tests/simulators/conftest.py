@@ -6,5 +6,4 @@ from physics_engines import ENGINES, installed
 
 @pytest.fixture(params=ENGINES)
 def engine(request: pytest.FixtureRequest) -> str:
-    """Every simulator that is installed."""
     return installed(request.param)

@@ -17,30 +17,25 @@ NAMES = ["hip", "knee"]
     ],
 )
 def test_robots_are_named_after_the_path(arguments, paths) -> None:
-    """One keeps the path, several are numbered."""
     assert ArraysHost(NAMES, **arguments).articulation("/.*" if "path" not in arguments else "/World/.*").paths == paths
 
 
 def test_joints_are_below_their_robot() -> None:
-    """Each robot has its own."""
     robots = ArraysHost(NAMES, 2).articulation("/Robot_.*")
     assert robots.dof_paths == [[f"/Robot_{i}/joints/{name}" for name in NAMES] for i in range(2)]
 
 
 def test_given_joint_paths_move_with_the_robot() -> None:
-    """Those below the prototype only; others are shared."""
     robots = ArraysHost(["a", "b"], 2, dof_paths=["/Robot/links/a", "/Joints/b"]).articulation("/Robot_1")
     assert robots.dof_paths == [["/Robot_1/links/a", "/Joints/b"]]
 
 
 def test_prototype_keeps_the_given_paths() -> None:
-    """Actuator prims are read there."""
     robots = ArraysHost(["a"], 2, dof_paths=["/Robot/links/a"]).articulation("/Robot_.*")
     assert (robots.prototype_path, robots.prototype_dof_paths) == ("/Robot", ["/Robot/links/a"])
 
 
 def test_robots_are_environments_of_their_own() -> None:
-    """As rows of a batch are."""
     robots = ArraysHost(NAMES, 4).articulation(["/Robot_3", "/Robot_1"])
     assert robots.envs_to_rows([1, 2]) == [1]
 
@@ -52,7 +47,6 @@ def test_arrays_are_zero_after_play() -> None:
 
 
 def test_arrays_are_float32_of_all_joints() -> None:
-    """Flat, robot after robot."""
     host = ArraysHost(NAMES, 3)
     host.play()
     assert {(array.dtype, array.shape) for array in vars(host.arrays()).values()} == {(np.dtype(np.float32), (6,))}
@@ -60,7 +54,6 @@ def test_arrays_are_float32_of_all_joints() -> None:
 
 @pytest.mark.parametrize("stopped", [False, True])
 def test_there_are_no_arrays_unless_playing(stopped) -> None:
-    """Neither before nor after."""
     host = ArraysHost(NAMES)
     if stopped:
         host.play()
@@ -69,7 +62,6 @@ def test_there_are_no_arrays_unless_playing(stopped) -> None:
 
 
 def test_play_announces_ready_with_arrays_in_place() -> None:
-    """Listeners may bind to them."""
     host = ArraysHost(NAMES)
     seen: list[bool] = []
     host.bus.on_ready(lambda: seen.append(host.arrays() is not None))
@@ -78,7 +70,6 @@ def test_play_announces_ready_with_arrays_in_place() -> None:
 
 
 def test_play_is_all_or_nothing() -> None:
-    """A failing listener ends it, and listeners that received ready receive the stop."""
     host = ArraysHost(NAMES)
     heard: list[str] = []
     host.bus.on_ready(lambda: heard.append("ready"))
@@ -90,7 +81,6 @@ def test_play_is_all_or_nothing() -> None:
 
 
 def test_stop_announces_with_arrays_gone() -> None:
-    """Listeners cannot write any more."""
     host = ArraysHost(NAMES)
     host.play()
     seen: list[bool] = []
@@ -100,7 +90,6 @@ def test_stop_announces_with_arrays_gone() -> None:
 
 
 def test_step_passes_its_dt_on() -> None:
-    """To the pre-step callbacks."""
     host = ArraysHost(NAMES)
     seen: list[float] = []
     host.bus.on_pre_step(lambda dt, _context: seen.append(dt))
@@ -110,7 +99,6 @@ def test_step_passes_its_dt_on() -> None:
 
 
 def test_step_leaves_efforts_for_the_caller() -> None:
-    """There is no physics that uses them up."""
     host = ArraysHost(NAMES)
     host.play()
     host.arrays().efforts[:] = 5.0
@@ -119,7 +107,6 @@ def test_step_leaves_efforts_for_the_caller() -> None:
 
 
 def test_play_starts_from_zero_again() -> None:
-    """Nothing is left of the last run."""
     host = ArraysHost(NAMES)
     host.play()
     host.arrays().positions[:] = 1.0
@@ -134,7 +121,6 @@ def test_stage_is_what_was_given() -> None:
 
 
 def test_robot_without_joints_is_possible() -> None:
-    """It has paths and nothing to read."""
     host = ArraysHost([])
     host.play()
     assert host.articulation("/Robot").get_dof_positions().numpy().shape == (1, 0)

@@ -49,16 +49,12 @@ def host() -> ArraysHost:
 
 @pytest.fixture
 def legs(host: ArraysHost) -> ArrayArticulation:
-    """All four robots."""
     return host.articulation("/Robot_.*")
 
 
 def grid(host: ArraysHost, name: str) -> np.ndarray:
     """A flat array as (robots, joints), copied."""
     return getattr(host.arrays(), name).reshape(ROBOTS, len(NAMES)).copy()
-
-
-# selection
 
 
 @pytest.mark.parametrize(
@@ -75,7 +71,6 @@ def grid(host: ArraysHost, name: str) -> np.ndarray:
     ],
 )
 def test_paths_select_robots(host, paths, expected) -> None:
-    """In the order of the patterns, each robot once; the prototype's path means all of its copies."""
     assert host.articulation(paths).paths == [f"/Robot_{i}" for i in expected]
 
 
@@ -91,14 +86,11 @@ def test_paths_select_robots(host, paths, expected) -> None:
     ],
 )
 def test_path_without_a_robot_is_refused(host, paths, message) -> None:
-    """The message names the pattern."""
     refused(ValueError, lambda: host.articulation(paths), message)
 
 
 @pytest.mark.parametrize("path", ["/Robot_{}", "/World/envs/env_{}/Robot"])
 def test_a_list_of_paths_costs_as_much_as_it_is_long(path) -> None:
-    """Four times as many robots, named one by one, take four times the calls."""
-
     def select(count: int) -> int:
         robots = [Robot(path.format(i), (), (), ("/World/Robot", ()), env=i, offset=0) for i in range(count)]
         host = Mixed()
@@ -110,40 +102,32 @@ def test_a_list_of_paths_costs_as_much_as_it_is_long(path) -> None:
 
 
 class Mixed:
-    """A host with two kinds of robots."""
-
     generation = 0
 
     def robots(self) -> list[Robot]:
-        """One joint here, another one there."""
         return [
             Robot("/A", ("/A/x",), ("x",), ("/A", ("/A/x",)), env=0, offset=0),
             Robot("/B", ("/B/y",), ("y",), ("/B", ("/B/y",)), env=0, offset=1),
         ]
 
     def arrays(self) -> DofArrays:
-        """Two joints."""
         return DofArrays.zeros(2)
 
 
 def test_robots_with_different_joints_are_refused() -> None:
-    """Both are named, with their joints."""
     refused(ValueError, lambda: ArrayArticulation(Mixed(), "/."), r"</B> has joints \['y'\], </A> has \['x'\]")
 
 
 def test_length_is_the_number_of_robots(legs) -> None:
-    """As Isaac Sim counts."""
     assert len(legs) == ROBOTS
 
 
 def test_names_and_counts_are_known_before_play() -> None:
-    """Only state needs physics."""
     robots = ArraysHost(NAMES, ROBOTS).articulation("/Robot_.*")
     assert (robots.dof_names, robots.num_dofs, robots.device) == (NAMES, 3, "cpu")
 
 
 def test_paths_of_joints_are_per_robot(legs) -> None:
-    """One row of names for each."""
     assert legs.dof_paths == [[f"/Robot_{i}/joints/{name}" for name in NAMES] for i in range(ROBOTS)]
 
 
@@ -155,13 +139,11 @@ def test_joint_names_become_columns(legs, names, expected) -> None:
 
 
 def test_unknown_joint_lists_the_known_ones(legs) -> None:
-    """Both are in the message."""
     with pytest.raises(ValueError, match=r"'toe': not in </Robot_0>\. Available: \['hip', 'knee', 'ankle'\]"):
         legs.get_dof_indices(["hip", "toe"])
 
 
 def test_joints_of_one_name_go_by_path() -> None:
-    """The name alone is of none of them; the error lists the paths."""
     paths = ["/R/left/knee", "/R/right/knee", "/R/hip"]
     robots = ArraysHost(["knee", "knee", "hip"], path="/R", dof_paths=paths).articulation("/R")
     assert robots.get_dof_indices(["/R/right/knee", "hip"]).numpy().tolist() == [1, 2]
@@ -173,11 +155,7 @@ def test_joints_of_one_name_go_by_path() -> None:
 
 @pytest.mark.parametrize(("env_ids", "rows"), [([2], [1]), ([0, 3], [0]), ([1], []), ([], [])])
 def test_environments_become_rows(host, env_ids, rows) -> None:
-    """Only of the robots selected."""
     assert host.articulation(["/Robot_0", "/Robot_2"]).envs_to_rows(env_ids) == rows
-
-
-# getters and setters
 
 
 @pytest.mark.parametrize(("setter", "getter", "name"), STATE)
@@ -185,7 +163,6 @@ def test_environments_become_rows(host, env_ids, rows) -> None:
 def test_getter_returns_the_rows_and_columns_asked_for(
     host, legs, setter, getter, name, indices, dof_indices, rows, columns
 ) -> None:
-    """Every way of writing an index."""
     got = getattr(legs, getter)(indices=indices, dof_indices=dof_indices).numpy()
     np.testing.assert_array_equal(got, grid(host, name)[np.ix_(rows, columns)])
 
@@ -195,7 +172,6 @@ def test_getter_returns_the_rows_and_columns_asked_for(
 def test_setter_writes_those_and_no_others(
     host, legs, setter, getter, name, indices, dof_indices, rows, columns
 ) -> None:
-    """The rest of the array keeps its numbers."""
     expected = grid(host, name)
     expected[np.ix_(rows, columns)] = -1.5
     getattr(legs, setter)(-1.5, indices=indices, dof_indices=dof_indices)
@@ -219,7 +195,6 @@ def test_setting_state_moves_its_targets_along(host, legs, name, also) -> None:
 
 @pytest.mark.parametrize(("setter", "getter", "name"), STATE)
 def test_setter_touches_no_other_quantity(host, legs, setter, getter, name) -> None:
-    """But for the targets that go with positions and velocities."""
     moved = (name, MOVED_ALONG.get(name))
     before = {other: grid(host, other) for other in vars(host.arrays()) if other not in moved}
     getattr(legs, setter)(-1.5)
@@ -229,7 +204,6 @@ def test_setter_touches_no_other_quantity(host, legs, setter, getter, name) -> N
 
 @pytest.mark.parametrize("getter", GETTERS)
 def test_getter_returns_a_copy(host, legs, getter) -> None:
-    """Writing into it changes nothing."""
     before = {name: grid(host, name) for name in vars(host.arrays())}
     getattr(legs, getter)().fill_(-1.0)
     for name, values in before.items():
@@ -256,7 +230,6 @@ def test_getter_returns_float32_on_the_cpu(legs, getter) -> None:
     ],
 )
 def test_wrong_arguments_change_nothing(host, legs, setter, values, arguments, message) -> None:
-    """They are refused before anything is written."""
     before = {name: grid(host, name) for name in vars(host.arrays())}
     refused(ValueError, lambda: getattr(legs, setter)(values, **arguments), message)
     for name, kept in before.items():
@@ -267,9 +240,6 @@ def test_wrong_arguments_change_nothing(host, legs, setter, values, arguments, m
 @pytest.mark.parametrize("arguments", [{"indices": [4]}, {"dof_indices": [-1]}])
 def test_getter_refuses_indices_out_of_range(legs, getter, arguments) -> None:
     refused(ValueError, lambda: getattr(legs, getter)(**arguments), "must be in 0 … ")
-
-
-# gains
 
 
 @pytest.mark.parametrize(
@@ -283,7 +253,6 @@ def test_getter_refuses_indices_out_of_range(legs, getter, arguments) -> None:
     ],
 )
 def test_gains_are_set_as_far_as_given(host, legs, given, expected) -> None:
-    """None leaves a gain as it is."""
     wanted = [grid(host, "stiffnesses"), grid(host, "dampings")]
     for array, value in zip(wanted, expected, strict=True):
         if value is not None:
@@ -300,13 +269,9 @@ def test_gains_are_read_back_bit_equal(legs, rng) -> None:
 
 @pytest.mark.parametrize("bad", [np.nan, [1.0, 2.0]])
 def test_wrong_damping_leaves_the_stiffness_alone(host, legs, bad) -> None:
-    """Both are set, or none."""
     before = grid(host, "stiffnesses")
     refused(ValueError, lambda: legs.set_dof_gains(1.0, bad), "dampings")
     np.testing.assert_array_equal(grid(host, "stiffnesses"), before)
-
-
-# buffers
 
 
 @pytest.mark.parametrize(
@@ -314,7 +279,6 @@ def test_wrong_damping_leaves_the_stiffness_alone(host, legs, bad) -> None:
 )
 @pytest.mark.parametrize("name", ["positions", "velocities", "position_targets", "velocity_targets"])
 def test_buffers_hold_the_rows_after_refresh(host, paths, name) -> None:
-    """Evenly spaced or not, in any order."""
     robots = host.articulation(paths)
     buffers = robots.buffers()
     getattr(host.arrays(), name)[:] += 0.5
@@ -325,7 +289,6 @@ def test_buffers_hold_the_rows_after_refresh(host, paths, name) -> None:
 @pytest.mark.parametrize("paths", ["/Robot_.*", "/Robot_2", "/Robot_[02]", ["/Robot_3", "/Robot_0"], "/Robot_[013]"])
 @pytest.mark.parametrize("name", ["efforts", "position_targets", "velocity_targets"])
 def test_what_is_written_to_buffers_arrives_after_commit(host, paths, name) -> None:
-    """In the rows of these robots and no others."""
     robots = host.articulation(paths)
     expected = grid(host, name)
     values = np.arange(len(robots) * 3, dtype=np.float32).reshape(-1, 3) - 50
@@ -349,25 +312,20 @@ def test_efforts_of_others_survive_the_round_trip(host) -> None:
 
 @pytest.mark.parametrize("paths", ["/Robot_.*", "/Robot_2", "/Robot_[02]"])
 def test_evenly_spaced_rows_are_the_hosts_memory(host, paths) -> None:
-    """No copy in the hot path."""
     assert np.shares_memory(host.articulation(paths).buffers().positions, host.arrays().positions)
 
 
 @pytest.mark.parametrize("paths", [list(order) for order in itertools.permutations(["/Robot_0", "/Robot_1"])])
 def test_buffers_are_in_the_order_of_the_paths(host, paths) -> None:
-    """Rows are the articulation's."""
     first = host.articulation(paths).buffers().positions[:, 0]
     assert first.tolist() == [3.0 * int(path[-1]) for path in paths]
 
 
 def test_buffers_of_robots_without_joints_are_empty() -> None:
-    """A wrapper on them finds nothing to do."""
     host = ArraysHost([], 2)
     host.play()
     assert host.articulation("/Robot_.*").buffers().positions.shape == (2, 0)
 
-
-# life cycle
 
 CALLS = [*((getter, ()) for getter in [*GETTERS, "get_dof_gains", "buffers"]), *((s, (0.0,)) for s in SETTERS)]
 
@@ -375,7 +333,6 @@ CALLS = [*((getter, ()) for getter in [*GETTERS, "get_dof_gains", "buffers"]), *
 @pytest.mark.parametrize(("method", "arguments"), [*CALLS, ("set_dof_gains", (0.0, 0.0))])
 @pytest.mark.parametrize("stopped", [False, True])
 def test_state_needs_running_physics(method, arguments, stopped) -> None:
-    """Before play and after stop."""
     host = ArraysHost(NAMES)
     if stopped:
         host.play()
@@ -385,7 +342,6 @@ def test_state_needs_running_physics(method, arguments, stopped) -> None:
 
 
 def test_articulation_made_before_play_works_after() -> None:
-    """And again after the next one."""
     host = ArraysHost(NAMES)
     robots = host.articulation("/Robot")
     host.play()
@@ -399,12 +355,10 @@ class Growing(ArraysHost):
     """A host whose robots change between two plays."""
 
     def grow(self) -> None:
-        """Give the robot another joint."""
         self._robots = ArraysHost([*NAMES, "toe"]).robots()
 
 
 def test_articulation_follows_robots_made_anew() -> None:
-    """Names, counts and rows are those of the last play."""
     host = Growing(NAMES)
     robots = host.articulation("/Robot")
     host.grow()

@@ -19,30 +19,24 @@ EVENTS = {
 
 
 class Listener:
-    """Remembers what it was called with."""
-
     def __init__(self, heard: list[tuple]) -> None:
         self.heard = heard
 
     def hear(self, *args: object) -> None:
-        """Note one call."""
         self.heard.append(args)
 
 
 @pytest.fixture
 def bus() -> EventBus:
-    """A bus without listeners."""
     return EventBus()
 
 
 @pytest.fixture(params=EVENTS, ids=list(EVENTS))
 def event(request: pytest.FixtureRequest) -> tuple[str, Callable[[EventBus], None], tuple]:
-    """Each kind of event in turn."""
     return EVENTS[request.param]
 
 
 def test_callback_gets_the_arguments_of_its_event(bus, event) -> None:
-    """Each event has its own."""
     subscribe, emit, arguments = event
     heard: list[tuple] = []
     getattr(bus, subscribe)(lambda *args: heard.append(args))
@@ -51,7 +45,6 @@ def test_callback_gets_the_arguments_of_its_event(bus, event) -> None:
 
 
 def test_events_do_not_reach_listeners_of_others(bus, event) -> None:
-    """One list for each event."""
     subscribe, emit, _ = event
     heard: list[str] = []
     for other, _, _ in EVENTS.values():
@@ -65,7 +58,6 @@ def test_events_do_not_reach_listeners_of_others(bus, event) -> None:
     [([0, 0, 0], [0, 1, 2]), ([2, 1, 0], [2, 1, 0]), ([1, 0, 1, 0], [1, 3, 0, 2]), ([0, -1, 5, -1], [1, 3, 0, 2])],
 )
 def test_callbacks_run_by_order_then_registration(bus, event, orders, expected) -> None:
-    """A lower order comes first, equal ones as they were registered."""
     subscribe, emit, _ = event
     heard: list[int] = []
     for number, order in enumerate(orders):
@@ -84,7 +76,6 @@ def test_emitting_again_calls_again(bus, event) -> None:
 
 
 def test_method_does_not_keep_its_object_alive(bus, event) -> None:
-    """A dropped listener is called no more."""
     subscribe, emit, _ = event
     heard: list[tuple] = []
     listener = Listener(heard)
@@ -96,7 +87,6 @@ def test_method_does_not_keep_its_object_alive(bus, event) -> None:
 
 
 def test_subscription_of_a_dropped_object_disappears(bus) -> None:
-    """The list does not grow with listeners that are gone."""
     bus.on_stop(Listener([]).hear)
     gc.collect()
     bus.emit_stop()
@@ -104,7 +94,6 @@ def test_subscription_of_a_dropped_object_disappears(bus) -> None:
 
 
 def test_method_of_a_living_object_is_called(bus, event) -> None:
-    """Weak does not mean lost."""
     subscribe, emit, arguments = event
     listener = Listener([])
     getattr(bus, subscribe)(listener.hear)
@@ -114,7 +103,6 @@ def test_method_of_a_living_object_is_called(bus, event) -> None:
 
 
 def test_function_is_held(bus) -> None:
-    """A function without other references is still called."""
     heard: list[int] = []
 
     def register() -> None:
@@ -135,8 +123,6 @@ def test_closed_subscription_is_silent(bus, event) -> None:
 
 
 def test_close_twice_takes_out_one(bus) -> None:
-    """The same function registered twice keeps its other subscription."""
-
     def callback() -> None:
         pass
 
@@ -154,7 +140,6 @@ def test_num_callbacks_counts_every_kind(bus) -> None:
 
 
 def test_callback_may_close_itself(bus) -> None:
-    """It runs once, and the next one is not skipped."""
     heard: list[str] = []
 
     def once() -> None:
@@ -212,8 +197,6 @@ def test_error_in_a_callback_does_not_keep_it_from_others(bus, event) -> None:
 
 
 def test_error_in_a_callback_keeps_nothing_alive(bus) -> None:
-    """When the error is gone, so is who raised it, without the help of the garbage collector."""
-
     class Failing:
         def fail(self) -> None:
             raise ArithmeticError
@@ -232,12 +215,10 @@ def test_error_in_a_callback_keeps_nothing_alive(bus) -> None:
 
 
 def test_new_bus_is_not_ready(bus) -> None:
-    """Before the first play."""
     assert not bus.ready
 
 
 def test_bus_is_ready_inside_ready_callbacks(bus) -> None:
-    """They may write to articulations."""
     seen: list[bool] = []
     bus.on_ready(lambda: seen.append(bus.ready))
     bus.emit_ready()
@@ -253,7 +234,6 @@ def test_bus_is_not_ready_inside_stop_callbacks(bus) -> None:
 
 
 def test_reset_of_everything_tells_none(bus) -> None:
-    """None means all environments."""
     heard: list[object] = []
     bus.on_reset(heard.append)
     bus.emit_reset(None)
@@ -261,7 +241,6 @@ def test_reset_of_everything_tells_none(bus) -> None:
 
 
 def test_cleared_bus_calls_nobody(bus) -> None:
-    """Of any event, in the middle of one too; what was forgotten may be closed, and others may come."""
     heard: list[str] = []
     subscriptions = []
     for name, (subscribe, _emit, _args) in EVENTS.items():
@@ -278,7 +257,6 @@ def test_cleared_bus_calls_nobody(bus) -> None:
 
 
 def test_weak_function_ends_with_its_object() -> None:
-    """It calls the method while the object lives, and nothing after."""
     heard: list[int] = []
 
     class Listener:

@@ -19,7 +19,6 @@ DT = 1 / 1000
 INERTIA = 0.01 + 0.5**2
 HINGE = f"{ROOT}/hinge"
 DEGREE = math.radians(1)
-
 # getter and setter without `get_dof_` or `set_dof_`, which of the values it is, attribute on the stage, its unit in SI
 PROPERTIES = [
     ("gains", 0, "drive:angular:physics:stiffness", 1 / DEGREE),
@@ -42,7 +41,6 @@ IDS = [attribute.rsplit(":", 1)[-1] for *_, attribute, _ in PROPERTIES]
 
 
 def opened(made: SmallStage, engine: str, num_envs: int = 1) -> tuple[Simulation, object]:
-    """A weightless stage, and its robot."""
     sim = Simulation(weightless(made), DT, num_envs, engine=engine)
     return sim, sim.articulation(ROOT)
 
@@ -54,17 +52,12 @@ def value_of(robot: object, name: str, part: int | None, row: int = 0) -> float:
 
 
 def set_value(robot: object, name: str, part: int | None, value: object, **indices: object) -> None:
-    """Set one property, by its place among the arguments."""
     arguments = [] if part is None else [None] * part
     getattr(robot, f"set_dof_{name}")(*arguments, value, **indices)
 
 
 def raw(stage: Usd.Stage, attribute: str, joint: str = HINGE) -> float | None:
-    """Value of an attribute, in its own unit."""
     return stage.GetPrimAtPath(joint).GetAttribute(attribute).Get()
-
-
-# while physics is stopped
 
 
 @pytest.mark.parametrize(("name", "part", "attribute", "unit"), PROPERTIES, ids=IDS)
@@ -92,7 +85,6 @@ def test_what_is_set_while_stopped_holds_after_play(engine, name, part, attribut
 @pytest.mark.filterwarnings("ignore:.*performance envelope:UserWarning")
 @pytest.mark.parametrize(("name", "part", "attribute", "unit"), PROPERTIES, ids=IDS)
 def test_authored_value_is_read_the_same_before_and_after_play(engine, name, part, attribute, unit) -> None:
-    """With its schema applied, as Isaac Sim writes it."""
     made = pendulum(limits=(-90, 90))
     joint = made.stage.GetPrimAtPath(HINGE)
     for schema in ("PhysicsDriveAPI", "PhysxJointAxisAPI", "PhysxDrivePerformanceEnvelopeAPI"):
@@ -144,7 +136,6 @@ def test_attributes_of_other_schemas_are_written_along(engine) -> None:
 
 @pytest.mark.parametrize(("kind", "scale"), [("Revolute", 1 / DEGREE), ("Prismatic", 1.0)])
 def test_linear_axes_are_in_metres(engine, kind, scale) -> None:
-    """Only turning ones are in degrees."""
     sim, robot = opened(pendulum(kind=kind), engine)
     robot.set_dof_limits(-0.5, 0.25)
     assert raw(sim.stage, "physics:lowerLimit") == pytest.approx(-0.5 * scale)
@@ -153,7 +144,6 @@ def test_linear_axes_are_in_metres(engine, kind, scale) -> None:
 
 
 def test_axis_of_several_has_attributes_of_its_own(engine) -> None:
-    """Each instance of the drive and of the limit."""
     made = pendulum(kind="")
     joint = made.stage.GetPrimAtPath(HINGE)
     for axis in ("transX", "transY", "transZ", "rotX", "rotY", "rotZ"):
@@ -175,7 +165,6 @@ def test_axis_of_several_has_attributes_of_its_own(engine) -> None:
 
 
 def test_stop_undoes_what_was_set_while_playing(engine) -> None:
-    """The stage is as it was, and the next play reads it."""
     sim, robot = opened(pendulum(), engine)
     text = sim.stage.GetRootLayer().ExportToString()
     sim.play()
@@ -197,7 +186,6 @@ def test_setting_goes_to_the_edit_target(engine) -> None:
 
 
 def test_what_a_stronger_layer_authors_cannot_be_set_below_it(engine) -> None:
-    """Nothing of the call is written then."""
     sim, robot = opened(pendulum(), engine)
     with Usd.EditContext(sim.stage, sim.stage.GetSessionLayer()):
         robot.set_dof_gains(dampings=2.0)
@@ -224,7 +212,6 @@ def test_what_a_stronger_layer_authors_cannot_be_set_below_it(engine) -> None:
 )
 @pytest.mark.parametrize("playing", [False, True])
 def test_wrong_values_change_nothing(engine, setter, arguments, message, playing) -> None:
-    """All of a call is checked before anything is set."""
     sim, robot = opened(pendulum(limits=(-90, math.degrees(1.5))), engine)
     if playing:
         sim.play()
@@ -233,11 +220,7 @@ def test_wrong_values_change_nothing(engine, setter, arguments, message, playing
     assert [value_of(robot, name, part) for name, part, *_ in PROPERTIES] == before
 
 
-# copies
-
-
 def test_copies_share_the_stage_while_stopped() -> None:
-    """Set alike, they are; apart, they are refused, also where only some are named."""
     sim, robots = opened(pendulum(), "mujoco", 3)
     robots.set_dof_armatures([[0.2], [0.2], [0.2]])
     assert robots.get_dof_armatures().numpy().tolist() == [[pytest.approx(0.2)]] * 3
@@ -255,7 +238,6 @@ def test_copies_share_the_stage_while_stopped() -> None:
     [("armatures", None), ("limits", 0), ("limits", 1), ("max_efforts", None), ("friction_properties", 2)],
 )
 def test_copies_have_values_of_their_own_while_playing(name, part) -> None:
-    """Those of the others stay."""
     sim, robots = opened(pendulum(limits=(-90, 90)), "mujoco", 3)
     sim.play()
     before = value_of(robots, name, part, 0)
@@ -264,7 +246,6 @@ def test_copies_have_values_of_their_own_while_playing(name, part) -> None:
 
 
 def test_each_copy_moves_by_its_own_armature() -> None:
-    """And the step is MuJoCo's."""
     sim, robots = opened(pendulum(), "mujoco", 3)
     sim.play()
     robots.set_dof_armatures([[0.0], [0.5], [2.0]])
@@ -274,12 +255,8 @@ def test_each_copy_moves_by_its_own_armature() -> None:
     np.testing.assert_allclose(robots.get_dof_velocities().numpy(), expected, rtol=1e-5)
 
 
-# what they do
-
-
 @pytest.fixture(params=["stopped", "playing"])
 def when(request: pytest.FixtureRequest) -> str:
-    """Set before play, or after."""
     return request.param
 
 
@@ -295,7 +272,6 @@ def started(made: SmallStage, engine: str, when: str, configure: Callable) -> tu
 
 
 def test_armature_adds_to_the_inertia(engine, when) -> None:
-    """An effort accelerates both."""
     sim, robot = started(pendulum(), engine, when, lambda robot: robot.set_dof_armatures(0.5))
     robot.set_dof_efforts(2.0)
     sim.step(10)
@@ -304,7 +280,6 @@ def test_armature_adds_to_the_inertia(engine, when) -> None:
 
 
 def test_dry_friction_holds_and_slows(engine, when) -> None:
-    """Efforts below it move nothing to speak of; what is above it accelerates."""
     sim, robot = started(pendulum(), engine, when, lambda robot: robot.set_dof_friction_properties(1.0, 1.0))
     robot.set_dof_efforts(0.9)
     sim.step(100)
@@ -317,7 +292,6 @@ def test_dry_friction_holds_and_slows(engine, when) -> None:
 
 
 def test_viscous_friction_slows_by_its_coefficient(engine, when) -> None:
-    """The velocity decays with the time constant inertia / coefficient."""
     sim, robot = started(
         pendulum(), engine, when, lambda robot: robot.set_dof_friction_properties(viscous_frictions=2.0)
     )
@@ -328,7 +302,6 @@ def test_viscous_friction_slows_by_its_coefficient(engine, when) -> None:
 
 @pytest.mark.parametrize("authored", [(None, None), (-90, 90), (None, 90)])
 def test_limits_stop_the_joint(engine, when, authored) -> None:
-    """With or without earlier limits; an infinite limit removes them."""
     if (engine, when, authored) == ("physx", "playing", (None, None)):
         pytest.skip("PhysX gives a joint without limits none while it runs; hosts/physx/test_properties.py has that")
     sim, robot = started(pendulum(limits=authored), engine, when, lambda robot: robot.set_dof_limits(-0.1, 0.2))
@@ -342,8 +315,6 @@ def test_limits_stop_the_joint(engine, when, authored) -> None:
 
 
 def test_max_effort_bounds_the_drive_and_nothing_else(engine, when) -> None:
-    """A stiff drive pushes with it; efforts of the user come on top; infinite is no bound."""
-
     def configure(robot: object) -> None:
         robot.set_dof_gains(1000.0, 0.0)
         robot.set_dof_max_efforts(2.0)
@@ -361,7 +332,6 @@ def test_max_effort_bounds_the_drive_and_nothing_else(engine, when) -> None:
 
 
 def test_max_effort_does_not_bound_efforts() -> None:
-    """They are the user's own. PhysX bounds the sum where a drive is on."""
     sim, robot = opened(pendulum(), "mujoco")
     sim.play()
     robot.set_dof_max_efforts(0.0)
@@ -381,7 +351,6 @@ def test_max_effort_does_not_bound_efforts() -> None:
     ],
 )
 def test_what_mujoco_lacks_is_refused_while_playing(setter, arguments, what) -> None:
-    """By name, and nothing is set."""
     sim, robot = opened(pendulum(), "mujoco")
     sim.play()
     refused(HostError, lambda: getattr(robot, setter)(*arguments), what)
@@ -390,7 +359,6 @@ def test_what_mujoco_lacks_is_refused_while_playing(setter, arguments, what) -> 
 
 @pytest.mark.parametrize("given", [(1.0,), (None, 1.0), (1.0, 1.0)])
 def test_one_dry_friction_is_both(given) -> None:
-    """Alone or together, on MuJoCo."""
     sim, robot = opened(pendulum(), "mujoco")
     sim.play()
     robot.set_dof_friction_properties(*given)
@@ -398,7 +366,6 @@ def test_one_dry_friction_is_both(given) -> None:
 
 
 def test_frictions_that_differ_on_the_stage_are_warned_of() -> None:
-    """MuJoCo takes the static one."""
     sim, robot = opened(pendulum(), "mujoco")
     robot.set_dof_friction_properties(2.0, 1.0)
     with pytest.warns(UserWarning, match=r"friction of /World/Robot/hinge differ: MuJoCo has one dry friction"):
@@ -406,13 +373,9 @@ def test_frictions_that_differ_on_the_stage_are_warned_of() -> None:
     assert value_of(robot, "friction_properties", 0) == 2.0
 
 
-# control modes
-
-
 @pytest.mark.parametrize("playing", [False, True])
 @pytest.mark.parametrize(("mode", "gains"), [("position", [8, 2]), ("velocity", [0, 2]), ("effort", [0, 0])])
 def test_control_mode_sets_gains_from_the_defaults(engine, mode, gains, playing) -> None:
-    """Those of the stage, whatever mode was on before."""
     made = pendulum()
     made.drive(HINGE, stiffness=8 * DEGREE, damping=2 * DEGREE)
     sim, robot = opened(made, engine)
@@ -425,7 +388,6 @@ def test_control_mode_sets_gains_from_the_defaults(engine, mode, gains, playing)
 
 @pytest.mark.parametrize(("update", "expected"), [(True, [5.0, 1.0]), (False, [8.0, 2.0])])
 def test_gains_that_are_set_become_the_defaults_if_asked(engine, update, expected) -> None:
-    """As wrappers do not ask, a mode switched after one is the user's."""
     made = pendulum()
     made.drive(HINGE, stiffness=8 * DEGREE, damping=2 * DEGREE)
     sim, robot = opened(made, engine)
@@ -436,7 +398,6 @@ def test_gains_that_are_set_become_the_defaults_if_asked(engine, update, expecte
 
 
 def test_defaults_outlast_play(engine) -> None:
-    """Switched off while stopped, on while playing."""
     made = pendulum()
     made.drive(HINGE, stiffness=8 * DEGREE, damping=2 * DEGREE)
     sim, robot = opened(made, engine)
@@ -448,7 +409,6 @@ def test_defaults_outlast_play(engine) -> None:
 
 
 def test_control_mode_moves_the_joint_its_way(engine) -> None:
-    """To the position target, then with the velocity target, then by efforts alone."""
     made = pendulum()
     made.drive(HINGE, stiffness=200 * DEGREE, damping=20 * DEGREE)
     sim, robot = opened(made, engine)
@@ -468,14 +428,12 @@ def test_control_mode_moves_the_joint_its_way(engine) -> None:
 
 
 def test_unknown_control_mode_is_refused(engine) -> None:
-    """The message lists those there are."""
     with pytest.raises(ValueError, match=r"mode = 'torque': must be one of 'position', 'velocity', 'effort'"):
         opened(pendulum(), engine)[1].switch_dof_control_mode("torque")
 
 
 @pytest.mark.parametrize("field", ["dof_M0", "dof_invweight0", "body_invweight0"])
 def test_constants_of_mujoco_follow_an_armature(field) -> None:
-    """Contacts and limits are as stiff as if the stage had authored it."""
     sim, robots = opened(pendulum(), "mujoco", 2)
     sim.play()
     robots.set_dof_armatures(0.5, indices=[1])
@@ -489,7 +447,6 @@ def test_constants_of_mujoco_follow_an_armature(field) -> None:
 
 
 def test_joints_between_the_same_two_bodies_have_properties_of_their_own() -> None:
-    """Each is an axis by the name of its prim, while physics is stopped and while it runs."""
     made = pendulum()
     made.joint(f"{ROOT}/roll", "Revolute", f"{ROOT}/base", f"{ROOT}/bob", axis="X")
     made.attribute(HINGE, "newton:armature", 0.25)
@@ -505,7 +462,6 @@ def test_joints_between_the_same_two_bodies_have_properties_of_their_own() -> No
 
 
 def test_armature_of_steps_is_beside_that_of_the_joint(engine) -> None:
-    """It slows the joint, is none of its properties and constants, and ends with a stop."""
     sim, robot = opened(telescope(), engine)
     sim.play()
     assert robot.takes_step_armatures

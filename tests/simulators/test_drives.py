@@ -15,7 +15,6 @@ DT = 0.01
 
 @pytest.mark.parametrize("early", [True, False])
 def test_drives_are_off_while_attached(leg, early) -> None:
-    """With the wrapper made before or after play."""
     wrapper = leg.wrap("knee") if early else None
     leg.host.play()
     wrapper = wrapper or leg.wrap("knee")
@@ -41,7 +40,6 @@ def test_close_changes_no_error_state_of_numpy(host, monkeypatch) -> None:
 
 
 def test_close_is_idempotent(leg) -> None:
-    """A second close does not restore gains that were set meanwhile."""
     leg.host.play()
     wrapper = leg.wrap("knee")
     wrapper.close()
@@ -51,7 +49,6 @@ def test_close_is_idempotent(leg) -> None:
 
 
 def test_close_clears_owned_efforts_only(leg) -> None:
-    """Efforts that others set stay."""
     leg.host.play()
     wrapper = leg.wrap("knee")
     leg.host.arrays().efforts[:] = 5.0
@@ -60,7 +57,6 @@ def test_close_clears_owned_efforts_only(leg) -> None:
 
 
 def test_close_restores_only_gains_that_are_still_zero(leg) -> None:
-    """Gains set by a user while attached are the user's."""
     leg.host.play()
     wrapper = leg.wrap("hip", "knee")
     leg.host.arrays().stiffnesses[1] = 7.0
@@ -107,7 +103,6 @@ def test_last_owner_restores(leg, order) -> None:
 
 
 def test_overlap_warning_names_both(leg) -> None:
-    """The warning shows the joint and both wrappers, and points to where the second is made."""
     leg.host.play()
     first = leg.wrap("knee")
     with pytest.warns(UserWarning, match=r"/Robot/joints/knee.*ArticulationActuators.*ArticulationActuators") as told:
@@ -118,7 +113,6 @@ def test_overlap_warning_names_both(leg) -> None:
 
 
 def test_disjoint_wrappers_coexist(leg) -> None:
-    """No warning, and each closes on its own."""
     leg.host.play()
     first, second = leg.wrap("hip"), leg.wrap("ankle")
     leg.host.arrays().position_targets[:] = 1.0
@@ -130,7 +124,6 @@ def test_disjoint_wrappers_coexist(leg) -> None:
 
 
 def test_closing_while_stopped_writes_nothing(leg) -> None:
-    """There is no physics to write to; the next play reads the stage."""
     leg.host.play()
     wrapper = leg.wrap("knee")
     leg.host.stop()
@@ -140,7 +133,6 @@ def test_closing_while_stopped_writes_nothing(leg) -> None:
 
 
 def test_closing_while_physics_stops_writes_nothing(leg) -> None:
-    """Earlier listeners of the stop may close the wrapper; its stored gains end with physics."""
     leg.host.play()
     wrapper = leg.wrap("knee")
     leg.host.bus.on_stop(wrapper.close, order=-1)
@@ -152,7 +144,6 @@ def test_closing_while_physics_stops_writes_nothing(leg) -> None:
 
 
 def test_usd_is_never_written(robots) -> None:
-    """Neither taking drives nor giving them back edits the stage."""
     with aa.Simulation(robots / "franka_panda.usda") as sim:
         before = sim.stage.ExportToString()
         sim.play()

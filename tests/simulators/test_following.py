@@ -23,21 +23,17 @@ def told(effort: float, position: float, velocity: float, inertia: float, load: 
 
 
 class PassiveTold(Passive):
-    """Returns given signals."""
-
     ASKS: ClassVar[tuple[str, ...]] = ("inertia", "load")
     PARAMETERS: ClassVar[tuple[str, ...]] = ("scale",)
     LAW: ClassVar[Any] = told
 
 
 def config(robots: int, scale: float) -> ActuatorConfig:
-    """Its actuator."""
     return ActuatorConfig(PDControlConfig(0.0, 0.0), others=[PassiveTold(wp.full(robots, scale, dtype=wp.float32))])
 
 
 @pytest.mark.parametrize("copies", [1, 2])
 def test_laws_are_told_what_the_simulator_knows(copies) -> None:
-    """Of their joint, before each step, again after a reset and a stop."""
     with Simulation(ROBOTS / "arm_2dof.usda", num_envs=copies) as sim:
         paths = [robot.path for robot in sim._host.robots()]
         # of two joints in another order
@@ -71,7 +67,6 @@ class Robots:
         self.refreshed += 1
 
     def joint_signals(self, names: list[str]) -> JointViews:
-        """Those that it knows."""
         return JointViews({"inertia": self.inertia} if "inertia" in names else {}, self._refresh)
 
     def __getattr__(self, name: str):
@@ -81,7 +76,6 @@ class Robots:
 
 
 def test_what_is_not_known_keeps_its_neutral_value() -> None:
-    """And the rest goes to the joints that read it."""
     robots = Robots()
     some, other = (wp.zeros((2, 1), dtype=wp.float32, device="cpu") for _ in range(2))
     load = wp.full((2, 1), 7.0, dtype=wp.float32, device="cpu")

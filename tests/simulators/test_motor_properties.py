@@ -20,7 +20,6 @@ WANTED = np.array([0.3] * 4 + [0.05] * 3)
 
 
 def inertias(robot) -> np.ndarray:
-    """Diagonal of the mass matrix."""
     return np.diagonal(robot.get_mass_matrices().numpy()[0]).copy()
 
 
@@ -65,7 +64,6 @@ def test_friction_is_static_and_dynamic_and_given_back() -> None:
 
 
 def test_viscous_friction_is_given_back_too() -> None:
-    """By pattern, as the others; dry friction stays."""
     with aa.Simulation(ROBOTS / "franka_panda.usda") as sim:
         sim.play()
         robot = aa.Articulation(PANDA)
@@ -78,7 +76,6 @@ def test_viscous_friction_is_given_back_too() -> None:
 
 
 def test_what_somebody_set_since_stays() -> None:
-    """Close restores only what is still as it was set."""
     with aa.Simulation(ROBOTS / "franka_panda.usda") as sim:
         sim.play()
         robot = aa.Articulation(PANDA)
@@ -89,7 +86,6 @@ def test_what_somebody_set_since_stays() -> None:
 
 
 def test_the_last_of_several_wrappers_restores() -> None:
-    """What the joints had is noted once, by the first."""
     with aa.Simulation(ROBOTS / "franka_panda.usda") as sim:
         sim.play()
         robot = aa.Articulation(PANDA)
@@ -103,7 +99,6 @@ def test_the_last_of_several_wrappers_restores() -> None:
 
 
 def test_values_per_robot() -> None:
-    """Copies of a robot may differ."""
     with aa.Simulation(ROBOTS / "pendulum.usda", num_envs=3) as sim:
         sim.play()
         robots = aa.Articulation("/World/envs/env_.*/Pendulum")
@@ -136,7 +131,6 @@ def test_rotor_before_a_gear_is_the_armature_until_close(way) -> None:
 
 
 def test_a_motor_without_controller_is_no_more_than_its_properties() -> None:
-    """The drive goes on."""
     with aa.Simulation(ROBOTS / "franka_panda.usda") as sim:
         sim.play()
         robot = aa.Articulation(PANDA)
@@ -150,7 +144,6 @@ def test_a_motor_without_controller_is_no_more_than_its_properties() -> None:
 
 
 def test_a_host_that_cannot_take_them_is_named_once() -> None:
-    """With the joints, one warning for each property; the motors drive."""
     host = ArraysHost(["hip", "knee"])
     with aa.use_host(host):
         host.play()
@@ -164,13 +157,10 @@ def test_a_host_that_cannot_take_them_is_named_once() -> None:
         made.close()
 
 
-# ---- a rotor behind a spring
-
 ROTOR = aa.ElasticTransmissionConfig(50.0, rotor_inertia=2e-5, stiffness=60.0, damping=0.2, backlash=0.01)
 
 
 def pendulum(tmp_path: Path) -> Path:
-    """A pendulum with an armature."""
     file = Path(shutil.copy(ROBOTS / "pendulum.usda", tmp_path))
     stage = open_stage(file)
     stage.GetPrimAtPath("/World/Pendulum/joints/hinge").CreateAttribute(
@@ -182,7 +172,6 @@ def pendulum(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("early", [True, False])
 def test_rotor_behind_a_spring_is_no_armature_while_attached(early, tmp_path) -> None:
-    """The actuator moves it; the armature of the file comes back."""
     motors = {".*": [aa.PDControlConfig(0.01, 0.001), ROTOR]}
     with aa.Simulation(pendulum(tmp_path)) as sim:
         made = aa.ArticulationActuators.from_configs("/World/Pendulum", motors) if early else None
@@ -225,7 +214,6 @@ def test_file_has_the_rotor_as_armature(tmp_path) -> None:
 @pytest.mark.parametrize(("before", "given"), [((5.0, 4.0), (2.0, 1.0)), ((1.0, 0.5), (6.0, 5.0))])
 @pytest.mark.parametrize("engine", ENGINES)
 def test_static_and_dynamic_friction_of_groups(engine, before, given) -> None:
-    """PhysX compares the two at each setting, MuJoCo has only the dynamic one; both are restored."""
     is_one = engine == "mujoco"
     static, dynamic = given
     frictions_of = {"friction": static, "dynamic_friction": dynamic}

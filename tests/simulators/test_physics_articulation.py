@@ -1,7 +1,5 @@
 """Names, counts and life of robots on embedded physics."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
@@ -13,17 +11,16 @@ from isaacsim.core.experimental.actuators.simulators.physics_articulation import
 from physics_engines import ENGINES, ROOT, floating_pair, installed, playing, telescope, weightless
 from places import REPOSITORY, ROBOTS
 from pxr import Usd, UsdGeom, UsdPhysics
+from refusals import refused
 from small_stages import SmallStage, pendulum
 
 
 @pytest.fixture(params=ENGINES)
 def engine(request: pytest.FixtureRequest) -> str:
-    """Every simulator that is installed."""
     return installed(request.param)
 
 
 def add_robot(made: SmallStage, root: str) -> None:
-    """Another pendulum, far from the first."""
     made.root(root)
     made.body(f"{root}/base", (0, 5, 0))
     made.body(f"{root}/bob", (0, 5, 0), com=(0, 0, -0.5))
@@ -32,7 +29,6 @@ def add_robot(made: SmallStage, root: str) -> None:
 
 
 def test_links_and_joints_are_known_before_play(engine: str) -> None:
-    """The root link first; what fixes it to the world is not among the joints."""
     robot = Simulation(telescope().stage, engine=engine).articulation(ROOT)
     assert (robot.num_links, robot.link_names) == (3, ["base", "boom", "slide"])
     assert (robot.num_joints, robot.joint_names) == (2, ["turn", "reach"])
@@ -41,7 +37,6 @@ def test_links_and_joints_are_known_before_play(engine: str) -> None:
 
 
 def test_joint_without_dofs_is_a_joint(engine: str) -> None:
-    """As a sensor is fastened."""
     made = telescope()
     made.body(f"{ROOT}/tool", (1, 0, 0))
     made.joint(f"{ROOT}/weld", "Fixed", f"{ROOT}/slide", f"{ROOT}/tool")
@@ -56,7 +51,6 @@ def test_floating_robot_has_no_joint_for_its_base(engine: str) -> None:
 
 
 def test_copies_have_paths_of_their_own() -> None:
-    """And the prim of their prototype."""
     robots = Simulation(pendulum().stage, num_envs=2).articulation(ROOT)
     assert [paths[1] for paths in robots.link_paths] == [f"/World/envs/env_{env}/Robot/bob" for env in range(2)]
     assert [paths[0] for paths in robots.joint_paths] == [f"/World/envs/env_{env}/Robot/hinge" for env in range(2)]
@@ -76,7 +70,6 @@ def test_state_is_there_between_play_and_stop(engine: str) -> None:
 
 
 def test_robot_is_valid_while_its_prim_is_there(engine: str) -> None:
-    """Deactivating it is as good as deleting."""
     sim = Simulation(pendulum().stage, engine=engine)
     robot = sim.articulation(ROOT)
     assert robot.valid is True
@@ -87,7 +80,6 @@ def test_robot_is_valid_while_its_prim_is_there(engine: str) -> None:
 
 
 def test_robot_added_while_stopped_is_found(engine: str) -> None:
-    """Before play; articulations made earlier go on."""
     made = pendulum()
     with Simulation(made.stage, engine=engine) as sim:
         first = Articulation(ROOT)
@@ -103,19 +95,16 @@ def test_robot_added_while_stopped_is_found(engine: str) -> None:
 
 
 def test_robot_added_while_playing_is_found_after_the_next_stop(engine: str) -> None:
-    """Running physics is not read again."""
     made = pendulum()
     with Simulation(made.stage, engine=engine) as sim:
         sim.play()
         add_robot(made, "/World/Second")
-        with pytest.raises(ValueError, match="/World/Second"):
-            Articulation("/World/Second")
+        refused(ValueError, lambda: Articulation("/World/Second"), "/World/Second")
         sim.stop()
         assert Articulation("/World/Second").dof_names == ["swing"]
 
 
 def test_broken_edit_is_told_where_a_robot_is_asked_for(engine: str) -> None:
-    """Known robots stay known; after a repair all works."""
     made = pendulum()
     hinge = made.stage.GetPrimAtPath(f"{ROOT}/hinge")
     with Simulation(made.stage, engine=engine) as sim:
@@ -124,8 +113,7 @@ def test_broken_edit_is_told_where_a_robot_is_asked_for(engine: str) -> None:
             hinge.SetTypeName("PhysicsDistanceJoint")
         else:
             UsdGeom.SetStageMetersPerUnit(made.stage, 0.01)
-        with pytest.raises(UnsupportedSceneError, match=r"metersPerUnit|distance joint"):
-            Articulation(ROOT)
+        refused(UnsupportedSceneError, lambda: Articulation(ROOT), r"metersPerUnit|distance joint")
         assert (robot.dof_names, robot.valid) == (["hinge"], True)
         hinge.SetTypeName("PhysicsRevoluteJoint")
         UsdGeom.SetStageMetersPerUnit(made.stage, 1.0)
@@ -144,7 +132,6 @@ def test_methods_said_to_be_missing_are() -> None:
 
 
 def test_drive_types_are_those_of_the_stage() -> None:
-    """A force where nothing is authored."""
     made = telescope()
     joint = made.stage.GetPrimAtPath(Simulation(made.stage).articulation(ROOT).dof_paths[0][0])
     axis = "angular" if joint.IsA("PhysicsRevoluteJoint") else "linear"
@@ -157,7 +144,6 @@ def test_drive_types_are_those_of_the_stage() -> None:
 
 
 def test_physx_keeps_its_masses() -> None:
-    """Until they are authored."""
     with Simulation(telescope().stage, engine=installed("physx")) as sim:
         sim.play()
         with pytest.raises(HostError, match="engine = 'physx': must not run while masses of links are set"):
@@ -207,7 +193,6 @@ def momentum(robot: Any) -> np.ndarray:
 
 
 def energy(robot: Any) -> float:
-    """Kinetic, of all links."""
     masses = robot.get_link_masses().numpy()[0].astype(float)
     turns = robot.get_link_world_poses()[1].numpy()[0].astype(float)
     inertias = robot.get_link_inertias().numpy()[0].reshape(-1, 3, 3).astype(float)
@@ -233,14 +218,11 @@ def matrix(quaternion: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("call", CALLS)
 def test_they_need_running_physics(engine: str, call: str) -> None:
-    """Before play there is no state."""
     robot = Simulation(pendulum().stage, engine=engine).articulation(ROOT)
-    with pytest.raises(HostError, match="physics is not running"):
-        getattr(robot, call)()
+    refused(HostError, getattr(robot, call), "physics is not running")
 
 
 def test_positions_move_with_the_velocity_that_is_told(engine: str) -> None:
-    """From rest, a row per robot."""
     sim, robot = playing(weightless(pendulum()), engine)
     robot.set_dof_efforts(50.0)
     sim.step()
@@ -252,7 +234,6 @@ def test_positions_move_with_the_velocity_that_is_told(engine: str) -> None:
 
 @pytest.mark.parametrize("armature", [0.0, 0.7])
 def test_mass_matrix_of_a_pendulum_is_its_inertia(engine: str, armature: float) -> None:
-    """With armature."""
     _, robot = playing(pendulum().stage, engine)
     robot.set_dof_armatures(armature)
     np.testing.assert_allclose(robot.get_mass_matrices().numpy(), [[[INERTIA + armature]]], rtol=1e-5)
@@ -260,7 +241,6 @@ def test_mass_matrix_of_a_pendulum_is_its_inertia(engine: str, armature: float) 
 
 @pytest.mark.parametrize("reach", [0.0, 0.5])
 def test_mass_matrix_of_a_telescope(engine: str, reach: float) -> None:
-    """By its formula."""
     _, robot = playing(telescope().stage, engine)
     robot.set_dof_positions([[0.3, reach]])
     turning = 0.3 + 2.0 * 0.5**2 + 0.6 + 3.0 * (1 + reach) ** 2
@@ -268,7 +248,6 @@ def test_mass_matrix_of_a_telescope(engine: str, reach: float) -> None:
 
 
 def test_coriolis_and_centrifugal_forces_of_a_telescope(engine: str) -> None:
-    """The slide is held on its circle, and what turns is held back as it moves outwards."""
     _, robot = playing(telescope().stage, engine)
     robot.set_dof_positions([[0.3, 0.5]])
     robot.set_dof_velocities([[2.0, 0.7]])
@@ -278,7 +257,6 @@ def test_coriolis_and_centrifugal_forces_of_a_telescope(engine: str) -> None:
 
 
 def test_compensation_needs_no_acceleration(engine: str) -> None:
-    """With both forces as efforts, joints keep their velocities."""
     sim, robot = playing(telescope().stage, engine)
     robot.set_dof_velocities([[2.0, 0.7]])
     forces = robot.get_dof_coriolis_and_centrifugal_compensation_forces().numpy()
@@ -288,7 +266,6 @@ def test_compensation_needs_no_acceleration(engine: str) -> None:
 
 
 def test_velocities_do_not_change_gravity_forces(engine: str) -> None:
-    """Those are of the position alone."""
     _, robot = playing(pendulum().stage, engine)
     robot.set_dof_positions(0.4)
     robot.set_dof_velocities(5.0)
@@ -297,7 +274,6 @@ def test_velocities_do_not_change_gravity_forces(engine: str) -> None:
 
 
 def test_jacobian_of_a_telescope(engine: str) -> None:
-    """Boom and slide; the root link is fixed and left out."""
     _, robot = playing(telescope().stage, engine)
     robot.set_dof_positions([[np.pi / 2, 0.5]])
     found = robot.get_jacobian_matrices().numpy()
@@ -308,11 +284,7 @@ def test_jacobian_of_a_telescope(engine: str) -> None:
     np.testing.assert_allclose(found[0], [boom, slide], atol=1e-5)
 
 
-# floating
-
-
 def test_shapes_of_a_floating_robot(engine: str) -> None:
-    """Six coordinates of the base come first; every link has a Jacobian."""
     sim = Simulation(ROBOTS / "anymal_c.usda", engine=engine)
     sim.play()
     robot = sim.articulation("/World/Anymal")
@@ -321,21 +293,18 @@ def test_shapes_of_a_floating_robot(engine: str) -> None:
 
 
 def test_mass_matrix_gives_the_kinetic_energy(engine: str, rng: np.random.Generator) -> None:
-    """½ vᵀ M v is that of all links."""
     _, robot, velocity = floating(engine, rng)
     mass = robot.get_mass_matrices().numpy()[0].astype(float)
     assert velocity @ mass @ velocity / 2 == pytest.approx(energy(robot), rel=1e-5)
 
 
 def test_base_of_the_mass_matrix_is_in_the_world(engine: str, rng: np.random.Generator) -> None:
-    """Its first three rows give the linear momentum."""
     _, robot, velocity = floating(engine, rng)
     mass = robot.get_mass_matrices().numpy()[0].astype(float)
     np.testing.assert_allclose((mass @ velocity)[:3], momentum(robot)[:3], rtol=1e-4, atol=1e-4)
 
 
 def test_jacobian_gives_velocities_of_the_links(engine: str, rng: np.random.Generator) -> None:
-    """Linear, then angular ones."""
     _, robot, velocity = floating(engine, rng)
     found = np.concatenate([array.numpy()[0] for array in robot.get_link_velocities()], axis=1)
     np.testing.assert_allclose(robot.get_jacobian_matrices().numpy()[0] @ velocity, found, atol=1e-5)
@@ -374,7 +343,6 @@ def test_joint_forces_of_a_telescope(engine: str) -> None:
 
 
 def test_armatures_turn_before_the_joint(engine: str) -> None:
-    """A sensor in the joint measures the effort less the armature's share."""
     sim, robot = playing(weightless(pendulum()), engine)
     robot.set_dof_armatures(0.7)
     robot.set_dof_efforts(3.0)
@@ -384,7 +352,6 @@ def test_armatures_turn_before_the_joint(engine: str) -> None:
 
 
 def test_joint_forces_are_in_the_frame_of_the_joint(engine: str) -> None:
-    """Whose X axis points down here."""
     made = SmallStage()
     made.root(ROOT)
     made.body(f"{ROOT}/base")
@@ -400,7 +367,6 @@ def test_joint_forces_are_in_the_frame_of_the_joint(engine: str) -> None:
 
 
 def test_nothing_carries_a_floating_root(engine: str) -> None:
-    """Its leg hangs on it."""
     sim, robot = playing(floating_pair().stage, engine)
     sim.step()
     forces, torques = robot.get_link_incoming_joint_force()
@@ -409,7 +375,6 @@ def test_nothing_carries_a_floating_root(engine: str) -> None:
 
 @pytest.mark.parametrize("call", CALLS)
 def test_copies_have_their_own(call: str) -> None:
-    """Rows are environments, also when only some are asked for."""
     sim = Simulation(telescope().stage, num_envs=3)
     sim.play()
     robots = sim.articulation(ROOT)
@@ -424,7 +389,6 @@ def test_copies_have_their_own(call: str) -> None:
 
 
 def test_kinetic_energy_is_that_of_mujoco(rng: np.random.Generator) -> None:
-    """Of the quadruped, armature left out."""
     import mujoco
 
     sim = Simulation(ROBOTS / "anymal_c.usda")
@@ -464,7 +428,6 @@ def tower() -> Usd.Stage:
 
 
 def test_feet_of_a_standing_quadruped_carry_it() -> None:
-    """Upwards, in every environment; the base touches nothing."""
     with Simulation(ROBOTS / "anymal_c.usda", dt=1 / 200, num_envs=2) as sim:
         robots = sim.articulation(ANYMAL)
         actuators = ArticulationActuators(ANYMAL)
@@ -498,7 +461,6 @@ def test_a_link_between_others_is_told_the_sum() -> None:
 
 
 def test_choosing_while_physics_runs_changes_nothing_of_it() -> None:
-    """State, gains and properties stay to the bit, and so does what follows."""
     reached = []
     for choose in (False, True):
         with Simulation(ROBOTS / "anymal_c.usda", dt=1 / 200, num_envs=3) as sim:
@@ -525,7 +487,6 @@ def test_choosing_while_physics_runs_changes_nothing_of_it() -> None:
 
 
 def test_forces_of_a_reset_environment_are_gone() -> None:
-    """Those of the others stay; rows are those asked for."""
     with Simulation(ROBOTS / "anymal_c.usda", dt=1 / 200, num_envs=3) as sim:
         robots = sim.articulation(ANYMAL)
         robots.observe_contact_forces(".*_SHANK")
@@ -541,7 +502,6 @@ def test_forces_of_a_reset_environment_are_gone() -> None:
 
 
 def test_the_choice_outlives_a_stop() -> None:
-    """Also where the stage was edited, as long as the links are there."""
     sim, robot = playing(tower(), "mujoco")
     robot.observe_contact_forces("base")
     sim.stop()
@@ -554,8 +514,7 @@ def test_the_choice_outlives_a_stop() -> None:
     sim.stage.GetPrimAtPath(f"{ROOT}/top").SetActive(False)
     robot.observe_contact_forces(None)
     sim.play()
-    with pytest.raises(HostError, match=r"no links were chosen\. Call observe_contact_forces"):
-        robot.get_link_contact_forces()
+    refused(HostError, robot.get_link_contact_forces, r"no links were chosen\. Call observe_contact_forces")
 
 
 @pytest.mark.parametrize(
@@ -567,25 +526,20 @@ def test_the_choice_outlives_a_stop() -> None:
     ],
 )
 def test_wrong_patterns_are_told(links: Any, message: str) -> None:
-    """And the former choice stays."""
     _, robot = playing(tower(), "mujoco")
     robot.observe_contact_forces("base")
-    with pytest.raises(ValueError, match=message):
-        robot.observe_contact_forces(links)
+    refused(ValueError, lambda: robot.observe_contact_forces(links), message)
     assert robot.contact_links == ["base"]
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_they_need_running_physics_and_mujoco(engine: str) -> None:
-    """PhysX has none."""
     sim = Simulation(tower(), engine=installed(engine))
     robot = sim.articulation(ROOT)
     if engine == "physx":
-        with pytest.raises(HostError, match="Use engine='mujoco'"):
-            robot.observe_contact_forces("base")
+        refused(HostError, lambda: robot.observe_contact_forces("base"), "Use engine='mujoco'")
         robot.observe_contact_forces(None)
     else:
         robot.observe_contact_forces("base")
-    with pytest.raises(HostError, match="physics is not running"):
-        robot.get_link_contact_forces()
+    refused(HostError, robot.get_link_contact_forces, "physics is not running")
     sim.close()

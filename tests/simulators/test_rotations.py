@@ -5,7 +5,6 @@ from isaacsim.core.experimental.actuators.simulators.rotations import matrices, 
 
 
 def test_quarter_turns() -> None:
-    """About each axis, the next one goes to the one after it."""
     half = np.sqrt(0.5)
     found = matrices(np.array([[half, half, 0, 0], [half, 0, half, 0], [half, 0, 0, half]]))
     for i, turn in enumerate(found):
@@ -16,7 +15,6 @@ def test_quarter_turns() -> None:
 
 
 def test_any_turn_is_that_of_the_quaternion() -> None:
-    """By the product q v q⁻¹; shapes stay."""
     turns = np.random.default_rng(1).normal(size=(4, 3, 4))
     turns /= np.linalg.norm(turns, axis=-1, keepdims=True)
     vector = np.array([0.3, -1.2, 0.7])
@@ -27,7 +25,6 @@ def test_any_turn_is_that_of_the_quaternion() -> None:
 
 
 def test_quaternion_of_a_matrix_is_that_of_its_turn() -> None:
-    """Up to its sign, half turns among them."""
     turns = np.vstack([np.random.default_rng(2).normal(size=(20, 4)), np.eye(4)])
     turns /= np.linalg.norm(turns, axis=-1, keepdims=True)
     for turn in turns:

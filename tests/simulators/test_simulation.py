@@ -26,14 +26,12 @@ ARM = ROBOTS / "arm_2dof.usda"
 
 @pytest.fixture
 def sim():
-    """The arm, stopped."""
     with aa.Simulation(stage_of(ARM)) as made:
         yield made
 
 
 @pytest.fixture
 def batch():
-    """Three arms, moving, each in its own way."""
     with aa.Simulation(stage_of(ARM), num_envs=3) as made:
         made.play()
         made.articulation("/World/Arm").set_dof_velocities([[0.3, 0.05], [-0.7, 0.11], [1.1, 0.02]])
@@ -41,12 +39,8 @@ def batch():
         yield made
 
 
-# opening
-
-
 @pytest.mark.parametrize("source", [str, Path, lambda path: Usd.Stage.Open(str(path))])
 def test_source_is_a_path_or_a_stage(source) -> None:
-    """Whatever is at hand."""
     with aa.Simulation(source(ARM)) as sim:
         assert sim.articulation("/World/Arm").dof_names == ["shoulder", "extension"]
 
@@ -59,13 +53,11 @@ def test_stage_given_is_the_one_simulated() -> None:
 
 
 def test_missing_file_is_named(tmp_path) -> None:
-    """With the kinds there are."""
     with pytest.raises(FileNotFoundError, match=r"nowhere\.usda: no such file\. Give the path of a USD \(\.usd"):
         aa.Simulation(tmp_path / "nowhere.usda")
 
 
 def test_file_that_is_no_usd_is_named(tmp_path) -> None:
-    """As a value error."""
     path = tmp_path / "broken.usda"
     path.write_text("hello")
     refused(ValueError, lambda: aa.Simulation(path), r"broken\.usda: USD cannot read this file")
@@ -89,13 +81,11 @@ def test_number_of_environments_is_any_whole_number(num_envs) -> None:
 
 
 def test_unknown_engine_is_refused() -> None:
-    """With those there are."""
     with pytest.raises(ValueError, match="engine = 'bullet': must be 'mujoco', 'mujoco_warp' or 'physx'"):
         aa.Simulation(ARM, engine="bullet")
 
 
 def test_engine_that_is_not_installed_is_told(monkeypatch) -> None:
-    """With the command that installs it."""
     for name in ("host", "scene"):
         monkeypatch.delitem(sys.modules, f"isaacsim.core.experimental.actuators.simulators.physx.{name}", raising=False)
     # Python takes for missing what it finds to be None
@@ -104,24 +94,18 @@ def test_engine_that_is_not_installed_is_told(monkeypatch) -> None:
 
 
 def test_stage_that_cannot_be_simulated_is_a_value_error() -> None:
-    """Before anything runs, and the simulation does not become current."""
     refused(UnsupportedSceneError, lambda: aa.Simulation(pendulum(kind="Distance").stage), "distance joint")
     refused(HostError, current_host)
 
 
 def test_empty_stage_can_be_played() -> None:
-    """There is nothing in it."""
     with aa.Simulation(Usd.Stage.CreateInMemory()) as sim:
         sim.play()
         sim.step(3)
         assert sim.step_count == 3
 
 
-# life cycle
-
-
 def test_steps_and_time_are_counted_from_play(sim) -> None:
-    """Anew at every play."""
     sim.play()
     sim.step(5)
     sim.stop()
@@ -139,7 +123,6 @@ def test_time_is_in_steps_of_dt() -> None:
 
 
 def test_playing_tells_whether_physics_runs(sim) -> None:
-    """Before play, while, and after stop."""
     seen = [sim.playing]
     sim.play()
     seen.append(sim.playing)
@@ -148,7 +131,6 @@ def test_playing_tells_whether_physics_runs(sim) -> None:
 
 
 def test_playing_twice_goes_on(sim) -> None:
-    """State and step count stay."""
     sim.play()
     sim.step(5)
     before = aa.Articulation("/World/Arm").get_dof_positions().numpy()
@@ -164,7 +146,6 @@ def test_no_steps_are_no_steps(sim) -> None:
 
 
 def test_negative_steps_are_refused(sim) -> None:
-    """Time has one direction."""
     sim.play()
     refused(ValueError, lambda: sim.step(-1), "steps = -1: must be an integer >= 0")
 
@@ -199,7 +180,6 @@ def test_steps_at_once_are_single_steps(name, listening) -> None:
 
 
 def test_a_callback_that_stops_physics_ends_the_steps() -> None:
-    """The rest of them is refused."""
     with aa.Simulation(ARM) as sim:
         seen: list[int] = []
 
@@ -262,7 +242,6 @@ def test_reset_is_the_state_of_play() -> None:
 
 
 def test_divergence_within_steps_is_told_at_once(batch) -> None:
-    """With the robot's name, by the call in which it happens."""
     arm = batch.articulation("/World/envs/env_1/Arm")
     arm.set_dof_efforts(1e30)
     with pytest.raises(SimulationDivergedError) as caught:
@@ -271,7 +250,6 @@ def test_divergence_within_steps_is_told_at_once(batch) -> None:
 
 
 def test_step_that_diverges_is_not_counted(batch) -> None:
-    """The time stays where the last good state is."""
     arm = batch.articulation("/World/envs/env_1/Arm")
     with pytest.raises(SimulationDivergedError):
         for _ in range(100):
@@ -282,7 +260,6 @@ def test_step_that_diverges_is_not_counted(batch) -> None:
 
 
 def test_play_starts_from_the_stage_again(sim) -> None:
-    """The state of the last run is gone."""
     sim.play()
     arm = aa.Articulation("/World/Arm")
     arm.set_dof_positions(0.3)
@@ -292,7 +269,6 @@ def test_play_starts_from_the_stage_again(sim) -> None:
 
 
 def test_close_stops_physics(sim) -> None:
-    """Listeners are called once."""
     heard: list[int] = []
     sim.bus.on_stop(lambda: heard.append(1))
     sim.play()
@@ -302,16 +278,12 @@ def test_close_stops_physics(sim) -> None:
 
 
 def test_simulation_nobody_holds_is_gone() -> None:
-    """Being current or playing does not keep it."""
     sim = aa.Simulation(ARM)
     sim.play()
     ghost = weakref.ref(sim)
     del sim
     gc.collect()
     assert ghost() is None
-
-
-# the current simulation
 
 
 def test_open_simulation_is_current(sim) -> None:
@@ -324,13 +296,11 @@ def test_articulation_of_the_current_simulation(sim) -> None:
 
 
 def test_closed_simulation_is_not_current(sim) -> None:
-    """The error says how to open one."""
     sim.close()
     refused(HostError, lambda: aa.Articulation("/World/Arm"), "no simulation is open")
 
 
 def test_block_ends_with_close() -> None:
-    """With an error, too."""
     with pytest.raises(ArithmeticError), aa.Simulation(ARM) as sim:
         sim.play()
         raise ArithmeticError
@@ -345,30 +315,23 @@ def test_inner_simulation_is_current_and_gives_way() -> None:
 
 
 def test_forgotten_simulation_is_not_current(sim) -> None:
-    """The one before is again."""
     forgotten = aa.Simulation(ROBOTS / "pendulum.usda")
     del forgotten
     gc.collect()
     assert current_host() is sim
 
 
-# edits
-
-
 def heavier(stage: Usd.Stage) -> None:
-    """Ten times the mass of the boom."""
     mass = stage.GetPrimAtPath("/World/Arm/boom").GetAttribute("physics:mass")
     mass.Set(10 * mass.Get())
 
 
 def after(sim: aa.Simulation, steps: int = 60) -> np.ndarray:
-    """Where the arm has fallen to."""
     sim.step(steps)
     return sim.articulation("/World/Arm").get_dof_velocities().numpy()
 
 
 def test_mass_edited_while_stopped_counts_at_the_next_play(sim) -> None:
-    """As if it had been in the file."""
     sim.play()
     light = after(sim)
     sim.stop()
@@ -384,7 +347,6 @@ def test_mass_edited_while_stopped_counts_at_the_next_play(sim) -> None:
 
 
 def test_mass_edited_before_the_first_play_counts(sim) -> None:
-    """Opening is not playing."""
     heavier(sim.stage)
     sim.play()
     edited = after(sim)
@@ -394,7 +356,6 @@ def test_mass_edited_before_the_first_play_counts(sim) -> None:
 
 
 def test_mass_edited_while_playing_waits_for_the_next_play(sim) -> None:
-    """Physics does not change under its feet."""
     sim.play()
     sim.step(30)
     heavier(sim.stage)
@@ -426,7 +387,6 @@ def add_wrist(stage: Usd.Stage) -> None:
 
 
 def test_joint_added_while_stopped_is_there_at_the_next_play(sim) -> None:
-    """In an articulation made before, too."""
     arm = aa.Articulation("/World/Arm")
     sim.play()
     sim.stop()
@@ -438,7 +398,6 @@ def test_joint_added_while_stopped_is_there_at_the_next_play(sim) -> None:
 
 
 def test_robot_removed_while_stopped_is_gone(sim) -> None:
-    """The articulation says so."""
     arm = aa.Articulation("/World/Arm")
     sim.play()
     sim.stop()
@@ -448,7 +407,6 @@ def test_robot_removed_while_stopped_is_gone(sim) -> None:
 
 
 def test_edit_that_cannot_be_simulated_is_told_at_play(sim) -> None:
-    """Again and again, until it is undone."""
     joint = next(prim for prim in sim.stage.Traverse() if prim.GetName() == "shoulder" and prim.IsA("PhysicsJoint"))
     joint.SetTypeName("PhysicsDistanceJoint")
     for _ in range(2):
@@ -458,11 +416,7 @@ def test_edit_that_cannot_be_simulated_is_told_at_play(sim) -> None:
     assert sim.playing
 
 
-# environments
-
-
 def test_environments_are_rows(batch) -> None:
-    """Named as clones are."""
     arms = aa.Articulation("/World/Arm")
     assert (len(arms), arms.paths) == (3, [f"/World/envs/env_{i}/Arm" for i in range(3)])
 
@@ -478,7 +432,6 @@ def test_environments_are_rows(batch) -> None:
     ],
 )
 def test_regular_expressions_select_environments(batch, paths, rows) -> None:
-    """And read the state of those."""
     every = aa.Articulation("/World/Arm").get_dof_positions().numpy()
     np.testing.assert_array_equal(aa.Articulation(paths).get_dof_positions().numpy(), every[rows])
 
@@ -511,11 +464,7 @@ def test_path_above_the_root_means_the_robots_of_every_copy(root) -> None:
         assert aa.Articulation("".join(env[:2])).paths == [robots.paths[1]]
 
 
-# several robots on one stage
-
-
 def test_referenced_robots_are_all_there() -> None:
-    """Under their own paths, each with its own state."""
     with aa.Simulation(two_robots(ARM, "/World/Arm")) as sim:
         sim.play()
         both = aa.Articulation("/World/(Left|Right)")
@@ -525,7 +474,6 @@ def test_referenced_robots_are_all_there() -> None:
 
 
 def test_referenced_robots_stand_apart() -> None:
-    """Where the stage puts them."""
     with aa.Simulation(two_robots(ROBOTS / "anymal_c.usda", "/World/Anymal", apart=3.0)) as sim:
         sim.play()
         positions = aa.Articulation(["/World/Left", "/World/Right"]).get_world_poses()[0].numpy()
@@ -533,7 +481,6 @@ def test_referenced_robots_stand_apart() -> None:
 
 
 def test_different_robots_share_a_stage() -> None:
-    """Each is selected apart."""
     made = SmallStage()
     made.reference("/World/Arm", ARM, "/World/Arm")
     made.reference("/World/Panda", ROBOTS / "franka_panda.usda", "/World/Panda", (0, 3, 0))
@@ -571,9 +518,6 @@ def test_environments_do_not_touch() -> None:
         np.testing.assert_allclose(aa.Articulation("/World/box").get_world_poses()[0].numpy()[:, 2], 0.2, atol=2e-3)
 
 
-# pictures
-
-
 def _missing_egl() -> str:
     """Why no picture can be drawn here, or nothing."""
     try:
@@ -598,7 +542,6 @@ def test_picture_shows_something(sim) -> None:
 @needs_egl
 @pytest.mark.slow
 def test_picture_follows_the_robot(sim) -> None:
-    """Another pose, another picture."""
     sim.play()
     before = sim.render(160, 120)
     aa.Articulation("/World/Arm").set_dof_positions([1.0, 0.3])
@@ -608,7 +551,6 @@ def test_picture_follows_the_robot(sim) -> None:
 @needs_egl
 @pytest.mark.slow
 def test_camera_can_be_placed(sim) -> None:
-    """From elsewhere it looks different."""
     sim.play()
     here = sim.render(160, 120, lookat=(0, 0, 1), distance=3.0, azimuth=0.0, elevation=-10.0)
     there = sim.render(160, 120, lookat=(0, 0, 1), distance=3.0, azimuth=90.0, elevation=-10.0)
@@ -641,11 +583,7 @@ def test_picture_is_filled_by_the_robot(name) -> None:
     assert len(np.unique(empty[200].round(-1), axis=0)) > 2
 
 
-# MuJoCo's own
-
-
 def test_model_and_data_are_those_of_the_simulation(batch) -> None:
-    """MuJoCo steps them as the simulation does, with the gains its drives have."""
     robots = batch.articulation("/World/Arm")
     robots.set_dof_gains(50.0, 5.0)
     robots.set_dof_position_targets([[0.0, 0.0], [0.5, 0.2], [0.0, 0.0]])
@@ -658,7 +596,6 @@ def test_model_and_data_are_those_of_the_simulation(batch) -> None:
 
 
 def test_model_and_data_are_copies(batch) -> None:
-    """Changes to them do not reach physics."""
     before = batch.data(0).qpos.copy()
     batch.data(0).qpos[:] = 9.0
     batch.model.opt.gravity[:] = 100.0
@@ -674,7 +611,6 @@ def test_model_data_and_picture_are_there_when_physics_runs(sim, ask) -> None:
 @needs_egl
 @pytest.mark.slow
 def test_picture_shows_the_environment_asked_for(batch) -> None:
-    """Not always the first."""
     batch.articulation("/World/envs/env_2/Arm").set_dof_positions([1.0, 0.3])
     assert (batch.render(160, 120, env=0) != batch.render(160, 120, env=2)).any()
 
@@ -758,7 +694,6 @@ def test_without_contacts_robots_fall_through_the_ground(engine, file) -> None:
 
 
 def test_without_contacts_of_a_file(tmp_path) -> None:
-    """Of MuJoCo's own format, too."""
     path = tmp_path / "ball.xml"
     path.write_text(
         '<mujoco><worldbody><geom type="plane" size="1 1 1"/><body name="ball" pos="0 0 .1"><freejoint/>'

@@ -17,7 +17,6 @@ from refusals import refused
 
 @pytest.mark.parametrize("value", [1, 0.5, True, np.float32(2), np.array(3), np.int64(-1)])
 def test_numbers_are_taken(value):
-    """Take numbers of Python and of NumPy."""
     assert number_of("dt", value) == float(value)
 
 
@@ -28,12 +27,10 @@ def test_what_is_no_number_is_named(value):
 
 
 def test_number_beyond_floats_is_refused():
-    """Refuse an integer that no float can hold."""
     refused(ValueError, lambda: number_of("dt", 10**400), "too large")
 
 
 def test_names_are_one_or_several():
-    """Take a text, and lists, arrays and generators of texts."""
     assert names_of("names", "a") == ["a"]
     assert names_of("names", (one for one in "ab")) == names_of("names", np.array(["a", "b"])) == ["a", "b"]
 
@@ -49,7 +46,6 @@ def test_what_are_no_names_is_refused(given):
 
 @pytest.mark.parametrize("given", ["a/b", Path("a") / "b"])
 def test_paths_are_taken(given):
-    """Take texts and paths."""
     assert path_of("file", given) == Path("a/b")
 
 
@@ -62,13 +58,11 @@ def test_what_is_no_path_is_refused(given):
 
 @pytest.mark.parametrize("given", ["a\0b", "x" * 4097, "\ud800"])
 def test_what_no_file_can_be_called_is_refused(given):
-    """Refuse it before the system does."""
     refused(ValueError, lambda: path_of("file", given), r"file = .*must be a path that a system can have")
 
 
 @pytest.mark.parametrize("value", [True, False, 0, 1, np.True_, np.array(False)])
 def test_flags_are_taken(value):
-    """Take truth values of Python and NumPy."""
     assert flag_of("on", value) is bool(value)
 
 
@@ -79,7 +73,6 @@ def test_what_is_no_flag_is_refused(value):
 
 
 def test_whole_numbers_have_a_least():
-    """Take those of any kind from there on."""
     assert whole_of("steps", np.int64(3)) == whole_of("steps", 3, 3) == 3
     refused(ValueError, lambda: whole_of("steps", 2, 3), "steps = 2: must be an integer >= 3")
     for odd in (2.0, "2", None, np.float16(2), [2]):
@@ -88,6 +81,5 @@ def test_whole_numbers_have_a_least():
 
 
 def test_other_type_is_named():
-    """Say what is wanted, and what was given."""
     require_type("engine", "mujoco", str, "a text")
     refused(TypeError, lambda: require_type("engine", 3, str, "a text"), "engine = 3: must be a text, not int")

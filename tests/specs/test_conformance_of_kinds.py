@@ -5,8 +5,6 @@ nothing else. A kind without a law that ships has a made-up one too, and so has 
 below.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import io
@@ -60,14 +58,6 @@ DT = 0.005
 
 
 class Bench:
-    """A kind, a law of it, and a robot that has one.
-
-    Args:
-        kind: Of the table.
-        law: One of it.
-        folder: For files.
-    """
-
     def __init__(self, kind: Kind, law: catalogue.Law, folder: Path) -> None:
         self.kind, self.law, self.folder = kind, law, folder
         self.described: dict[str, Parameter] = parameters_of(law.config)
@@ -112,36 +102,30 @@ class Bench:
 
     @property
     def value(self) -> float:
-        """Of its first parameter."""
         return getattr(self.config, self.name)
 
     def motor(self, config: Any = None) -> list[Any]:
-        """A motor with it, or with another config in its place."""
         config = config or self.config
         return [config] if self.kind.name == "controller" else [PD, config]
 
     def file(self, config: Any = None, name: str = "robot.usda") -> Path:
-        """A robot whose joints have it."""
         motors = {joint: self.motor(config) for joint in JOINTS}
         return edited(
             self.folder, lambda stage: aa.add_motors(ARM, motors, stage=stage, overwrite_existing=True), name=name
         )
 
     def require(self, stages: Sequence[Any], config: Any = None) -> None:
-        """It is among the configs."""
         config = config or self.config
         found = [stage for stage in stages if isinstance(stage, self.law.config)]
         assert found, f"{[type(stage).__name__ for stage in stages]} lacks {self.law.config.__name__}"
         assert plain(found[0]) == pytest.approx(plain(config), rel=1e-6)
 
     def component(self, actuator: Any) -> Any:
-        """Its component of an actuator."""
         found = [stage for stage in actuator.stages if isinstance(stage, self.law.component)]
         assert found, f"{actuator!r} lacks {self.law.name}"
         return found[0]
 
     def arrays(self, robots: int = 2, config: Any = None, **options: Any) -> aa.ActuatedArrays:
-        """Joints that have it, without a simulator."""
         return aa.ActuatedArrays(list(JOINTS), {".*": self.motor(config)}, num_robots=robots, **options)
 
 
@@ -157,9 +141,6 @@ def walk(arrays: aa.ActuatedArrays, steps: int = 6, first: int = 0) -> np.ndarra
         if number_of_step >= first:
             found.append(np.array(arrays.step(q, qd, target, DT)))
     return np.array(found)
-
-
-# ---- files
 
 
 def usd_reading(bench: Bench) -> None:
@@ -203,7 +184,6 @@ def units(bench: Bench) -> None:
 
 
 def foreign_schema(bench: Bench) -> None:
-    """A schema of the host program, which is of that kind."""
     name = "StrangeAPI"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(catalogue, "_registered", {})
@@ -292,9 +272,6 @@ def split(bench: Bench) -> None:
         bench.require(one.stages)
 
 
-# ---- what files say
-
-
 def inspection(bench: Bench) -> None:
     """The stage, its values with sources and units, and its word."""
     (robot,) = aa.inspect_robots(bench.file())
@@ -355,16 +332,12 @@ def comparing(bench: Bench) -> None:
 
 
 def resolving(bench: Bench) -> None:
-    """What the file says of it, and what is applied."""
     found = [row for row in resolve(bench.file()) if row.joint == "shoulder" and "replaces it" not in row.rule]
     of_law = [value for name, value in plain(bench.config).items() if bench.described[name].of_law]
     others = {f"{bench.word}.{name}" for name, one in bench.described.items() if not one.of_law}
     rows = [row for row in found if row.file in of_law and row.property not in others]
     assert rows, "no row has its values"
     assert all(row.applied == pytest.approx(row.file) for row in rows)
-
-
-# ---- what runs
 
 
 def engine(bench: Bench) -> None:
@@ -385,7 +358,6 @@ def engine(bench: Bench) -> None:
 
 
 def randomizing(bench: Bench) -> None:
-    """Its parameters can be drawn."""
     arrays = bench.arrays(robots=8)
     is_int = bench.described[bench.name].type == "int"
     drawn = aa.Uniform(0, bench.value) if is_int else aa.Uniform(0.5, 1.5, operation="scale")
@@ -410,7 +382,6 @@ def recording(bench: Bench) -> None:
 
 
 def saved_states(bench: Bench) -> None:
-    """What it remembers goes on to the bit."""
     arrays, other = bench.arrays(), bench.arrays()
     walk(arrays)
     saved = arrays.save_state()
@@ -423,7 +394,6 @@ def saved_states(bench: Bench) -> None:
 
 
 def live_view(bench: Bench) -> None:
-    """What a view shows of the motor, its limits included."""
     with aa.Simulation(bench.file(), DT) as sim, aa.ArticulationActuators(ARM):
         sim.play()
         live = Live(sim, sim._host)
@@ -437,7 +407,6 @@ def live_view(bench: Bench) -> None:
 
 
 def trial_envelope(bench: Bench) -> None:
-    """What is left of a command is what its copy leaves."""
     found = envelope(bench.arrays(), "shoulder")
     if bench.kind.takes_effort:
         bounds = bench.kind.changes_effort and not bench.kind.converts
@@ -491,7 +460,6 @@ def stability(bench: Bench) -> None:
 
 
 def full(value: float, needs: bool = False) -> wp.array:
-    """An array of one joint."""
     return wp.array([value], dtype=wp.float32, device="cpu", requires_grad=needs)
 
 
@@ -505,7 +473,6 @@ QUANTA = ("resolution", "velocity_resolution")
 
 
 def gradients(bench: Bench) -> None:
-    """Right, or refused by name."""
     if bench.kind.changes_effort:
         own = type("OwnStage", (bench.law.component,), {"modify_forces": lambda *_: None, **NOTHING})
         stages: Any = [aa.ControllerPD(full(1.0), full(0.0)), own(**{name: full(1.0) for name in bench.law.parameters})]
@@ -532,7 +499,6 @@ def gradients(bench: Bench) -> None:
 
 
 def gradient(bench: Bench, name: str) -> float:
-    """Of the effort by a parameter, on a tape."""
     effort, array, tape = stepped(bench, name, 0.0, tape=wp.Tape())
     tape.backward(grads={effort: wp.ones(1, dtype=wp.float32, device="cpu")})
     return array.grad.numpy()[0]
@@ -559,7 +525,6 @@ def stepped(bench: Bench, name: str, more: float, tape: Any = None) -> tuple[Any
 
 
 def node_of_graphs(bench: Bench) -> None:
-    """The node reads it from the stage and steps it."""
     ports = ["custom string inputs:robotPath = '/World/Arm'", pulse("T.outputs:tick")]
     stage = stage_with(graph(node("T", TICK) + node("M", ACTUATORS, *ports)))
     stage.GetRootLayer().subLayerPaths.append(str(bench.file()))
@@ -572,7 +537,6 @@ def node_of_graphs(bench: Bench) -> None:
 
 
 def newton_counterpart(bench: Bench) -> None:
-    """newton has it too, or the error names it."""
     pytest.importorskip("newton.actuators", reason="newton is not installed")
     arrays = bench.arrays(robots=1)
     known = bench.kind.name in ("delay", "controller", "clamping") and bench.law.schema.startswith("Newton")
@@ -586,7 +550,6 @@ def newton_counterpart(bench: Bench) -> None:
 
 
 def public(bench: Bench) -> Any:
-    """An actuator by itself."""
     parts = motor_of(bench.motor()).each(lambda config: catalogue.build(config, 1, "cpu"))
     return aa.Actuator(wp.array([0], dtype=wp.uint32, device="cpu"), **parts)
 
@@ -602,12 +565,8 @@ TOOLS: dict[str, Callable[[Bench], None]] = {
     **{"step response": trial_step_response, "stability": stability, "gradients": gradients},
     **{"action graph": node_of_graphs, "to_newton": newton_counterpart},
 }
-
-
 # linkages are of several joints: `tests/files/usd/test_linkages.py`
 SINGLE = [kind for kind in KINDS.values() if not kind.couples]
-
-
 FRICTION = "made-up friction"
 
 
@@ -628,7 +587,6 @@ def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bench]:
 
 @pytest.mark.parametrize("tool", TOOLS)
 def test_no_tool_drops_a_kind(tool: str, bench: Bench) -> None:
-    """It carries it, or says by name that it cannot."""
     try:
         with warnings.catch_warnings():
             # what has no limit is no matter here
@@ -644,7 +602,6 @@ of_friction = pytest.mark.parametrize("bench", [FRICTION], indirect=True)
 
 @of_friction
 def test_the_simulator_has_no_friction_beneath_a_law_of_friction(bench: Bench) -> None:
-    """While actuators are attached; whatever the law."""
     with aa.Simulation(ROBOTS / "unitree_go1.usda", DT) as sim:
         robot = aa.Articulation("/World/Go1")
         robot.set_dof_friction_properties(0.3, 0.3, 0.02)
@@ -668,7 +625,6 @@ def test_a_c_header_has_the_effort_of_a_law_of_friction(bench: Bench) -> None:
 
 @of_friction
 def test_a_law_of_friction_has_a_smooth_gradient(bench: Bench) -> None:
-    """By the effort of the motor, where the joint sticks and the other one ends."""
     found = []
     for smooth in (False, True):
         law = aa.ControllerPD(full(1.0), full(0.0))

@@ -11,7 +11,6 @@ POS, NONE = INPUTS["pos"], INPUTS["none"]
 
 
 def motor_of(dynamics=(), gain=(0.5, 0.25), bias=(), **values):
-    """The motor of an actuator, and what it has not."""
     actuator = DCMotor(dynamics, gain, bias, **values)
     assert not actuator.problem
     found = imported(actuator, {"armature": 0.1, "friction": 0.0, "viscous_friction": 0.3})
@@ -111,7 +110,6 @@ def test_heat() -> None:
 
 
 def test_bristles_are_the_whole_friction() -> None:
-    """The viscous friction of the joint goes along, its dry friction has no place."""
     actuator = DCMotor((*[0.0] * 5, 100.0, 2.0), (0.5, 0.25), (0, 0, 0, 0.1, 0.15, 0.4), gear=2.0)
     found = imported(actuator, {"armature": None, "friction": 0.2, "viscous_friction": 0.3})
     assert found.motor.others[2] == aa.LuGreFrictionConfig(400.0, 8.0, 0.3, 0.2, 0.3, 0.2, mujoco_discretization=True)
@@ -133,6 +131,5 @@ def test_bristles_are_the_whole_friction() -> None:
     ],
 )
 def test_actuators_that_no_motor_stands_for(values, problem) -> None:
-    """With the reason; a range of targets is no problem, and named among what is lost."""
     found = DCMotor(**{"dynamics": (), "gain": (0.5, 0.25), "bias": ()} | values).problem
     assert problem in found and bool(found) == bool(problem)

@@ -7,13 +7,11 @@ from isaacsim.core.experimental.actuators.specs.dry_friction import breakaway, i
 
 @pytest.mark.parametrize("name", ["coulomb", "static", "motor_load", "stribeck_external_load"])
 def test_levels_and_what_grows_with_the_load_are_dry_friction(name) -> None:
-    """They hold a joint at rest."""
     assert is_dry(name)
 
 
 @pytest.mark.parametrize("name", ["viscous", "stribeck_velocity", "stribeck_exponent", "assumed_inertia"])
 def test_others_are_not(name) -> None:
-    """They hold no joint."""
     assert not is_dry(name)
 
 

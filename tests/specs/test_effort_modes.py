@@ -18,7 +18,6 @@ def motors() -> list[aa.MotorConfig]:
 
 
 def modes_of(parts: list[aa.MotorConfig]) -> list[bool]:
-    """Which of them are implicit."""
     return [any(isinstance(stage, aa.ImplicitConfig) for stage in one.others) for one in parts]
 
 
@@ -44,13 +43,11 @@ def test_mode_is_a_stage(modes, implicit) -> None:
 
 
 def test_stage_that_is_there_keeps_its_values() -> None:
-    """An inertia that it assumes is not lost."""
     (_, second) = in_effort_mode(motors(), JOINTS, "implicit")
     assert second.others == [aa.ImplicitConfig(assumed_inertia=0.3)]
 
 
 def test_mode_in_the_engine_is_a_value_of_the_stage() -> None:
-    """Of one that is there, too; a component, whose arrays are not copied, is refused."""
     first, second = in_effort_mode(motors(), JOINTS, "in_engine")
     assert first.others[-1] == aa.ImplicitConfig(in_engine=True)
     assert second.others == [aa.ImplicitConfig(assumed_inertia=0.3, in_engine=True)]
@@ -71,6 +68,5 @@ def test_mode_in_the_engine_is_a_value_of_the_stage() -> None:
     ids=str,
 )
 def test_what_cannot_be_a_mode_is_refused(modes, message) -> None:
-    """With the value, the rule and a remedy."""
     with pytest.raises(ValueError, match=message):
         in_effort_mode(motors(), JOINTS, modes)  # pyright: ignore[reportArgumentType]

@@ -8,12 +8,10 @@ from isaacsim.core.experimental.actuators.specs.motors import MotorConfig, motor
 
 
 def problem(config) -> list[str]:
-    """What is wrong with a motor that has it."""
     return problems_of(motor_of([PDControlConfig(1.0, 0.0), config]), "motor")
 
 
 def test_bits_are_steps_of_a_turn() -> None:
-    """Other fields are passed on."""
     assert EncoderConfig.from_bits(12, latency=0.008) == EncoderConfig(2 * math.pi / 4096, latency=0.008)
     assert EncoderConfig.from_bits(1).resolution == math.pi and EncoderConfig.from_bits(32).resolution > 0.0
 
@@ -25,7 +23,6 @@ def test_bits_out_of_range_are_refused(bits) -> None:
 
 
 def test_defaults_measure_what_there_is() -> None:
-    """The motor is valid with them."""
     encoder = EncoderConfig()
     assert problem(encoder) == [] and motor_of([PDControlConfig(1.0, 0.0), encoder]).sensing == (encoder,)
     assert encoder.delay_parts() == (0.0, 0.0) and EncoderConfig(latency=0.1, latency_steps=2).delay_parts() == (2, 0.1)
@@ -49,7 +46,6 @@ def test_defaults_measure_what_there_is() -> None:
     ],
 )
 def test_values_out_of_range_are_refused(values, words) -> None:
-    """One message each, with field, value and rule."""
     (found,) = problem(EncoderConfig(**values))
     assert words in found and found.startswith("motor.feedback")
 

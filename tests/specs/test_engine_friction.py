@@ -28,13 +28,11 @@ from isaacsim.core.experimental.actuators.specs.motors import motor_of, problems
     ],
 )
 def test_a_simulator_has_dry_and_viscous_friction(values) -> None:
-    """Values of the rest are defaults, also by pattern and per robot."""
     assert engine_problems(aa.FrictionConfig(**values, in_engine=True)) == []
 
 
 @pytest.mark.parametrize("value", [0.2, {"hip": 0.1, "knee": 0.2}, np.array([0.1, 0.2]), [0.1, 0.2]])
 def test_other_parts_are_refused_by_name(value) -> None:
-    """With the value and the remedy; as part of a stage they are right."""
     friction = aa.FrictionConfig(0.4, stribeck_velocity=value)
     assert engine_problems(friction) == []
     friction.in_engine = True
@@ -44,7 +42,6 @@ def test_other_parts_are_refused_by_name(value) -> None:
 
 
 def test_every_other_part_is_refused() -> None:
-    """Also those that are added to the law later."""
     known = {"coulomb", "static", "viscous", "assumed_inertia", "in_engine"}
     for name, described in parameters_of(aa.FrictionConfig).items():
         if name not in known and described.type == "float":
@@ -54,7 +51,6 @@ def test_every_other_part_is_refused() -> None:
 
 
 def test_motors_and_authoring_refuse_it() -> None:
-    """With the place of the stage."""
     friction = aa.FrictionConfig(0.4, stribeck_exponent=1.0, in_engine=True)
     assert problems_of(motor_of([friction]), "motor")[0].startswith("motor.passive[0].stribeck_exponent = 1.0: must")
     assert violations(friction, "FrictionConfig")[0].startswith("FrictionConfig.stribeck_exponent = 1.0: must keep")
@@ -67,7 +63,6 @@ def test_the_flag_is_true_or_false(value) -> None:
 
 
 def test_friction_in_no_engine_is_named() -> None:
-    """One message for each stage."""
     inside, outside = aa.FrictionConfig(in_engine=True), aa.FrictionConfig()
     assert (is_in_engine(inside), is_in_engine(outside), is_in_engine(object())) == (True, False, False)
     (problem,) = unattached_problems([inside, outside], "joints hip")
@@ -89,7 +84,6 @@ def test_other_programs_have_its_levels(config) -> None:
 
 
 def test_every_law_of_friction_has_levels() -> None:
-    """Those that are added later, too."""
     assert {type(one) for one in SAME} == {one for one in CONFIGS if is_friction(one)}
 
 

@@ -5,6 +5,7 @@ import math
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
+from refusals import refused
 
 EXAMPLES = {
     "dc": aa.EnvelopeClampingConfig.from_dc_motor(60.0, 9.0, 40.0, nominal_voltage=24.0),
@@ -16,7 +17,6 @@ EXAMPLES = {
 
 
 def in_table(config: aa.EnvelopeClampingConfig, velocities: np.ndarray) -> np.ndarray:
-    """The table at some velocities."""
     return np.interp(velocities, config.lookup_velocities, config.lookup_efforts)
 
 
@@ -56,7 +56,6 @@ def test_pmsm_is_on_its_voltage_circle(inductance) -> None:
     ],
 )
 def test_physx_is_the_lower_of_two_lines(limits) -> None:
-    """Nothing below zero, and back."""
     most, resistance, fastest, gradient = limits
     config = aa.EnvelopeClampingConfig.from_physx(*limits)
     speeds = np.concatenate([np.linspace(0.0, 25.0, 501) + 1e-4, -np.linspace(0.0, 25.0, 501) - 1e-4])
@@ -71,9 +70,7 @@ def test_physx_is_the_lower_of_two_lines(limits) -> None:
 
 @pytest.mark.parametrize("name", ["dc", "unitree", "power", "jump"])
 def test_other_envelopes_are_none_of_physx(name) -> None:
-    """The message says what to do."""
-    with pytest.raises(ValueError, match=r"must be a table of PhysX's form.*Run it as an actuator"):
-        EXAMPLES[name].to_physx()
+    refused(ValueError, EXAMPLES[name].to_physx, r"must be a table of PhysX's form.*Run it as an actuator")
 
 
 def test_envelope_without_limits_has_no_table() -> None:
@@ -110,13 +107,10 @@ def test_envelope_without_limits_has_no_table() -> None:
     ],
 )
 def test_what_is_refused(make, message) -> None:
-    """The field, its value and the rule."""
-    with pytest.raises(ValueError, match=f"^EnvelopeClampingConfig.*{message}"):
-        make()
+    refused(ValueError, make, f"^EnvelopeClampingConfig.*{message}")
 
 
 def test_bounds_are_those_where_it_drives() -> None:
-    """And the no-load speed; an empty table bounds nothing."""
     assert EXAMPLES["unitree"].bounds("speed") == {"no_load_velocity": 30.0}
     bounds = EXAMPLES["unitree"].bounds("effort")
     assert (bounds["lookup_efforts"], bounds["max_driving_effort"]) == (23.5, 20.25)
@@ -124,6 +118,5 @@ def test_bounds_are_those_where_it_drives() -> None:
 
 
 def test_line_without_stall_effort_is_idle() -> None:
-    """What is authored for it is named."""
     idle = aa.EnvelopeClampingConfig(no_load_velocity=9.0, nominal_voltage=24.0).idle()
     assert sorted(idle) == ["no_load_velocity", "nominal_voltage"] and EXAMPLES["dc"].idle() == {}

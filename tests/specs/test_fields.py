@@ -46,7 +46,6 @@ def value_id(value: object) -> str:
     ids=value_id,
 )
 def test_accepts_numbers_in_range(described, value):
-    """Accept every kind of real number that lies in the range, bounds included."""
     assert described.accepts(value)
 
 
@@ -79,7 +78,6 @@ def test_refuses_what_no_parameter_may_be(described, value):
     ids=value_id,
 )
 def test_refuses_numbers_out_of_range(described, value):
-    """Refuse numbers beyond a bound, infinity where it has no meaning, and fractions for counts."""
     assert not described.accepts(value)
 
 
@@ -101,7 +99,6 @@ def test_accepts_what_single_precision_holds(value):
     ids=value_id,
 )
 def test_accepts_tables(value):
-    """Accept any sequence of numbers."""
     assert TABLE.accepts(value)
 
 
@@ -142,7 +139,6 @@ def test_accepts_paths(value):
     "value", ["", " ", "\t", "a\nb", "a\0b", "a\x7fb", "\ud800", b"a", None, 1, ["a"]], ids=value_id
 )
 def test_refuses_what_is_no_path(value):
-    """Refuse blanks, control characters, half characters and everything that is no path."""
     assert not FILE.accepts(value)
 
 
@@ -157,19 +153,16 @@ def test_refuses_what_is_no_path(value):
     ids=value_id,
 )
 def test_words_the_rule(described, rule):
-    """Say the whole rule in words."""
     assert described.rule == rule
 
 
 def test_violation_names_field_value_rule_and_remedy():
-    """Word a violation as subject, value, rule, remedy."""
     assert violations(configs.PDControlConfig(math.nan, 1.0), "knee") == [
         "knee.kp = nan: must be finite and >= 0 in single precision. Give a value in that range."
     ]
 
 
 def test_violations_are_all_reported():
-    """Report every bad field of a config, in declaration order."""
     found = violations(configs.PDControlConfig(-1.0, "stiff", math.inf), "knee")
     assert [message.split(":")[0] for message in found] == [
         "knee.kp = -1.0",
@@ -182,13 +175,11 @@ def test_violations_are_all_reported():
     "config", [configs.PDControlConfig(20, 2), configs.MaxEffortClampingConfig(math.inf), configs.DelayConfig(0)]
 )
 def test_good_config_has_no_violations(config):
-    """Find nothing wrong with a good config."""
     assert violations(config, "knee") == []
 
 
 @every_field
 def test_fallback_obeys_the_rule(config, name, described):
-    """Accept the value used when nothing is authored, where there is one."""
     assert described.fallback is None or described.accepts(described.fallback)
 
 
@@ -220,7 +211,6 @@ def test_every_published_actuator_schema_has_a_config():
     ids=[f"{config.__name__}.{name}" for config, name, _ in PUBLISHED_FIELDS],
 )
 def test_field_says_what_the_schema_says(config, name, described):
-    """Agree with newton-usd-schemas on type, fallback and lower bound."""
     attribute = PUBLISHED.GetAttributeAtPath(f"/{config.SCHEMA}.{described.attribute}")
     hard = (attribute.GetInfo("limits") or {}).get("hard", {})
     default = tuple(attribute.default) if described.type == "float[]" else attribute.default
@@ -233,7 +223,6 @@ def test_field_says_what_the_schema_says(config, name, described):
     "config", dict.fromkeys(field[0] for field in PUBLISHED_FIELDS), ids=lambda config: config.__name__
 )
 def test_config_describes_every_attribute_of_its_schema(config):
-    """Leave out no attribute of the schema."""
     names = {attribute.name for attribute in PUBLISHED.GetPrimAtPath(f"/{config.SCHEMA}").attributes}
     assert {described.attribute for described in parameters_of(config).values()} == names
 
@@ -247,17 +236,14 @@ def test_config_describes_every_attribute_of_its_schema(config):
     ],
 )
 def test_config_keeps_its_documented_signature(config, signature):
-    """Keep positional order and defaults."""
     assert {name: p.default for name, p in inspect.signature(config).parameters.items()} == signature
 
 
 def test_constructor_does_not_validate():
-    """Build a config from any value, as documented; the gate is later."""
     assert configs.PDControlConfig("stiff", None).kp == "stiff"
 
 
 def test_config_is_mutable():
-    """Let a caller change a value after construction."""
     config = configs.PDControlConfig(1.0, 2.0)
     config.kp = 7.0
     assert dataclasses.astuple(config) == (7.0, 2.0, 0.0)
@@ -275,7 +261,6 @@ def test_table_has_a_largest_size(kind) -> None:
 
 
 def test_help_has_units() -> None:
-    """Of each field with a unit, after what the class does."""
     text = inspect.getdoc(configs.ThermalConfig) or ""
     assert text.startswith("The heat of a motor")
     assert "Units: `winding_capacity` [J/K], `winding_resistance` [K/W]" in text and "`magnet_time` [s]." in text

@@ -25,7 +25,6 @@ def hoist(tmp_path: Path) -> Path:
 
 
 def moved(path: Path, speed: float, *stages, steps: int = 1500):
-    """A recording of the mass, which a motor moves at a speed."""
     with aa.Simulation(path) as sim:
         sim.play()
         # a gain this low has efforts of more digits: they are the gain times a difference of float32 speeds
@@ -86,7 +85,6 @@ def test_losses_are_those_of_the_efficiencies() -> None:
 
 
 def test_stages_without_losses_stay() -> None:
-    """A gear without losses adds no friction, and one with losses one to what there is."""
     gear, lossy = aa.TransmissionConfig(3.0), aa.TransmissionConfig(3.0, efficiency=0.9, backdriving_efficiency=0.9)
     cogging, pd = aa.CoggingConfig(0.1, 7.0), aa.PDControlConfig(1.0, 0.1)
     assert with_losses(motor_of([pd, gear, cogging])) == [gear, cogging]
@@ -105,7 +103,6 @@ def test_losses_add_to_the_friction_of_the_user() -> None:
 
 
 def test_friction_of_losses_assumes_the_inertia_of_the_gear() -> None:
-    """Where the simulator gives none, a gear with a spring knows one; a rigid one does not."""
     values = {"efficiency": 0.9, "backdriving_efficiency": 0.9}
     spring = aa.ElasticTransmissionConfig(3.0, rotor_inertia=1e-4, stiffness=100.0, assumed_inertia=0.2, **values)
     for gear, inertia in ((spring, 0.2), (aa.TransmissionConfig(3.0, **values), 0.0)):
@@ -124,7 +121,6 @@ def test_friction_of_losses_assumes_the_inertia_of_the_gear() -> None:
     ],
 )
 def test_other_frictions_beside_losses_are_refused(friction, words) -> None:
-    """Neither in silence, nor twice."""
     lossy = aa.TransmissionConfig(3.0, efficiency=0.9, backdriving_efficiency=0.9)
     with pytest.raises(ValueError, match=words):
         aa.ActuatedArrays(["j"], {"j": [aa.PDControlConfig(1.0, 0.1), lossy, friction]})

@@ -21,8 +21,6 @@ TABLE = aa.PositionBasedClampingConfig([0.0, 1.0], [20.0, 25.0])
 
 @dataclass
 class OwnConfig(Config):
-    """A transmission of the user's own."""
-
     KIND: ClassVar[str] = "transmission"
     SCHEMA: ClassVar[str] = "OwnTransmissionAPI"
 
@@ -32,7 +30,6 @@ def bounds(of, *stages) -> dict[str, float]:
 
 
 def test_values_are_those_of_the_motor_by_the_ratio() -> None:
-    """Those of the joint stay, and without a transmission all do."""
     line, gear = aa.DCMotorClampingConfig(6.0, 80.0, 4.0), aa.TransmissionConfig(-10.0, 0.2)
     assert gains_at_joint(motor_of([PD, gear])) == (200.0, pytest.approx(10.0), 0.0)
     assert gains_at_joint(motor_of([PD])) == (2.0, 0.1, 0.0)
@@ -48,7 +45,6 @@ def test_values_are_those_of_the_motor_by_the_ratio() -> None:
 
 
 def test_before_a_transmission_of_ones_own_nothing_is_known() -> None:
-    """Behind it all is; a network has no gains anyway."""
     assert math.isnan(ratio_of(motor_of([PD, OwnConfig()])))
     assert gains_at_joint(motor_of([PD, OwnConfig()])) is None
     assert bounds("effort", PEAK, TABLE, OwnConfig()) == {"lookup_efforts": 25.0}
@@ -56,6 +52,5 @@ def test_before_a_transmission_of_ones_own_nothing_is_known() -> None:
 
 
 def test_ratio_that_a_file_lacks_is_unknown() -> None:
-    """The problem is noted elsewhere."""
     assert math.isnan(ratio_of(motor_of([PD, aa.TransmissionConfig(None)])))  # pyright: ignore[reportArgumentType]
     assert ratio_of(motor_of([PD])) == 1.0 and ratio_of(motor_of([PD, aa.TransmissionConfig(7.0)])) == 7.0

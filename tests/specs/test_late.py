@@ -8,7 +8,6 @@ from isaacsim.core.experimental.actuators.specs.motors import motor_of, problems
 
 
 def problem(config) -> list[str]:
-    """What is wrong with a motor that has it."""
     return problems_of(motor_of([PDControlConfig(1.0, 0.0), config]), "motor")
 
 
@@ -21,7 +20,6 @@ def test_longest_delay_is_kept_at_the_shortest_step() -> None:
 
 
 def test_parts_of_delays() -> None:
-    """Steps and seconds add up; of a drawn one it is the largest."""
     assert DelayConfig(3).delay_parts() == (3, 0.0)
     assert TimedDelayConfig(0.01, 1.5, random_steps=4).delay_parts() == (5.5, 0.01)
     assert EffortDelayConfig(0.01, 1.5).delay_parts() == (1.5, 0.01)
@@ -43,12 +41,10 @@ def test_parts_of_delays() -> None:
     ],
 )
 def test_values_out_of_range_are_refused(config, words) -> None:
-    """One message each, with field, value and rule."""
     (found,) = problem(config)
     assert words in found
 
 
 def test_values_by_joint_and_robot() -> None:
-    """As of any other parameter."""
     for value in ({"hip": 0.01, "knee": 0.02}, np.array([[0.01], [0.02]])):
         assert problem(TimedDelayConfig(seconds=value)) == []  # pyright: ignore[reportArgumentType]

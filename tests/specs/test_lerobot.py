@@ -16,7 +16,6 @@ ARM = {
 
 
 def lerobot(ticks, one: ServoCalibration, units: str):
-    """A position as LeRobot writes it."""
     least, most = one.range_min, one.range_max
     reversed_ = bool(one.drive_mode) and not one.in_servo
     if units == "normalized":
@@ -37,7 +36,6 @@ def written(folder: Path, content) -> Path:
 @pytest.mark.parametrize("in_servo", [False, True])
 @pytest.mark.parametrize("units", ["normalized", "percent", "degrees", "ticks"])
 def test_units_are_lerobots(units, in_servo, tmp_path) -> None:
-    """A tick is the same angle in all of them, there and back."""
     for one in load_lerobot_calibration(written(tmp_path, ARM), in_servo=in_servo).values():
         ticks = np.linspace(one.range_min, one.range_max, 9)
         sign = -1 if one.drive_mode and not in_servo else 1
@@ -50,7 +48,6 @@ def test_units_are_lerobots(units, in_servo, tmp_path) -> None:
 
 
 def test_resolution_by_motor(tmp_path) -> None:
-    """Of one, the others keep that of most servos."""
     found = load_lerobot_calibration(written(tmp_path, ARM), resolution={"gripper": 1024})
     assert [one.resolution for one in found.values()] == [4096, 1024]
     assert found["gripper"].to_joint(0.0, "percent") == pytest.approx(-math.pi * 1445 / 1024)
@@ -58,7 +55,6 @@ def test_resolution_by_motor(tmp_path) -> None:
 
 
 def test_unknown_units_are_refused() -> None:
-    """By name, with those that there are."""
     one = ServoCalibration(1, 0, 0, 0, 4095)
     with pytest.raises(ValueError, match="units = 'radians': must be one of normalized, percent, degrees, ticks"):
         one.to_joint(0.0, "radians")
@@ -81,17 +77,14 @@ def test_unknown_units_are_refused() -> None:
     ],
 )
 def test_what_is_wrong_with_a_file_is_said(content, problem, tmp_path) -> None:
-    """With motor, value, rule and remedy."""
     refused(ValueError, lambda: load_lerobot_calibration(written(tmp_path, content)), problem)
 
 
 def test_all_problems_are_said_at_once(tmp_path) -> None:
-    """A line for each."""
     path = written(tmp_path, {"a": {"id": 1, "drive_mode": 0}, "b": 0})
-    with pytest.raises(ValueError) as caught:
-        load_lerobot_calibration(path)
-    assert len(str(caught.value).splitlines()) == 4
-    assert f"{path}: a has no range_min: must have it." in str(caught.value)
+    text = refused(ValueError, lambda: load_lerobot_calibration(path))
+    assert len(text.splitlines()) == 4
+    assert f"{path}: a has no range_min: must have it." in text
     path.write_text(" " * 1_000_001)
     refused(ValueError, lambda: load_lerobot_calibration(path), "1000001 bytes: must be a calibration of LeRobot")
     refused(OSError, lambda: load_lerobot_calibration(tmp_path / "none.json"))

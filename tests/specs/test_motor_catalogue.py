@@ -43,7 +43,6 @@ OTHERS = {
 
 @pytest.mark.parametrize("name", UNITREE)
 def test_motors_of_unitree(name) -> None:
-    """The values of the table, and the envelope and friction that they make."""
     x1, x2, y1, y2, static, viscous, armature = UNITREE[name]
     figures = motor_figures(name)
     assert (figures.full_effort_speed, figures.no_load_speed) == (x1, x2)
@@ -89,7 +88,6 @@ def test_windings(name) -> None:
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_other_motors(name) -> None:
-    """The values of their sources."""
     torque, most, speed, fastest, gear = OTHERS[name]
     figures = motor_figures(name)
     assert getattr(figures, torque) == most
@@ -111,7 +109,6 @@ def test_limits_of_the_others() -> None:
 
 
 def test_winding_of_the_servo_at_12_volts_agrees_with_its_sheet() -> None:
-    """No-load speed at its current, and the torque of its stall current times its efficiency."""
     servo = motor_figures("feetech_sts3215_12v")
     assert servo.torque_constant and servo.resistance and servo.efficiency and servo.backlash
     assert (12.0 - 0.18 * servo.resistance) / servo.torque_constant * 60 / (2 * math.pi) == pytest.approx(45.0)
@@ -120,7 +117,6 @@ def test_winding_of_the_servo_at_12_volts_agrees_with_its_sheet() -> None:
 
 
 def test_knees_are_their_motors_through_a_linkage() -> None:
-    """Torque times the ratio, speed divided by it."""
     knees = {name: figures for name, figures in MOTORS.items() if figures.motor}
     assert set(knees) == {"unitree_go1_knee", "unitree_go2_knee"}
     for name, knee in knees.items():
@@ -131,7 +127,6 @@ def test_knees_are_their_motors_through_a_linkage() -> None:
 
 
 def test_every_motor_is_checked_somewhere() -> None:
-    """Here, or in test_motors.py."""
     before = {"anymal_c", "dynamixel_xl430_w250", "dynamixel_xm430_w350", "franka_panda_arm", "franka_panda_wrist"}
     before |= {"mini_cheetah", "unitree_5020", "unitree_7520_14", "unitree_go1_hip", "unitree_go1_knee"}
     assert {*UNITREE, *WINDINGS, *OTHERS, *before} == set(MOTORS)

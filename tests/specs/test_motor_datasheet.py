@@ -46,7 +46,6 @@ def test_missing_figures_follow_from_the_others(missing) -> None:
 
 
 def test_without_driver_and_friction() -> None:
-    """The current is that of the held rotor, and the robot keeps its friction."""
     motor = aa.motor_from_datasheet(aa.MotorDataSheet(24.0, 0.05, 0.6), kp=80.0, kd=2.0)
     assert motor.clamping == [aa.MaxEffortClampingConfig(0.05 * (24.0 / 0.6))]
     assert (motor.friction, motor.delay, motor.armature) == (None, None, 0.0)
@@ -62,7 +61,6 @@ def test_without_driver_and_friction() -> None:
     ],
 )
 def test_figures_that_disagree_are_named(name, factor, said) -> None:
-    """With both numbers, as a warning; a speed in rpm is the usual one."""
     sheet = aa.MotorDataSheet(**FULL | {name: FULL[name] * factor})
     if said is None:
         assert sheet.disagreements == []
@@ -85,12 +83,10 @@ def test_figures_that_disagree_are_named(name, factor, said) -> None:
     ],
 )
 def test_impossible_data_sheets_are_refused(figures, message) -> None:
-    """By name and rule."""
     with pytest.raises(ValueError, match=message):
         aa.MotorDataSheet(**figures)
 
 
 def test_gains_are_checked() -> None:
-    """As those of every motor."""
     with pytest.raises(ValueError, match=r"motor.controller.kp = -1.0"):
         aa.motor_from_datasheet(aa.MotorDataSheet(24.0, 0.05, 0.6), kp=-1.0, kd=1.0)

@@ -25,7 +25,6 @@ LIMIT = MaxEffortClampingConfig(40.0)
 
 
 def test_a_list_of_configs_is_a_motor() -> None:
-    """Whatever their order; clamps keep theirs."""
     own = ForeignConfig("OwnAPI", "clamping", {})
     curve = DCMotorClampingConfig(120.0, 20.0, 80.0)
     assert motor_of([DelayConfig(2), LIMIT, PD, curve, own]) == MotorConfig(PD, [LIMIT, curve, own], DelayConfig(2))
@@ -50,12 +49,10 @@ def test_a_list_of_configs_is_a_motor() -> None:
     ],
 )
 def test_what_is_no_motor_is_refused(value, error, message) -> None:
-    """With what it is, and what to pass."""
     refused(error, lambda: motor_of(value), message)
 
 
 def test_good_values_are_let_be() -> None:
-    """Numbers, numbers by pattern, and arrays with one value per robot, or per robot and joint, of any library."""
     array = np.array([[1.0, 2.0], [3.0, 4.0]])
     on_warp = wp.array([1.0, 2.0], dtype=wp.float32, device="cpu")
     by_pattern = {".*": 3, "knee": math.inf}
@@ -66,7 +63,6 @@ def test_good_values_are_let_be() -> None:
 
 
 def test_every_bad_value_is_told_with_its_place() -> None:
-    """In dictionaries and arrays too, by the rule of its field."""
     gains = {"a": -1.0, "(": 3.0, "c": {"d": 1.0}}
     table = PositionBasedClampingConfig([0.0, 1.0], [1.0, 1.0])
     table.lookup_positions.append(0.5)
@@ -109,7 +105,6 @@ def test_a_data_sheet_of_a_whole_servo_is_taken_as_it_is() -> None:
 
 
 def test_impossible_figures_are_all_told() -> None:
-    """Each by its name and rule."""
     with pytest.raises(ValueError) as caught:
         MotorConfig.from_datasheet(-1.0, 0.0, math.inf, math.nan, max_torque=0.0, efficiency=1.5, kp=1.0, kd=1.0)
     lines = str(caught.value).splitlines()
@@ -129,7 +124,6 @@ def test_what_data_sheets_print_is_converted() -> None:
 
 
 def test_each_figure_of_the_catalogue_has_its_source() -> None:
-    """And is positive, and nothing has a source that has no figure."""
     for name, figures in MOTORS.items():
         texts = ("used_in", "sources", "motor")
         known = {field: value for field, value in vars(figures).items() if field not in texts}
@@ -140,7 +134,6 @@ def test_each_figure_of_the_catalogue_has_its_source() -> None:
 
 
 def test_every_motor_of_the_catalogue_drives_something() -> None:
-    """Each has a limit that limits, and is a good motor."""
     for name, figures in MOTORS.items():
         if figures.line is None and figures.max_torque is None:
             continue
@@ -165,6 +158,5 @@ def test_figures_of_the_catalogue() -> None:
 
 
 def test_an_unknown_motor_is_named_with_those_that_sound_like_it() -> None:
-    """And where none does, with the way without a catalogue."""
     refused(ValueError, lambda: motor_figures("minicheeta"), r"motor = 'minicheeta'.*Did you mean mini_cheetah\?$")
     refused(ValueError, lambda: MotorConfig.from_catalogue("???", kp=1.0, kd=1.0), r"or MotorConfig\.from_datasheet")

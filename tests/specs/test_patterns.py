@@ -44,7 +44,6 @@ def test_all_problems_are_told_at_once() -> None:
     "bad", ["", "  ", "a\n", "\ud800", "(", "[", "[[a]", "*", "a{1", "x" * (MAX_PATTERN + 1), 3, None]
 )
 def test_what_is_no_pattern_is_said(bad) -> None:
-    """Also what is no text at all."""
     if bad == "a{1":
         # Python takes it literally
         assert pattern_problem(bad) is None
@@ -53,7 +52,6 @@ def test_what_is_no_pattern_is_said(bad) -> None:
 
 
 def test_a_pattern_too_deep_for_python_is_said() -> None:
-    """How deep that is depends on how deep the caller is."""
     before = sys.getrecursionlimit()
     try:
         sys.setrecursionlimit(len(inspect.stack()) + 100)
@@ -64,13 +62,11 @@ def test_a_pattern_too_deep_for_python_is_said() -> None:
 
 
 def test_a_number_is_one_for_all_joints() -> None:
-    """In the order of the joints, whatever the order of the patterns."""
     assert by_joint(3.0, LEGS, "kp") == [3.0] * 4
     assert by_joint({".*KFE": 1.0, ".*HAA": 2.0, "LF_HFE": 3.0}, LEGS, "kp") == [2.0, 3.0, 1.0, 2.0]
 
 
 def test_joints_left_out_have_no_number() -> None:
-    """Nothing stands in for what is not said."""
     with pytest.raises(ValueError, match=r"^kp: LF_HFE, LF_KFE are matched by none of '\.\*HAA'"):
         by_joint({".*HAA": 2.0}, LEGS, "kp")
 
@@ -117,13 +113,11 @@ def test_what_people_write_is_taken(pattern) -> None:
 
 @pytest.mark.parametrize("pattern", [".*.*.*b", "a?" * 20 + "b", "(a|b|ab)(.*)(.+)b", "(?:a?){20}b", "(.*,)?(.*,)?b"])
 def test_what_is_taken_comes_back(pattern) -> None:
-    """On a name that is as unfortunate as it is long."""
     assert pattern_problem(pattern) is None
     assigned([pattern], ["a" * 100], "motors")
 
 
 def test_a_file_with_such_a_pattern_is_refused(tmp_path) -> None:
-    """For a motor, and for one of its values."""
     law = {"controller": {"law": "pd", "kp": 1.0, "kd": 1.0}}
     file = tmp_path / "motors.json"
     for motors in ({"(a+)+$": law}, {".*": {"controller": law["controller"] | {"kp": {"(a+)+$": 1.0}}}}):
@@ -133,5 +127,4 @@ def test_a_file_with_such_a_pattern_is_refused(tmp_path) -> None:
 
 
 def test_ways_are_counted() -> None:
-    """Parts multiply, alternatives add."""
     assert [ways(one) for one in ("ab", "a|bc", "a{2,4}", "(ab|c)d?", ".*x.*")] == [1, 2, 3, 4, 101**2]

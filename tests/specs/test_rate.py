@@ -21,18 +21,15 @@ PD = PDControlConfig(1.0, 0.0)
     ],
 )
 def test_values_out_of_range_are_refused(config, words) -> None:
-    """One message each, with field, value and rule."""
     (found,) = problems_of(motor_of([PD, config]), "motor")
     assert words in found
 
 
 def test_rate_is_behind_the_controller_and_before_limits() -> None:
-    """However stages are given."""
     limit, rate = MaxEffortClampingConfig(1.0), RateConfig(4)
     assert motor_of([limit, rate, PD]).stages == (PD, rate, limit)
 
 
 def test_delay_counts_the_steps_of_the_controller() -> None:
-    """With a rate; without one it stays as it is."""
     assert in_own_steps([DelayConfig(2), PD, RateConfig(4)]) == [TimedDelayConfig(steps=2), PD, RateConfig(4)]
     assert in_own_steps([DelayConfig(2), PD]) == [DelayConfig(2), PD]

@@ -16,19 +16,16 @@ from isaacsim.core.experimental.actuators.specs.stages import (
     place_of,
     places_of,
 )
+from refusals import refused
 
 
 @dataclass
 class DragConfig(PassiveConfig):
-    """A passive law of nobody's."""
-
     SCHEMA: ClassVar[str] = "DragAPI"
 
 
 @dataclass
 class Driver:
-    """A stage of a kind that has no base class."""
-
     KIND: ClassVar[str] = "electrical"
     values: list[float] = field(default_factory=list)
 
@@ -37,7 +34,6 @@ PD, LIMIT, DELAY, DRAG = PDControlConfig(80.0, 2.0), MaxEffortClampingConfig(30.
 
 
 def test_stages_act_in_the_order_of_their_kinds() -> None:
-    """However they are given."""
     motor = motor_of([DRAG, LIMIT, DELAY, PD])
     assert motor.stages == (DELAY, PD, LIMIT, DRAG)
     assert motor.as_listed == (PD, LIMIT, DRAG, DELAY)
@@ -48,13 +44,10 @@ def test_stages_act_in_the_order_of_their_kinds() -> None:
 
 @dataclass
 class Sensor:
-    """What the controller sees."""
-
     KIND: ClassVar[str] = "feedback"
 
 
 def test_kinds_say_what_their_stages_do() -> None:
-    """What makes an effort, a measurement, or follows the limits."""
     sensor, driver = Sensor(), Driver()
     motor = MotorConfig(**parts_of([DRAG, LIMIT, driver, PD, sensor]))
     assert motor.stages == (sensor, PD, driver, LIMIT, DRAG)
@@ -76,7 +69,6 @@ def test_kinds_say_what_their_stages_do() -> None:
 
 
 def test_the_table_names_each_kind_once() -> None:
-    """Files list them in nearly that order."""
     assert list(KINDS) == [kind.name for kind in KINDS.values()] and sorted(LISTED) == sorted(KINDS)
     assert [place_of(kind) for kind in KINDS] == list(range(len(KINDS)))
     assert place_of("brake") == place_of(None) == len(KINDS)
@@ -89,7 +81,6 @@ def test_the_table_names_each_kind_once() -> None:
 
 
 def test_parts_are_arguments_of_what_holds_them() -> None:
-    """Whatever the order, and each may be changed on the way."""
     assert MotorConfig(**parts_of([LIMIT, DRAG, PD])) == MotorConfig(PD, [LIMIT], others=[DRAG])
     more = MotorConfig(PD, [LIMIT, LIMIT], DELAY, others=[DRAG]).each(lambda stage: [stage])
     assert more == {"controller": [PD], "clamping": [[LIMIT], [LIMIT]], "delay": [DELAY], "others": [[DRAG]]}
@@ -110,9 +101,7 @@ def test_parts_are_arguments_of_what_holds_them() -> None:
     ],
 )
 def test_what_is_no_list_of_stages_is_refused(stages, error, words) -> None:
-    """Naming what, and the remedy."""
-    with pytest.raises(error, match=words):
-        parts_of(stages)
+    refused(error, lambda: parts_of(stages), words)
 
 
 @pytest.mark.parametrize(
@@ -123,6 +112,4 @@ def test_what_is_no_list_of_stages_is_refused(stages, error, words) -> None:
     ],
 )
 def test_a_part_is_where_it_belongs(motor, words) -> None:
-    """A kind with a name of its own is not among the others."""
-    with pytest.raises(TypeError, match=words):
-        motor_of(motor)
+    refused(TypeError, lambda: motor_of(motor), words)

@@ -20,7 +20,6 @@ def test_wrong_numbers_are_refused(supply, said) -> None:
 
 
 def test_right_numbers_are_not() -> None:
-    """Also those of each robot."""
     assert not violations(SupplyConfig(24.0, 0.1, 0.01, 24.0, True), "supply")
     assert not SupplyConfig(np.array([24.0, 25.0]), min_voltage=np.array([30.0, 2.0])).conflicts()  # pyright: ignore
 

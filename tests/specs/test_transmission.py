@@ -13,9 +13,6 @@ from places import ROBOTS
 PENDULUM = "/World/Pendulum"
 
 
-# ---- fields
-
-
 @pytest.mark.parametrize(
     ("values", "words"),
     [
@@ -31,7 +28,6 @@ PENDULUM = "/World/Pendulum"
     ],
 )
 def test_values_out_of_range_are_refused(values, words) -> None:
-    """By name and rule, where a motor is used."""
     with pytest.raises(ValueError, match=words):
         aa.ActuatedArrays(
             ["hip", "knee"], {".*": [aa.PDControlConfig(1.0, 0.1), aa.TransmissionConfig(**{"ratio": 10.0} | values)]}
@@ -60,15 +56,11 @@ def test_efficiencies_may_not_differ_too_much(efficiency, backdriving, fits) -> 
 
 
 def test_a_gear_does_nothing_by_default() -> None:
-    """Only its ratio has to be given."""
     gear = aa.TransmissionConfig(1.0)
     assert not violations(gear, "gear") and not conflicts(gear, "gear")
     assert [name for name, one in parameters_of(gear).items() if one.fallback is None] == ["ratio"]
     motor = motor_of([aa.PDControlConfig(1.0, 0.1), gear])
     assert transmission.transmission_of(motor) is gear and transmission.armature(motor) is None
-
-
-# ---- several stages
 
 
 def test_stages_in_a_row_are_one() -> None:
@@ -97,12 +89,9 @@ def test_stages_in_a_row_are_one() -> None:
     ],
 )
 def test_stages_that_do_not_fit_are_refused(ratios, inertias, words) -> None:
-    """By number and rule."""
     with pytest.raises(ValueError, match=words):
         aa.TransmissionConfig.from_stages(ratios, inertias)
 
-
-# ---- conversion
 
 TABLE = aa.PositionBasedClampingConfig([0.0, 1.0], [2.0, 3.0])
 
@@ -123,7 +112,6 @@ TABLE = aa.PositionBasedClampingConfig([0.0, 1.0], [2.0, 3.0])
     ids=lambda config: type(config).__name__,
 )
 def test_values_at_the_joint(config, expected) -> None:
-    """By powers of the ratio, the sign where a value has a direction; of the joint's own stages none."""
     found = transmission.at_joint(config, -10.0)
     assert plain(found) == pytest.approx(plain(expected), rel=1e-12)
     assert type(found) is type(config)
@@ -135,7 +123,6 @@ def plain(config):
 
 
 def test_files_have_newtons_values_at_the_joint() -> None:
-    """And ours at the motor; reading is the inverse of writing."""
     for config in (aa.PIDControlConfig(1.0, 2.0, 3.0, 4.0, 5.0), aa.DCMotorClampingConfig(1.0, 20.0, 0.5)):
         stored = transmission.as_stored(config, -7.0)
         assert plain(stored) == pytest.approx(plain(transmission.at_joint(config, -7.0)))
@@ -145,7 +132,6 @@ def test_files_have_newtons_values_at_the_joint() -> None:
 
 
 def test_values_and_ratios_may_be_arrays() -> None:
-    """One number for each joint, or robot and joint."""
     ratio = np.array([[2.0, -3.0]])
     found = transmission.at_joint(aa.PDControlConfig(np.array([1.0, 2.0]), 0.5, 0.1), ratio)  # pyright: ignore[reportArgumentType]
     np.testing.assert_allclose(found.kp, [[4.0, 18.0]])
@@ -153,11 +139,7 @@ def test_values_and_ratios_may_be_arrays() -> None:
     np.testing.assert_allclose(found.const_effort, [[0.2, -0.3]])
 
 
-# ---- armature
-
-
 def test_armature_is_that_of_the_rotor_while_attached() -> None:
-    """It replaces that of the file, which comes back at close."""
     motor = aa.MotorConfig(aa.PDControlConfig(0.1, 0.01), others=[aa.TransmissionConfig(-20.0, rotor_inertia=1e-4)])
     with aa.Simulation(ROBOTS / "pendulum.usda") as sim:
         sim.play()
@@ -176,7 +158,6 @@ def test_armature_is_that_of_the_rotor_while_attached() -> None:
 
 
 def test_joint_properties_have_the_armature() -> None:
-    """For programs that have a simulator of their own."""
     geared = [aa.PDControlConfig(1.0, 0.1), aa.TransmissionConfig({"hip": 3.0, "knee": -10.0}, rotor_inertia=1e-3)]
     arrays = aa.ActuatedArrays(["hip", "knee", "toe"], {"hip|knee": geared, "toe": geared[:1]}, num_robots=2)
     expected = [[9e-3, 0.1, np.nan]] * 2

@@ -20,7 +20,6 @@ _SCALE = np.array([[0.5], [4], [0.5], [1], [2]], np.float32)
 
 
 def compiled(folder: Path, header: str, name: str) -> ctypes.CDLL:
-    """A library of a header, whose functions are global there."""
     # a library of a path that is loaded already would be that one
     folder = Path(tempfile.mkdtemp(dir=folder))
     (folder / "motors.h").write_text(header, "utf-8")
@@ -44,12 +43,8 @@ def steps_alike(
 ) -> np.ndarray:
     """Step header and motors by random signals; their efforts must have the same bits. Returns them, by step and joint.
 
-    Args:
-        robot: The robot.
-        folder: Where the header is compiled.
-        steps: How many steps.
-        dt: Physics step [s].
-        bad: By number of the step, the row of the signals, and the number that stands there for the first joint.
+    `folder`: Where the header is compiled. `steps`: How many steps. `dt`: Physics step [s]. `bad`: By number of the
+    step, the row of the signals, and the number that stands there for the first joint.
     """
     library = compiled(folder, c_text(robot, []), robot.name)
     joints = [joint.name for joint in robot.joints]

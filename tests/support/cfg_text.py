@@ -21,8 +21,6 @@ def events_of(text: str, package: str, modules: list[str], monkeypatch: pytest.M
     """`EVENTS` of a text, whose functions are their names, with stand-ins for the modules of a package."""
 
     class Names:
-        """Gives its attributes' names."""
-
         def __init__(self, name: str) -> None:
             self._name = name
 

@@ -23,7 +23,6 @@ def mass_matrices(robots: int, joints: int, seed: int = 0) -> np.ndarray:
 
 
 def situation(count: int, seed: int = 0) -> tuple[SimpleNamespace, SimpleNamespace]:
-    """State and control of random joints."""
     rng = np.random.default_rng(seed)
     q, qd, goal, rate, act = rng.normal(size=(5, count))
     state = SimpleNamespace(joint_q=floats(q), joint_qd=floats(3 * qd))

@@ -37,7 +37,6 @@ def weights(kind: str) -> dict[str, np.ndarray]:
 
 
 def network(kind: str) -> Network:
-    """What all files of a kind compute."""
     held = list(weights(kind).values())
     if kind == "mlp":
         return Network(2, (Linear(0, held[0], held[1]), Unary("tanh", 1), Linear(2, held[2], held[3])))

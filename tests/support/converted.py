@@ -30,7 +30,6 @@ def converted(source: Path, folder: Path):
 
 
 def saved(source: str, folder: Path, ending: str = "xml") -> Usd.Stage:
-    """The stage that becomes of the text of a file."""
     file = folder / f"robot.{ending}"
     file.write_text(source)
     with warnings.catch_warnings():

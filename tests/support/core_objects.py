@@ -13,20 +13,16 @@ SIGNALS = ["joint_q", "joint_qd", "target_pos", "target_vel", "act"]
 
 
 class Entry(NamedTuple):
-    """An entry of the core, good arguments for it, and what to do with what was made."""
-
     call: Callable
     arguments: list
     after: Callable[[Any], None]
 
 
 def floats(*shape: int, value: float = 1.0) -> np.ndarray:
-    """Numbers that are all alike."""
     return np.full(shape, value, np.float32)
 
 
 def ints(*shape: int, value: int = 0) -> np.ndarray:
-    """Whole numbers that are all alike."""
     return np.full(shape, value, np.int32)
 
 
@@ -74,11 +70,9 @@ class Bench:
         return [core.ring(DEPTH, count), ints(count, value=1), ints(1), laws]
 
     def curve_arguments(self) -> list:
-        """Two rows for all."""
         return [2, 0, np.array([[-1, 5, 0], [1, 5, 0]], np.float32), self.every]
 
     def column_arguments(self) -> list:
-        """Every second column of the inputs, which leaves gaps."""
         wide = 2 * self.slots
         return [[floats(self.robots, wide) for _ in SIGNALS], floats(self.robots, wide), [2 * k for k in self.every]]
 
@@ -88,7 +82,6 @@ class Bench:
         return [0, floats(self.robots, 2), [2, 0]]
 
     def lag_piece_arguments(self) -> list:
-        """Lags of two slots, where every robot has its own."""
         self.plan.own_lag(ints(self.robots, self.slots, value=2))
         return [ints(self.robots, 2, value=1), [2, 0]]
 
@@ -97,13 +90,11 @@ class Bench:
         return [[0, self.robots - 1], self.every[1:], list(range(10)), 5, self.robots, self.slots]
 
     def handed(self) -> list:
-        """What stands between the halves of a step."""
         shape = self.robots, self.slots
         return [[floats(*shape) for _ in SIGNALS], ints(*shape), floats(*shape), floats(*shape)]
 
 
 def run_plan(plan) -> None:
-    """Everything that a plan does."""
     for _ in range(3):
         plan.step(DT)
     plan.layout, plan.memory, plan.steps, plan.faults()
@@ -114,7 +105,6 @@ def run_plan(plan) -> None:
 
 
 def run_gradients(of) -> None:
-    """Forward and back."""
     gradients, note, back = of
     gradients.back(gradients.note(*note), *back)
 
@@ -137,19 +127,15 @@ class OneJoint:
         self.given = object()
 
     def call_arguments(self) -> list:
-        """One plan, arrays by name."""
         return [[self.plan], [(name,) for name in self.names], [], [], True, True]
 
     def frame(self) -> list:
-        """Arrays as they are found."""
         return [list(self.arrays), [list(self.names)], [list(self.arrays)], [[self.at] * 7]]
 
     def states(self) -> list:
-        """The states as given, and bound."""
         return [self.given, [self.given], [self.state], [self.state], []]
 
     def run(self, _made=None) -> None:
-        """Step with what was added, and without."""
         for now, after in ((self.given, [self.given]), (self.given, self.given)):
             self.calls.step(self.sim_state, self.sim_state, now, after, DT)
         self.plan.step(DT)
@@ -158,8 +144,7 @@ class OneJoint:
 class Chain:
     """Gradients of a law with a delay and limits, and arrays of one step.
 
-    Args:
-        law: "" for a PID, "network" for one with a history, or "recurrent" for one that remembers.
+    `law`: "" for a PID, "network" for one with a history, or "recurrent" for one that remembers.
     """
 
     def __init__(self, law: str = "") -> None:
@@ -169,7 +154,6 @@ class Chain:
         self.at = np.arange(ROBOTS, dtype=np.uint32)
 
     def arguments(self) -> list:
-        """Of joints in a row."""
         curve = np.array([[-1, 5, 0], [1, 5, 0]], np.float32)
         networks = []
         if self.law == "network":
@@ -182,7 +166,6 @@ class Chain:
         return [ROBOTS, name, networks, limits, [[], [curve], []], DEPTH]
 
     def remembered(self) -> list[np.ndarray]:
-        """What the law remembers, or gradients of that."""
         if self.law == "network":
             return [floats(2, ROBOTS)]
         return [floats(1, ROBOTS, 2) for _ in range(2)] if self.law else [floats(ROBOTS)]
@@ -192,12 +175,10 @@ class Chain:
         return [floats(ROBOTS) for _ in range(1 if self.law else 6)]
 
     def noting(self) -> list:
-        """What a step reads."""
         signals = [floats(ROBOTS) for _ in SIGNALS]
         return [signals, [self.at] * 5, self.parameters(), self.state, ints(ROBOTS, value=2), DT]
 
     def backing(self) -> list:
-        """Gradients to read and to add to."""
         after, before = ([*(floats(DEPTH, ROBOTS) for _ in range(3)), *self.remembered()] for _ in range(2))
         signals = [floats(ROBOTS) for _ in SIGNALS]
         numbers = {"": None, "network": floats(4), "recurrent": floats(32)}[self.law]

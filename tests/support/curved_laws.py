@@ -13,7 +13,6 @@ from isaacsim.core.experimental.actuators.laws.contract.law import bounded
 from step_bench import ROBOTS, TABLE, full
 
 Table = tuple[list[float], list[float]]
-
 STIFF: Table = [-1.0, 0.0, 0.0, 1.0], [0.5, 1.0, 2.0, 1.5]
 DROOP: Table = [0.2, 1.0, 2.0], [0.0, 0.4, 0.1]
 # of so many rows that they are searched
@@ -25,20 +24,16 @@ ONE: Table = [0.25], [0.75]
 
 
 class Tabled:
-    """Has its tables from its constructor, by the names of the curves."""
-
     def __init__(self, *values: wp.array, **tables: Table) -> None:
         super().__init__(*values)
         self.tables = tables
 
     def curve(self, name: str) -> Table:
-        """Return one of them."""
         return self.tables[name]
 
 
 @wp.func
 def curved_prepare(gain: float, dt: float):
-    """Return what a step adds, and the gain."""
     return 20.0 * gain * dt, gain
 
 
@@ -55,13 +50,10 @@ def curved_effort(
     stiffness: float,
     droop: float,
 ):
-    """Return an effort whose stiffness depends on the position, less what droops with the speed."""
     return gain * stiffness * (q_target - q) - droop * qd + ff + step + 0.0 * qd_target
 
 
 class ControllerCurved(Tabled, Controller):
-    """A controller with two curves."""
-
     PARAMETERS: ClassVar = ("gain",)
     CURVES: ClassVar = {"stiffness": "position", "droop": "speed"}
     PREPARE = curved_prepare
@@ -70,7 +62,6 @@ class ControllerCurved(Tabled, Controller):
 
 @wp.func
 def pushed_prepare(dt: float):
-    """Return the frequency of steps; there is no parameter."""
     return 0.01 / dt
 
 
@@ -78,7 +69,6 @@ def pushed_prepare(dt: float):
 def pushed_effort(
     q: float, qd: float, q_target: float, qd_target: float, ff: float, dt: float, rate: float, push: float
 ):
-    """Return a push that depends on the velocity."""
     return push + rate + ff + 0.0 * (q + q_target + qd_target)
 
 
@@ -98,14 +88,11 @@ def curved_most(most: float, dt: float):
 
 @wp.func
 def curved_clamp(effort: float, position: float, velocity: float, most: float, share: float, fade: float):
-    """Return the effort within a share of the largest one, which fades with the speed."""
     bound = most * share - fade
     return bounded(effort, -bound, bound)
 
 
 class ClampingCurved(Tabled, Clamping):
-    """A limit that does not do nothing where its curves are infinite."""
-
     PARAMETERS: ClassVar = ("most",)
     CURVES: ClassVar = {"share": "position", "fade": "speed"}
     PREPARE = curved_most
@@ -120,8 +107,6 @@ def faded_clamp(effort: float, position: float, velocity: float, most: float, fa
 
 
 class ClampingFaded(Tabled, Clamping):
-    """A limit of one curve and a parameter."""
-
     PARAMETERS: ClassVar = ("most",)
     CURVES: ClassVar = {"fade": "velocity"}
     LAW = faded_clamp
@@ -129,7 +114,6 @@ class ClampingFaded(Tabled, Clamping):
 
 @wp.func
 def curved_scale(scale: float, dt: float):
-    """Return a scale that grows with the step."""
     return scale + 10.0 * dt
 
 
@@ -149,8 +133,6 @@ def curved_drag(
 
 
 class PassiveCurved(Tabled, Passive):
-    """A passive law with a state and two curves."""
-
     PARAMETERS: ClassVar = ("scale",)
     STATE: ClassVar = ("last",)
     CURVES: ClassVar = {"cogging": "position", "viscous": "velocity"}
@@ -160,13 +142,10 @@ class PassiveCurved(Tabled, Passive):
 
 @wp.func
 def curved_sensor(position: float, velocity: float, share: float, offset: float, lag: float):
-    """Return a position that is off, and a velocity that lags."""
     return position + share * offset, velocity - lag
 
 
 class FeedbackCurved(Tabled, Feedback):
-    """A sensor with two curves."""
-
     PARAMETERS: ClassVar = ("share",)
     CURVES: ClassVar = {"offset": "position", "lag": "speed"}
     LAW = curved_sensor
@@ -205,9 +184,7 @@ def table(points_and_values: Table) -> Callable[[Any], np.ndarray]:
 class CurvedTwin:
     """The same in float64, of all robots.
 
-    Args:
-        sensed: Whether the toe has a sensor.
-        shared: Whether all robots are as the first one.
+    `shared`: Whether all robots are as the first one.
     """
 
     def __init__(self, *, sensed: bool, shared: bool = False) -> None:
@@ -236,7 +213,6 @@ class CurvedTwin:
         return np.where(good, np.stack([hip, knee, ankle, toe], axis=1), 0.0)
 
     def reset(self, robot: int) -> None:
-        """Forget what a robot remembers."""
         self.last[robot] = 0
 
     def _curved(self, q, qd, target, ff, dt: float, joint: int, tables: tuple[Table, Table]) -> np.ndarray:

@@ -26,7 +26,6 @@ class Frame:
         return Frame(self.turn @ other.turn, self.turn @ other.origin + self.origin)
 
     def inverse(self) -> Frame:
-        """The frame that undoes this one."""
         return Frame(self.turn.T, -self.turn.T @ self.origin)
 
 
@@ -71,10 +70,8 @@ class Dynamics:
     def equations(self, bases: dict[str, Frame], q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """M and c.
 
-        Args:
-            bases: Pose of every free body.
-            q: Joint positions [rad or m], in the order of `coordinates`; entries of free bodies are not read.
-            qd: Velocities.
+        `bases`: Pose of every free body. `q`: Joint positions [rad or m], in the order of `coordinates`; entries of
+        free bodies are not read.
         """
         poses, jacobians = self._kinematics(bases, q)
         _, jacobians_later = self._kinematics(*self._moved(bases, q, qd, _STEP))
@@ -94,7 +91,6 @@ class Dynamics:
         return mass_matrix, bias
 
     def _moved(self, bases: dict[str, Frame], q: np.ndarray, qd: np.ndarray, dt: float) -> tuple[dict, np.ndarray]:
-        """The state a moment later."""
         moved = {}
         for path, frame in bases.items():
             start = self.coordinates.index((path, "free"))
@@ -157,7 +153,6 @@ def _link(prim: Usd.Prim) -> Link:
 
 
 def _hang(prim: Usd.Prim, links: dict[str, Link], children: dict[str, list[Link]]) -> None:
-    """Hang the child of a joint on its parent."""
     joint = UsdPhysics.Joint(prim)
     parent, child = (str(rel.GetTargets()[0]) if rel.GetTargets() else "" for rel in _ends(joint))
     link = links[child]
@@ -191,7 +186,6 @@ def _axes(prim: Usd.Prim) -> list[tuple[str, bool, np.ndarray]]:
 
 
 def _matrix(quaternion: Gf.Quatf) -> np.ndarray:
-    """A unit quaternion as a matrix; zero stays zero."""
     w, (x, y, z) = quaternion.GetReal(), quaternion.GetImaginary()
     v = np.array([w, x, y, z], float)
     length = np.linalg.norm(v)

@@ -11,7 +11,6 @@ OPEN = {"as_expr": {"expr_str": "s0", "hint": {"as_int": 3}}}
 
 
 def meta(*sizes) -> dict:
-    """What is said of a tensor."""
     lengths = [size if isinstance(size, dict) else {"as_int": size} for size in sizes]
     steps = [1]
     for size in reversed(sizes[1:]):
@@ -21,12 +20,10 @@ def meta(*sizes) -> dict:
 
 
 def tensor(name: str) -> dict:
-    """A tensor as argument or result."""
     return {"as_tensor": {"name": name}}
 
 
 def operation(target: str, result: str, *arguments: dict) -> dict:
-    """A node of the graph."""
     inputs = [{"name": str(place), "arg": one, "kind": 1} for place, one in enumerate(arguments)]
     return {"target": f"torch.ops.aten.{target}", "inputs": inputs, "outputs": [tensor(result)]}
 
@@ -55,7 +52,6 @@ def parts() -> dict:
 
 
 def archive(given: dict) -> bytes:
-    """The archive of these parts."""
     signature = {"input_specs": given["inputs"], "output_specs": given["outputs"]}
     files = {
         "archive_format": b"pt2",

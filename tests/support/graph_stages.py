@@ -24,12 +24,10 @@ def wire(port: str, *sources: str) -> str:
 
 
 def pulse(source: str) -> str:
-    """The execution input, connected."""
     return wire("uint inputs:execIn", source)
 
 
 def graph(nodes: str, *, settings: str = SETTINGS, name: str = "ActionGraph") -> str:
-    """A graph of nodes."""
     return f'def OmniGraph "{name}" {{\n {settings}\n {nodes}\n }}\n'
 
 

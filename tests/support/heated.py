@@ -29,7 +29,6 @@ def warmed(
     loss: float,
     hottest: float,
 ):
-    """Return the temperature after the losses of an effort, and the share of the effort that it leaves."""
     before = started(heat, AMBIENT)
     now = before + dt * (gain * effort * effort - loss * (before - AMBIENT)) + 0.0 * (position + velocity + share)
     return now, within((hottest - now) / (hottest - AMBIENT), 0.1, 1.0)
@@ -49,13 +48,10 @@ class ThermalWinding(Thermal):
 
 @wp.func
 def derated_winding(effort: float, position: float, velocity: float, derating: float, most: float):
-    """Return the effort within what the winding allows."""
     return within(effort, -most * derating, most * derating)
 
 
 class ClampingDerated(Clamping):
-    """A limit that shrinks with the temperature."""
-
     PARAMETERS: ClassVar = ("most",)
     ASKS: ClassVar = ("derating",)
     LAW = derated_winding
@@ -63,7 +59,6 @@ class ClampingDerated(Clamping):
 
 @wp.func
 def sagged(effort: float, position: float, velocity: float, supply_voltage: float, per_volt: float):
-    """Return the effort within what the voltage allows."""
     return within(effort, -per_volt * supply_voltage, per_volt * supply_voltage)
 
 
@@ -77,7 +72,6 @@ class ClampingSagged(Clamping):
 
 @wp.func
 def metered(effort: float, position: float, velocity: float, dt: float, drawn: float, resistance: float):
-    """Return the effort, and the power that it draws."""
     power = wp.abs(effort * velocity) + resistance * effort * effort
     return effort, power + 0.0 * (position + dt + started(drawn, 0.0))
 
@@ -103,14 +97,11 @@ def drained(
     open_circuit: float,
     resistance: float,
 ):
-    """Return the voltage that the power of the robot leaves."""
     found = open_circuit - resistance * robot_power / open_circuit + 0.0 * (effort + position + velocity + dt)
     return found + 0.0 * started(volts, 0.0)
 
 
 class SupplyDrained(Supply):
-    """A battery with an inner resistance."""
-
     PARAMETERS: ClassVar = ("open_circuit", "resistance")
     NEUTRAL: ClassVar = (1.0, 0.0)
     STATE: ClassVar = ("volts",)
@@ -125,7 +116,6 @@ LAWS = (ThermalWinding, ClampingDerated, ClampingSagged, ElectricalMetered, Supp
 
 
 def lines() -> list[Law]:
-    """Lines of the catalogue that make them built-in ones."""
     made = []
     for law in LAWS:
         said = {"KIND": law.KIND, "SCHEMA": f"{law.__name__}API"}
@@ -145,8 +135,6 @@ LOSS, HOTTEST, OPEN, INNER = 0.5, 40.0, 24.0, 0.3
 
 
 def entry(name: str, device="cpu", *, supplied: bool = True, more=()) -> ActuatorEntry:
-    """A joint with all of it, or one that draws power and has no supply."""
-
     def of(value: float) -> wp.array:
         return wp.full(ROBOTS, value, dtype=wp.float32, device=device)
 

@@ -30,7 +30,6 @@ def hidden_motor(
     kp: float = 40.0,
     kd: float = 1.0,
 ) -> aa.MotorConfig:
-    """The motor that made the log."""
     others = [aa.FrictionConfig(coulomb=coulomb, viscous=viscous), aa.EncoderConfig(bias=bias, velocity="register")]
     return aa.MotorConfig(
         aa.PDControlConfig(kp, kd),

@@ -19,7 +19,6 @@ SOURCES = {"2.3": Path("isaaclab", "source", "isaaclab"), "3.0": Path()}
 
 
 def source() -> tuple[str, Path] | None:
-    """The version and where its modules are."""
     given = os.environ.get("ISAACLAB_WHEEL")
     if given is None:
         try:
@@ -47,7 +46,6 @@ def _names(version: str):
 
 
 def _local_files() -> ModuleType:
-    """A stand-in for what fetches files."""
     assets = sys.modules["isaaclab.utils.assets"] = ModuleType("isaaclab.utils.assets")
     assets.read_file = lambda path: io.BytesIO(Path(path).read_bytes())
     return assets

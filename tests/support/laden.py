@@ -20,13 +20,8 @@ BALL = 0.05
 class Laden:
     """A shipped robot and its load.
 
-    Args:
-        file: Name of its file.
-        path: Of its root.
-        carriers: Ends of the names of the links that carry.
-        mass: Of the load on each [kg].
-        at: Its place in the link [m].
-        on_table: The load touches a table; the feet of others touch the ground.
+    `carriers`: Ends of the names of the links that carry. `mass`: Of the load on each [kg]. `at`: Its place in the link
+    [m]. `on_table`: The load touches a table; the feet of others touch the ground.
     """
 
     file: str
@@ -83,12 +78,9 @@ LADEN = {
 class Found:
     """The second half of a recording.
 
-    Args:
-        tone: Amplitude and frequency of the largest sustained tone [rad], [Hz], or None.
-        fast: Largest root mean square of the fast motion of a joint [rad].
-        error: Largest distance from the target at the end [rad].
-        faults: Number of them.
-        fallen: Descent of the base [m].
+    `tone`: Amplitude and frequency of the largest sustained tone [rad], [Hz], or None. `fast`: Largest root mean square
+    of the fast motion of a joint [rad]. `error`: Largest distance from the target at the end [rad]. `fallen`: Descent
+    of the base [m].
     """
 
     tone: tuple[float, float] | None
@@ -116,11 +108,7 @@ def fast_motion(positions: np.ndarray, dt: float) -> np.ndarray:
 def hold(name: str, engine: str, how: str, seconds: float = SECONDS) -> Found:
     """Hold a laden robot for some seconds.
 
-    Args:
-        name: In `LADEN`.
-        engine: Simulator.
-        how: An effort mode, or "drives" for the drives of the simulator with the same gains.
-        seconds: Duration.
+    `name`: In `LADEN`. `how`: An effort mode, or "drives" for the drives of the simulator with the same gains.
     """
     laden = LADEN[name]
     with warnings.catch_warnings(), Simulation(laden.stage(), DT, engine=engine) as sim:

@@ -20,7 +20,6 @@ class Joint:
     decimation: int = 1
 
     def configs(self) -> list:
-        """The same as configs."""
         kind = "difference" if self.difference else "register"
         encoder = EncoderConfig(latency_steps=self.latency, velocity=kind, velocity_filter=self.filter_time)
         return [encoder, EffortDelayConfig(steps=self.effort_delay), RateConfig(self.decimation)]
@@ -43,7 +42,6 @@ class Reference:
         return (1 - part) * np.array(ring[whole]) + part * np.array(ring[whole + 1])
 
     def compute(self, at: int, q: float, v: float) -> None:
-        """One computation of the controller of a joint."""
         joint = self.joints[at]
         time = joint.decimation * self.dt
         share = time / (joint.filter_time + time)
@@ -81,7 +79,6 @@ class Reference:
         return math.exp(np.polyfit(np.arange(len(last)), last, 1)[0])
 
     def scale(self, factor: float) -> None:
-        """Multiply all that controllers remember."""
         self.measured = [[(factor * a, factor * b) for a, b in ring] for ring in self.measured]
         self.efforts = [[factor * one for one in ring] for ring in self.efforts]
         for state in (self.last, self.filtered, self.integral, self.held):
@@ -89,5 +86,4 @@ class Reference:
 
 
 def timing_of(joints: list[Joint]) -> Timing:
-    """The timing of joints."""
     return Timing(np.concatenate([Timing.of(joint.configs(), 1).values for joint in joints], axis=1))

@@ -13,12 +13,10 @@ Inputs = Sequence[np.ndarray]
 
 
 def inputs(rng: np.random.Generator, steps: int, robots: int, joints: int) -> list[Inputs]:
-    """Random inputs of some steps."""
     return [list(rng.normal(size=(4, robots, joints)).astype(np.float32)) for _ in range(steps)]
 
 
 def arrays_on(engine: str, joints: Sequence[str], motors: Mapping, robots: int = 1) -> ActuatedArrays:
-    """Actuators on the core or on Warp."""
     with pytest.MonkeyPatch.context() as patch:
         if engine == "warp":
             patch.setattr(native, "core", None)
@@ -47,12 +45,7 @@ def on_both(
 ) -> np.ndarray:
     """Efforts of some steps, which both engines give to the bit.
 
-    Args:
-        joints: Names of the joints.
-        motors: Their motors.
-        given: Inputs of each step.
-        dt: Physics step [s].
-        resets: Robots that are reset before a step, by step.
+    `dt`: Physics step [s]. `resets`: Robots that are reset before a step, by step.
     """
     found = []
     for engine in ENGINES:

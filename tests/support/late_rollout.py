@@ -24,18 +24,15 @@ def array(values, grad: bool = True, dtype=wp.float32) -> wp.array:
 
 
 def swapped(actuator: Actuator, steps: int) -> list[tuple]:
-    """Two states in turn."""
     two = [actuator.state(), actuator.state()]
     return [(two[k % 2], two[1 - k % 2]) for k in range(steps)]
 
 
 def in_place(actuator: Actuator, steps: int) -> list[tuple]:
-    """One state."""
     return [(state := actuator.state(), state)] + [(state, state)] * (steps - 1)
 
 
 def one_each(actuator: Actuator, steps: int) -> list[tuple]:
-    """A state for each step."""
     return list(itertools.pairwise([actuator.state() for _ in range(steps + 1)]))
 
 
@@ -59,15 +56,8 @@ class _Past:
 class LateRollout:
     """Steps of one actuator with other inputs at each.
 
-    Args:
-        laws: Names of its classes in the order in which they act.
-        steps: Number of steps.
-        dt: Physics step [s].
-        ranges: Range of each parameter by name; those that are absent are zero.
-        count: Number of joints.
-        seed: Seed of all numbers.
-        whole: Parameters that are integers.
-        at_motor: True for an encoder at the motor, before a gear.
+    `laws`: Names of its classes in the order in which they act. `dt`: Physics step [s]. `ranges`: Range of each
+    parameter by name; those that are absent are zero. `at_motor`: True for an encoder at the motor, before a gear.
     """
 
     def __init__(
@@ -111,7 +101,6 @@ class LateRollout:
         return [np.full(self.count, component.START.get(name, 0.0)) for name in component.STATE]
 
     def _law(self, law: str, given: Sequence, dt, values: Values, state: Sequence) -> list[np.ndarray]:
-        """Results of a law, then its new state."""
         component = getattr(actuators, law)
         numbers = [values[f"{law} {name}"] for name in component.PARAMETERS]
         # joints of an actuator alone are robots, which are numbered
@@ -180,7 +169,6 @@ class LateRollout:
     # on a tape
 
     def actuator(self, **more) -> tuple[Actuator, dict[str, wp.array]]:
-        """The actuator, and its parameters by the names here."""
         parameters = {name: array(values) for name, values in self.values.items() if name.split()[0] in self.laws}
         made = []
         for law in self.laws:

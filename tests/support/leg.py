@@ -15,7 +15,6 @@ class Leg:
         self.host.bus.on_ready(self.give_gains, order=-1)
 
     def give_gains(self) -> None:
-        """What the stage authors, at every play."""
         self.host.arrays().stiffnesses[:] = [1.1, 2.2, 3.3]
         self.host.arrays().dampings[:] = [0.1, 0.2, 0.3]
 

@@ -20,21 +20,18 @@ MADE_UP = stages.Kind("windage", "Windage", "a made-up law", ("effort", "positio
 
 @wp.func
 def resisted(effort: float, position: float, velocity: float, dt: float, felt: float, resistance: float):
-    """Return the effort less a part of a velocity that is felt late, and that velocity."""
     now = 0.5 * felt + 0.5 * velocity
     return effort - resistance * now + 0.0 * (position + dt), now
 
 
 @wp.func
 def felt_late(position: float, velocity: float, dt: float, felt: float, resistance: float):
-    """Return the position, a velocity that is felt late and less of it, and that velocity."""
     now = 0.5 * felt + 0.5 * velocity
     return position + 0.0 * dt, now - 0.01 * resistance * velocity, now
 
 
 @wp.func
 def warmed(effort: float, position: float, velocity: float, dt: float, felt: float, resistance: float):
-    """Return what is left of an effort that is felt late."""
     return 0.5 * felt + 0.5 * resistance * wp.abs(effort) + 0.0 * (position + velocity + dt)
 
 
@@ -53,7 +50,6 @@ def moved(
 
 
 def _law_of(kind: stages.Kind):
-    """What a law of a kind computes."""
     if kind.senses:
         return felt_late
     return resisted if kind.changes_effort else warmed
@@ -114,7 +110,6 @@ def _law(name: str, family: type, own: dict, config) -> catalogue.Law:
 
 
 def add_to_table(patch: pytest.MonkeyPatch, kind: stages.Kind, law: catalogue.Law) -> None:
-    """Add a kind, where it is new, and a law of it; what was derived from the tables is derived again."""
     if kind.name not in stages.KINDS:
         patch.setitem(stages.KINDS, kind.name, kind)
         patch.setitem(stages._PLACES, kind.name, len(stages._PLACES))

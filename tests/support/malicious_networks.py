@@ -30,12 +30,10 @@ class Payload:
 
 
 def good(format: str, metadata: Mapping | None = None) -> bytes:
-    """A file of this format that means no harm."""
     return checkpoint_file(format, "mlp", {"input_idx": [0], **(metadata or {})})
 
 
 def malicious() -> dict[str, tuple[bytes, str]]:
-    """Files by name, with what the error says."""
     found: dict[str, tuple[bytes, str]] = {}
     parts: dict[str, Callable[[], dict[str, tuple[bytes, str]]]] = {
         "pickle": _pickles,
@@ -91,7 +89,6 @@ def doubled() -> dict[str, tuple[bytes, bytes]]:
 
 
 def _pickles() -> dict[str, tuple[bytes, str]]:
-    """Pickles as they are, and as PyTorch once wrote them."""
     old = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19."
     return {
         **{f"protocol {n}": (pickle.dumps(Payload(), n), "is a Python pickle") for n in (2, 3, 4, 5)},
@@ -110,7 +107,6 @@ def _pickles() -> dict[str, tuple[bytes, str]]:
 
 
 def _polyglots() -> dict[str, tuple[bytes, str]]:
-    """Files that are two things."""
     archive, onnx, tensors = good("torchscript"), good("onnx"), good("safetensors")
     code = pickle.dumps(Payload())
     return {
@@ -207,7 +203,6 @@ def _exported() -> dict[str, tuple[bytes, str]]:
 
 
 def _zips() -> dict[str, tuple[bytes, str]]:
-    """What zip files can lie about."""
     pickled = Writer().pickle(Object("__torch__.M", weight=WEIGHT))
     entries: dict[str, bytes | str] = {"data.pkl": pickled, "constants.pkl": Writer().pickle(())}
     plain = zipped(entries)
@@ -293,8 +288,6 @@ def _torchscripts() -> dict[str, tuple[bytes, str]]:
 
 
 def _safetensors() -> dict[str, tuple[bytes, str]]:
-    """Headers that lie."""
-
     def made(header, body: bytes = b"", length: int | None = None) -> bytes:
         text = header if isinstance(header, bytes) else json.dumps(header).encode()
         return (len(text) if length is None else length).to_bytes(8, "little") + text + body
@@ -343,7 +336,6 @@ def _safetensors() -> dict[str, tuple[bytes, str]]:
 
 
 def _field(number: int, content: bytes) -> bytes:
-    """A field of protobuf."""
     return _varint(number << 3 | 2) + _varint(len(content)) + content
 
 
@@ -356,7 +348,6 @@ def _varint(value: int) -> bytes:
 
 
 def _commented(archive: bytes, comment: bytes) -> bytes:
-    """A zip file with a comment at its end."""
     return archive[:-2] + struct.pack("<H", len(comment)) + comment
 
 

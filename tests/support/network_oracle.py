@@ -89,14 +89,8 @@ def evaluate(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """One step of a network.
 
-    Args:
-        network: The network.
-        x: Inputs, shape `(rows, inputs)`.
-        hidden: Hidden states, shape `(num_layers, rows, hidden_size)`; zero by default.
-        cell: Cell states, likewise.
-
-    Returns:
-        Outputs `(rows,)`, and the new hidden and cell states.
+    `x`: Inputs, shape `(rows, inputs)`. `hidden`: Hidden states, shape `(num_layers, rows, hidden_size)`; zero by
+    default. Returns outputs `(rows,)`, and the new hidden and cell states.
     """
     rows = len(x)
     shape = (network.num_layers, rows, network.hidden_size)

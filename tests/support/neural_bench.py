@@ -21,8 +21,7 @@ def largest_difference(
 ) -> float:
     """Step both through random motion with random masked resets, 1000 steps by default.
 
-    Returns:
-        The largest difference over the largest effort.
+    Returns the largest difference over the largest effort.
     """
     # positions, velocities and efforts stand at places of their own
     places = [rng.permutation(2 * COUNT)[:COUNT].astype(np.uint32) for _ in range(3)]

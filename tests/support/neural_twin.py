@@ -17,7 +17,6 @@ from isaacsim.core.experimental.actuators.laws.networks.network import (
 
 
 def random_network(kind: str, inputs: int, *, layers: int = 1, size: int = 8, seed: int = 0) -> Network:
-    """A network of that kind with random numbers."""
     rng = np.random.default_rng(seed)
 
     def numbers(*shape: int) -> np.ndarray:

@@ -18,10 +18,8 @@ DT = 0.01
 class Theirs:
     """newton's builder, parser and actuators on one robot of the file.
 
-    Args:
-        file: Path of the file.
-        joints: Paths of the joints whose signals and efforts are meant, in that order.
-        through_ours: Whether our plan of newton's model steps, and not newton's actuators.
+    `joints`: Paths of the joints whose signals and efforts are meant, in that order. `through_ours`: Whether our plan
+    of newton's model steps, and not newton's actuators.
     """
 
     def __init__(self, file: Path, joints: Sequence[str], through_ours: bool = False) -> None:
@@ -45,7 +43,6 @@ class Theirs:
         self.own = self.group.state() if self.group else None
 
     def efforts(self, q, qd, q_target, qd_target, feedforward) -> np.ndarray:
-        """Those of the joints."""
         self.state.joint_q.numpy()[self.coordinates] = q
         self.state.joint_qd.numpy()[self.columns] = qd
         self.control.joint_target_q.numpy()[self.coordinates] = q_target
@@ -72,7 +69,6 @@ class Ours:
             self.wrapper = ArticulationActuators(root)
 
     def efforts(self, q, qd, q_target, qd_target, feedforward) -> np.ndarray:
-        """Those of the joints, by name."""
         arrays = self.host.arrays()
         given = {"positions": q, "velocities": qd, "position_targets": q_target, "velocity_targets": qd_target}
         for name, values in given.items():
@@ -93,12 +89,8 @@ def motion(joints: int, steps: int, seed: int = 8) -> np.ndarray:
 class Compared:
     """A robot of a file as newton drives it, and as we do.
 
-    Args:
-        joints: Paths of all joints that can be driven.
-        ours: Those that we drive.
-        newtons: Those that newton drives.
-        efforts: Largest effort of each that we drive [N·m or N].
-        difference: Largest difference of efforts, of the largest one.
+    `efforts`: Largest effort of each that we drive [N·m or N]. `difference`: Largest difference of efforts, of the
+    largest one.
     """
 
     joints: list[str]

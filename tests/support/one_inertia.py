@@ -7,13 +7,8 @@ from isaacsim.core.experimental.actuators import ActuatedArrays, PDControlConfig
 class Plant:
     """Robots of one joint each: `v⁺ = v + dt·(effort + load)/inertia`, `q⁺ = q + dt·v⁺`.
 
-    Args:
-        stages: A config, or a list of them.
-        inertia: Inertia of the joint [kg·m²].
-        dt: Physics step [s].
-        robots: Number of robots.
-        velocity: First velocity [rad/s].
-        told: True if the stages get inertia and load as signals; otherwise they have to find out.
+    `inertia`: Inertia of the joint [kg·m²]. `dt`: Physics step [s]. `velocity`: First velocity [rad/s]. `told`: True if
+    the stages get inertia and load as signals; otherwise they have to find out.
     """
 
     def __init__(self, stages, inertia: float, dt: float, robots: int = 1, velocity=0.0, told: bool = False) -> None:
@@ -43,7 +38,6 @@ class Plant:
             self.farthest = np.maximum(self.farthest, self.q)
 
     def state(self, name: str) -> np.ndarray:
-        """A number of the state of the stages, by robot."""
         return state_of(self.arrays, name)
 
 
@@ -73,7 +67,6 @@ def tell(arrays: ActuatedArrays, values: dict) -> None:
 
 
 def state_of(arrays: ActuatedArrays, name: str) -> np.ndarray:
-    """A number of the state, by robot."""
     return next(values for key, values in arrays.save_state().items() if key.endswith(f".{name}")).reshape(-1)
 
 

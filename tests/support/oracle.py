@@ -26,8 +26,6 @@ They take what these take, and the parameters as they are given to users in the 
 
 
 def law_of(component: str) -> Callable[[Callable], Callable]:
-    """Say of a function that it is the law of a component."""
-
     def register(function: Callable) -> Callable:
         LAWS[component] = function
         return function
@@ -36,8 +34,6 @@ def law_of(component: str) -> Callable[[Callable], Callable]:
 
 
 def motor_of(component: str) -> Callable[[Callable], Callable]:
-    """Say of a function that it gives the signals of the motor before a transmission."""
-
     def register(function: Callable) -> Callable:
         MOTORS[component] = function
         return function
@@ -46,8 +42,6 @@ def motor_of(component: str) -> Callable[[Callable], Callable]:
 
 
 def other_of(component: str, name: str) -> Callable[[Callable], Callable]:
-    """Say of a function that it is another one of a component."""
-
     def register(function: Callable) -> Callable:
         OTHERS[component, name] = function
         return function
@@ -155,7 +149,6 @@ def friction_law(
 
 @law_of("PassiveFrictionCurve")
 def friction_curve_law(effort, _q, qd, h, told, load, whole, coupled, s, lift, f, qd_before, u_before, assumed, level):
-    """Dry friction, given the value of its table."""
     inertia = stepped_inertia(inertia_of(told, assumed), coupled, whole)
     tau_e, qd_before, u_before = step_before(effort, qd, h, inertia, load, whole, f, qd_before, u_before)
     return friction_step(level, effort + lift, qd, h, inertia, np.maximum(s, 0), tau_e, whole, f, qd_before, u_before)
@@ -262,7 +255,6 @@ def end_without_motor(q, qd, h, told, load, whole, coupled, *others):
 
 @other_of("TransmissionGear", "FELT")
 def felt_through_gear(inertia, load, whole, coupled, N, _offset, _of_motor):
-    """Inertias and load of the joint, before the gear."""
     return inertia / N**2, load / N, whole, coupled / N**2
 
 
@@ -270,7 +262,6 @@ def felt_through_gear(inertia, load, whole, coupled, N, _offset, _of_motor):
 def felt_by_rotor(
     _inertia, _load, _whole, _coupled, _th, _thd, _qd_before, f_before, N, _offset, _of_motor, Jr, *_rest
 ):
-    """The inertia of the rotor, and the spring, which is not all of the load."""
     return Jr, f_before / N, 0.0, Jr
 
 
@@ -524,7 +515,6 @@ def uniform(seed, place, count):
 
 
 def gaussian(seed, place, count):
-    """Box-Muller."""
     radius = np.sqrt(-2 * np.log1p(-uniform(seed, place, count)))
     return radius * np.cos(2 * np.pi * uniform(seed, place, np.asarray(count) + 1))
 
@@ -537,7 +527,6 @@ def quantized(value, resolution):
 
 @law_of("FeedbackEncoder")
 def encoder_law(q, qd, h, place, q_before, v_before, count, resolution, bias, noise, latency, steps, register, *rest):
-    """Position with bias and noise in steps of the encoder; its difference or a register, by backward Euler."""
     velocity_resolution, T, seed = rest
     q_m = quantized(q + bias + np.where(noise > 0, noise * gaussian(seed, place, count), 0), resolution)
     difference = (q_m - q_before) / h
@@ -589,7 +578,6 @@ def command_lag_law(q, _qd, q_target, qd_target, feedforward, h, was_q, was_qd, 
 
 @law_of("EffortLagFirstOrder")
 def effort_lag_law(effort, _q, _qd, h, was, T):
-    """The effort, which follows with a time constant."""
     found = lagged(was, effort, h, T)
     return found, found
 
@@ -604,7 +592,6 @@ def stepper_law(q, qd, q_target, qd_target, feedforward, _h, holding, steps, kd)
 
 @law_of("EffortDelayTimed")
 def effort_delay_law(effort, _q, _qd, h, seconds, steps):
-    """The effort, and how many steps later it acts."""
     return effort, steps + seconds / h
 
 
@@ -616,7 +603,6 @@ def period_of(h, decimation, frequency):
 
 @other_of("RateHold", "TICK")
 def rate_is_due(h, clock, _held, decimation, frequency, _phase):
-    """A period has passed, or none has begun."""
     return (np.where(np.isnan(clock) | (clock + 1 >= period_of(h, decimation, frequency) - 1e-3), 1, 0),)
 
 
@@ -632,7 +618,6 @@ def rate_law(effort, _q, _qd, h, clock, held, decimation, frequency, phase):
 
 @law_of("ControllerPD")
 def pd_law(q, qd, q_target, qd_target, feedforward, _dt, kp, kd, const_effort):
-    """PD control."""
     return (pd_effort(q, qd, q_target, qd_target, feedforward, kp, kd, const_effort),)
 
 
@@ -673,7 +658,6 @@ def profile_of(target, setpoint, velocity, h, top, a):
 
 @law_of("ControllerStartupPD")
 def startup_pd_law(q, qd, q_target, qd_target, feedforward, _dt, kp, kd, startup, const_effort):
-    """PD control and an effort towards the target."""
     return (pd_effort(q, qd, q_target, qd_target, feedforward, kp, kd, const_effort) + startup * np.sign(q_target - q),)
 
 
@@ -706,13 +690,11 @@ def servo_law(q, qd, q_target, qd_target, feedforward, h, told, duty, setpoint, 
 
 @law_of("ClampingMaxEffort")
 def max_effort_law(effort, _q, _qd, _dt, max_effort):
-    """Symmetric limit."""
     return (max_effort_clamp(effort, max_effort),)
 
 
 @law_of("ClampingDCMotor")
 def dc_motor_law(effort, _q, qd, _dt, saturation_effort, velocity_limit, max_motor_effort):
-    """DC-motor limit."""
     rows = zip(effort, qd, saturation_effort, velocity_limit, max_motor_effort, strict=True)
     return (np.array([dc_motor_clamp(*row) for row in rows]),)
 
@@ -759,7 +741,6 @@ def envelope_law(effort, _q, qd, _dt, derating, voltage, stall, no_load, nominal
 
 @law_of("ClampingPositionBased")
 def position_based_law(effort, _q, _qd, _dt, limit):
-    """Symmetric limit, given the value of its table."""
     return (max_effort_clamp(effort, limit),)
 
 
@@ -785,7 +766,6 @@ class Joint:
         self.reset()
 
     def reset(self) -> None:
-        """Forget commands and integral."""
         self.integral, self.commands = 0.0, []
 
     def step(self, q, qd, q_target, qd_target, feedforward, dt=1.0):
@@ -828,7 +808,6 @@ class Pipeline:
         ]
 
     def reset(self, mask) -> None:
-        """Forget the commands of the masked joints."""
         for joint, masked in zip(self.joints, np.ravel(mask), strict=True):
             if masked:
                 joint.reset()

@@ -16,22 +16,16 @@ class OwnController(ControllerPID):
 
 
 class OwnMotor(ClampingDCMotor):
-    """A motor computed by a method."""
-
     def modify_forces(self, *args, **kwargs) -> None:
         super().modify_forces(*args, **kwargs)
 
 
 class OwnLimit(ClampingMaxEffort):
-    """A limit computed by a method."""
-
     def modify_forces(self, *args, **kwargs) -> None:
         super().modify_forces(*args, **kwargs)
 
 
 class Loaded(Controller):
-    """An effort against the load that the caller measures."""
-
     custom_inputs = ("load",)
 
     def is_stateful(self) -> bool:

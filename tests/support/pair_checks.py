@@ -24,10 +24,7 @@ with friction behind it, whose last line is one of several."""
 class Tally:
     """What came of a relation.
 
-    Args:
-        relation: What was compared.
-        ran: Number of comparisons.
-        differ: Joint, what it was beside, and the first difference, of those that differ.
+    `differ`: Joint, what it was beside, and the first difference, of those that differ.
     """
 
     relation: str
@@ -35,7 +32,6 @@ class Tally:
     differ: list[tuple[str, str, str]] = dataclasses.field(default_factory=list)
 
     def add(self, joint: object, beside: object, compare: Callable[[], str]) -> None:
-        """Count a comparison, which returns the difference; an error is one, too."""
         self.ran += 1
         try:
             difference = compare()
@@ -56,7 +52,6 @@ class Tally:
 
 @functools.cache
 def usable_joints(seed: int = 0) -> tuple[Joint, ...]:
-    """All joints in all modes that they can have."""
     every = [joint.in_mode(mode) for joint in all_joints(seed) for mode in MODES]
     return tuple(joint for joint in every if not refused(joint))
 
@@ -72,7 +67,6 @@ class Baselines:
         self._known: dict[tuple[Joint, int, int], Record] = {}
 
     def of(self, joint: Joint, before: int = 0, after: int = 0) -> Record:
-        """Of a joint with so many axes before and after it."""
         places = (before, after) if joint.asks_number else (0, 0)
         key = joint, *places
         if key not in self._known:
@@ -82,7 +76,6 @@ class Baselines:
 
 
 def compare(joints: Sequence[Joint], baselines: Baselines, tally: Tally) -> None:
-    """Step joints beside each other, and compare each with itself alone."""
     try:
         records = run(joints, baselines.robots, baselines.binding)
     except (TypeError, ValueError) as error:
@@ -96,9 +89,6 @@ def compare(joints: Sequence[Joint], baselines: Baselines, tally: Tally) -> None
             places = sum(axes[:at]), sum(axes[at + 1 :])
             beside = others[0] if len(others) == 1 else f"{len(others)} others"
             tally.add(joint, beside, lambda: record.differs_from(baselines.of(joint, *places)))  # noqa: B023
-
-
-# ---- (a) alone, and beside others
 
 
 def by_pairs(part: int = 0, parts: int = 1, seed: int = 0) -> Tally:
@@ -157,19 +147,13 @@ def by_bindings(seed: int = 0) -> Tally:
     return tally
 
 
-# ---- (b) a robot, and the others
-
-
 def by_rows(
     some: Sequence[Sequence[Joint]], others: Sequence[Joint] = (), binding: Binding = Arrays, robots: int = 5
 ) -> Tally:
     """Robots that nothing happens to, beside some that are reset, have a fault, or other parameters.
 
-    Args:
-        some: Joints of each plan.
-        others: Joints by the same names with other values.
-        binding: What steps them.
-        robots: Number of robots; the second one is reset, the last one has the faults.
+    `others`: Joints by the same names with other values. `robots`: Number of robots; the second one is reset, the last
+    one has the faults.
     """
     tally, named = Tally(f"(b) rows, {binding.__name__}"), {one.name: one for one in others}
     rows = [row for row in range(robots) if row not in (1, robots - 1)]
@@ -194,12 +178,9 @@ def by_rows(
 
 
 def _calm(joints: Sequence[Joint], robots: int, binding: Binding) -> list[Record]:
-    """What joints do without faults and resets."""
     scripts = {joint: script(joint, robots, faults=False) for joint in joints}
     return run(joints, robots, binding, scripts=scripts, resets=())
 
-
-# ---- (c) both engines
 
 WARP_PLANS = 60
 """How many plans Warp compiles at most."""
@@ -269,11 +250,7 @@ def _as_promised(joint: Joint, one: Record, alone: Callable[[], Record]) -> str:
 def off_by(found: np.ndarray, expected: np.ndarray, most: float, furthest: float = 0.0) -> str:
     """How far efforts `(steps, robots, …)` are off, relative to the largest of their robot; else an empty text.
 
-    Args:
-        found: Efforts.
-        expected: What they should be.
-        most: How far they may be off.
-        furthest: How far `FEW` of them may be off.
+    `furthest`: How far `FEW` of them may be off.
     """
     scale = np.maximum(np.abs(expected).max(axis=0, keepdims=True), 1e-6)
     off = np.abs(found.astype(np.float64) - expected) / scale
@@ -282,8 +259,6 @@ def off_by(found: np.ndarray, expected: np.ndarray, most: float, furthest: float
     at = np.unravel_index(np.argmax(np.where(np.isnan(off), np.inf, off)), off.shape)
     return f"{float(found[at])!r} for {float(expected[at])!r} at {tuple(map(int, at))}, by {off[at]:.2g}"
 
-
-# ---- (d) float64
 
 ORACLE_TOLERANCE, DIFFERENCE_TOLERANCE = 3e-5, 5e-4
 """How far explicit efforts are from float64, relative likewise; of encoders and springs, which subtract positions."""

@@ -38,13 +38,7 @@ def combinations_of_three(
 
     The first choice of a factor is what stands where nothing else is asked for.
 
-    Args:
-        factors: The choices.
-        is_allowed: Whether a row may be.
-        seed: Of the order in which rows are tried.
-
-    Returns:
-        The rows, and the threes that no row was found for.
+    Returns the rows, and the threes that no row was found for.
     """
     rng = np.random.default_rng(seed)
     numbers = range(len(factors))

@@ -58,9 +58,7 @@ NETWORKS: dict[str, dict] = {
 class Joint:
     """A joint with its motor, or the joints of a linkage.
 
-    Args:
-        name: What reports call it.
-        axes: The stages of each joint, in any order.
+    `name`: What reports call it.
     """
 
     name: str
@@ -85,7 +83,6 @@ class Joint:
 
     @functools.cached_property
     def components(self) -> list[type[Component]]:
-        """The classes of its laws."""
         found: list[type[Component]] = []
         for stage in itertools.chain(*self.axes):
             if isinstance(stage, aa.NeuralControlConfig):
@@ -120,7 +117,6 @@ class Joint:
 
     @property
     def mode(self) -> str:
-        """Its effort mode."""
         found = [stage for stage in self.axes[0] if isinstance(stage, aa.ImplicitConfig)]
         return MODES[1 + found[0].in_engine] if found else MODES[0]
 
@@ -131,9 +127,6 @@ class Joint:
         rng = np.random.default_rng(zlib.crc32(self.name.encode()))
         axes = tuple((*axis, valid(aa.ImplicitConfig, rng, in_engine=mode == MODES[2])) for axis in self.axes)
         return Joint(f"{self.name}, {mode}", axes)
-
-
-# ---- values
 
 
 def number(described: Parameter, rng: np.random.Generator):
@@ -165,7 +158,6 @@ def table(rng: np.random.Generator, lowest: float) -> tuple[list[float], list[fl
 
 
 def valid(config: type[Config], rng: np.random.Generator, **given):
-    """A config with random valid values, some of them given."""
     described = parameters_of(config)
     for _ in range(300):
         values = {name: number(one, rng) if one.of_law else one.fallback for name, one in described.items()}
@@ -182,15 +174,11 @@ def valid(config: type[Config], rng: np.random.Generator, **given):
     raise ValueError(f"{config.__name__}: no valid values were found. Say in `number` how large they are.")
 
 
-# ---- laws
-
-
 @wp.func
 def followed(
     position: float, velocity: float, position_target: float, velocity_target: float, feedforward: float, dt: float,
     level: float, gain: float,
 ):  # fmt: skip
-    """Return an effort that follows the error slowly, and its level."""
     now = 0.9 * level + gain * (position_target - position) - 0.1 * velocity
     return now + feedforward + 0.01 * velocity_target, now
 
@@ -205,7 +193,6 @@ class ControllerOfUser(aa.Controller):
 
 @functools.cache
 def networks() -> Path:
-    """A folder with a file of each kind of network."""
     folder = Path(tempfile.mkdtemp())
     for kind, said in NETWORKS.items():
         words = {"model_type": kind, **{name: value for name, value in said.items() if name != "inputs"}}
@@ -257,7 +244,6 @@ def completed(name: str, stages: tuple[Config, ...], rng: np.random.Generator) -
 
 
 def named_stages(joints: Sequence[Joint], robots: int) -> tuple[list[str], list[list]]:
-    """Names and stages of all axes of joints."""
     names = [f"j{at}" for at in range(sum(len(joint.axes) for joint in joints))]
     found: list[list] = []
     for joint in joints:
@@ -266,7 +252,6 @@ def named_stages(joints: Sequence[Joint], robots: int) -> tuple[list[str], list[
 
 
 def motors_of(names: Sequence[str], stages: Sequence[list]):
-    """Motors by name, or pairs where one has a component."""
     if all(isinstance(one, Config) for some in stages for one in some):
         return dict(zip(names, stages, strict=True))
     return [(aa.ActuatorConfig(**parts_of(some)), name) for some, name in zip(stages, names, strict=True)]
@@ -291,7 +276,6 @@ def refused(joint: Joint) -> bool:
 
 
 def problems_of(stages: Sequence[Config]) -> list[str]:
-    """What is wrong with a motor of these stages."""
     return misfits(motor_of(list(stages)), "joint")
 
 
@@ -360,9 +344,6 @@ def all_joints(seed: int = 0) -> tuple[Joint, ...]:
     return *found, Joint("law of a user", ((of_user,),)), Joint("law of arrays", ((of_arrays,),))
 
 
-# ---- three stages on a joint
-
-
 @functools.cache
 def choices() -> dict[str, dict[str, Callable[[np.random.Generator], Axes]]]:
     """By kind what a joint may have of it, by name: variants of its laws, or nothing, first."""
@@ -383,7 +364,6 @@ def factors() -> list[str]:
 
 
 def of_choices(row: Sequence[str], seed: int = 0) -> Joint:
-    """The joint of a choice for each factor."""
     name = ", ".join(one for one in row if one)
     rng = np.random.default_rng([zlib.crc32(name.encode()), seed])
     stages = [stage for kind, one in zip(factors(), row, strict=True) for stage in choices()[kind][one](rng)[0]]
@@ -394,9 +374,7 @@ def of_choices(row: Sequence[str], seed: int = 0) -> Joint:
 def joints_of_three(seed: int = 0, other: int = 0) -> tuple[tuple[Joint, ...], int]:
     """Joints on which each three choices of different kinds are together, and the number of threes that cannot be.
 
-    Args:
-        seed: Of the choices and values.
-        other: Another number for the same joints with other values.
+    `other`: Another number for the same joints with other values.
     """
     rows, impossible = _rows_of_three(seed)
     joints = (of_choices(row, seed + other) for row in rows)
@@ -405,7 +383,6 @@ def joints_of_three(seed: int = 0, other: int = 0) -> tuple[tuple[Joint, ...], i
 
 @functools.cache
 def _rows_of_three(seed: int) -> tuple[list[tuple[str, ...]], int]:
-    """The choices of these joints."""
     kinds = [list(choices()[kind]) for kind in factors()]
     for place, kind in enumerate(factors()):
         if kind in factors()[:place]:

@@ -50,18 +50,10 @@ class Late:
         return found
 
     def reset(self, robot: int) -> None:
-        """Forget the past of a robot."""
         self._past[robot] = []
 
 
 class Stage:
-    """A component with its numbers and its state.
-
-    Args:
-        component: The component.
-        robots: Number of robots.
-    """
-
     def __init__(self, component, robots: int) -> None:
         self.component, self.name, self.kind = component, type(component).__name__, component.KIND
         law = catalogue.law_of(type(component))
@@ -78,7 +70,6 @@ class Stage:
             return np.zeros(robots)
 
     def reset(self, robot: int) -> None:
-        """Forget what the law has, but for what it keeps."""
         kept = self.owner.KEPT
         for name, values in self.state.items():
             by = kept[name] if isinstance(kept, Mapping) and name in kept else None
@@ -127,13 +118,6 @@ class Stage:
 
 
 class Chain:
-    """The stages of a joint of some robots.
-
-    Args:
-        joint: The joint.
-        robots: Number of robots.
-    """
-
     def __init__(self, joint: Joint, robots: int) -> None:
         self.robots = robots
         self.world = Arrays([joint], robots)
@@ -156,7 +140,6 @@ class Chain:
         self.world.close()
 
     def reset(self, robot: int) -> None:
-        """Reset a robot."""
         for one in (*self.stages, *self.steps):
             one.reset(robot)
         if self.twin is not None:

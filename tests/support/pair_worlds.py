@@ -38,7 +38,6 @@ Fault = tuple[int, int, str, int]
 
 @contextlib.contextmanager
 def engine(name: str) -> Iterator[None]:
-    """Let plans be stepped by an engine."""
     with contextlib.ExitStack() as stack:
         if name == "warp":
             stack.enter_context(mock.patch.object(native, "core", None))
@@ -60,11 +59,7 @@ class Script:
 def script(joint: Joint, robots: int, faults: bool = True, seed: int = 0) -> Script:
     """Random inputs of a joint; those of a robot are the same however many there are.
 
-    Args:
-        joint: Its name says which.
-        robots: Number of robots.
-        faults: Whether one input of the last robot is not finite in one step.
-        seed: Of other ones.
+    `faults`: Whether one input of the last robot is not finite in one step.
     """
     axes = len(joint.axes)
     parts = [_script_of_robot(joint, axes, robot, seed) for robot in range(robots)]
@@ -78,7 +73,6 @@ def script(joint: Joint, robots: int, faults: bool = True, seed: int = 0) -> Scr
 
 
 def _script_of_robot(joint: Joint, axes: int, robot: int, seed: int) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Inputs and signals of one robot."""
     rng = joint.rng(robot, seed)
     shape = STEPS, axes
     qd = rng.normal() + np.cumsum(0.7 * rng.normal(size=shape), axis=0)
@@ -113,18 +107,15 @@ class Arrays:
             array.numpy()[:] = values[:, slots]
 
     def reset(self, robots: Sequence[int]) -> None:
-        """Reset robots."""
         self.arrays.reset(indices=list(robots))
 
     @property
     def faults(self) -> list[Fault]:
-        """Axis, robot, what was not finite, and step."""
         return [
             (self.names.index(one.dof_name), one.robot, " ".join(one.inputs), one.step) for one in self.arrays.faults
         ]
 
     def close(self) -> None:
-        """Release it."""
         self.arrays.close()
 
 
@@ -160,18 +151,15 @@ class Wrapper:
         self.host.signals[name].numpy()[:] = values
 
     def reset(self, robots: Sequence[int]) -> None:
-        """Reset robots."""
         self.wrapper.reset(indices=list(robots))
 
     @property
     def faults(self) -> list[Fault]:
-        """Axis, robot, what was not finite, and step."""
         return [
             (self.names.index(one.dof_name), one.robot, " ".join(one.inputs), one.step) for one in self.wrapper.faults
         ]
 
     def close(self) -> None:
-        """Release it."""
         self.wrapper.close()
 
 
@@ -188,8 +176,6 @@ class _Host(ArraysHost):
 
 
 class _Articulation(ArrayArticulation):
-    """Its robots."""
-
     takes_step_armatures = True
 
     def is_physics_tensor_entity_valid(self) -> bool:
@@ -200,7 +186,6 @@ class _Articulation(ArrayArticulation):
         """They are of the simulator, and efforts are what is looked at."""
 
     def joint_signals(self, wanted: Sequence[str]) -> JointViews:
-        """Those of the host."""
         signals = self._backend
         return JointViews({name: one for name, one in signals.signals.items() if name in wanted}, lambda: None)
 
@@ -246,7 +231,6 @@ class Actuators:
                 one.signals[name].numpy()[:] = values[:, at]
 
     def reset(self, robots: Sequence[int]) -> None:
-        """Reset robots."""
         mask = wp.array(np.isin(np.arange(self.shape[0]), robots), dtype=wp.bool, device="cpu")
         for state in self.states[0]:
             if state is not None:
@@ -274,7 +258,6 @@ class Record:
     faults: tuple[Fault, ...]
 
     def part(self, robots: Sequence[int]) -> Record:
-        """What it did in some robots, without faults."""
         return Record(np.ascontiguousarray(self.efforts[:, list(robots)]), ())
 
     def differs_from(self, other: Record) -> str:
@@ -300,8 +283,7 @@ def run(
 ) -> list[Record]:
     """Step joints beside each other; in one step robots are reset.
 
-    Returns:
-        What each did.
+    Returns what each did.
     """
     told = [(scripts or {}).get(joint) or script(joint, robots) for joint in joints]
     inputs = np.concatenate([one.inputs for one in told], axis=3)

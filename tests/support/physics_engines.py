@@ -14,14 +14,12 @@ ROOT = "/World/Robot"
 
 
 def installed(engine: str) -> str:
-    """The engine, or a skip where its wheel is not installed."""
     if engine == "physx" and find_spec("ovphysx") is None:
         pytest.skip("the PhysX wheel is not installed")
     return engine
 
 
 def weightless(made: SmallStage) -> Usd.Stage:
-    """Its stage without gravity."""
     return small_stages.weightless(made).stage
 
 
@@ -33,7 +31,6 @@ def set_iterations(stage: Usd.Stage, root: str, iterations: int) -> None:
 
 
 def playing(stage: Usd.Stage, engine: str, dt: float = 1 / 1000, num_envs: int = 1) -> tuple:
-    """A simulation that runs, and its robot."""
     sim = Simulation(stage, dt, num_envs, engine=engine)
     sim.play()
     return sim, sim.articulation(ROOT)

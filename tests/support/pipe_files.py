@@ -11,7 +11,6 @@ needs_pipes = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes"
 
 
 def require_refused(read: Callable, file: Path) -> None:
-    """Reading a pipe is one error that names it."""
     os.mkfifo(file)
     with pytest.raises(ValueError, match=rf"{re.escape(file.name)}: must be a file, not a device or a pipe"):
         read(file)

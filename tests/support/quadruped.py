@@ -14,7 +14,6 @@ BREADTH_FIRST = [f"{leg}_{part}_joint" for part in PARTS for leg in LEGS]
 
 
 def _link(name: str, mass: float, shape: str, place: str = "0 0 0") -> str:
-    """A link whose shape collides."""
     inertia = f'<inertia ixx="{mass * 0.004}" ixy="0" ixz="0" iyy="{mass * 0.004}" iyz="0" izz="{mass * 0.004}"/>'
     return (
         f'<link name="{name}"><inertial><origin xyz="{place}"/><mass value="{mass}"/>{inertia}</inertial>'
@@ -30,7 +29,6 @@ def _joint(name: str, parent: str, child: str, place: str, axis: str, limits: st
 
 
 def quadruped(folder: Path) -> Path:
-    """Write the file and return its path."""
     parts = [_link("trunk", 7.0, '<box size="0.38 0.1 0.11"/>')]
     for leg, (front, left) in LEGS.items():
         names = [f"{leg}_{part}" for part in PARTS]

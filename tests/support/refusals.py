@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 
-def refused(error: type[BaseException], call: Callable, match: str | None = None) -> None:
-    """The call raises the error, and its text has the match."""
-    with pytest.raises(error, match=match):
+def refused(error: type[BaseException] | tuple[type[BaseException], ...], call: Callable, match: str = "") -> str:
+    with pytest.raises(error, match=match or None) as caught:
         call()
+    return str(caught.value)

@@ -18,8 +18,6 @@ LOAD = 0.2
 
 
 class Rest(NamedTuple):
-    """Motion in the last second."""
-
     rms: float
     """Root mean square of the velocities of all joints [rad/s]."""
     drift: float
@@ -27,8 +25,6 @@ class Rest(NamedTuple):
 
 
 class Stand(NamedTuple):
-    """Motion of a robot that stands, in the last second."""
-
     rms: float
     """Root mean square of the velocities of all joints [rad/s]."""
     alternating: float
@@ -38,8 +34,6 @@ class Stand(NamedTuple):
 
 
 class Held(NamedTuple):
-    """Robot that friction holds."""
-
     friction: np.ndarray
     """Level by joint, 1.5 times the gravity torque and a little [N·m]."""
     inertia: np.ndarray
@@ -51,7 +45,6 @@ class Held(NamedTuple):
 
 
 def so101() -> Usd.Stage:
-    """Return the arm without the friction of its file."""
     opened = Usd.Stage.Open(str(ROBOTS / "so101.usda"))
     for joint in opened.GetPrimAtPath(f"{ARM}/Physics").GetChildren():
         for name in ("staticFrictionEffort", "dynamicFrictionEffort"):
@@ -60,7 +53,6 @@ def so101() -> Usd.Stage:
 
 
 def chain(folder: Path, armature: float, links: int = 6) -> Path:
-    """Write a chain of equal links with a horizontal hinge each; return the file."""
     inertial = "<inertial pos='.1 0 0' mass='.5' diaginertia='1e-4 2e-3 2e-3'/>"
     text = ""
     for number in reversed(range(links)):
@@ -99,7 +91,6 @@ def speeds(count: int) -> np.ndarray:
 
 
 def measured(step: Callable[[], tuple[np.ndarray, np.ndarray]], dt: float, seconds: float) -> Rest:
-    """Return the motion in the last second of several, of what a step returns."""
     last = round(1 / dt)
     for _ in range(round(seconds / dt) - last - 1):
         step()
@@ -159,12 +150,7 @@ def humanoid(
 ) -> Stand:
     """Let the G1 stand with friction on every joint, 0.5 N·m if not given, and return how still it stands.
 
-    Args:
-        mode: Effort mode of its motors.
-        kick: Velocity of the joints at the start [rad/s], of one after the other up and down.
-        friction: Another friction.
-        dt: Physics step [s].
-        seconds: Duration.
+    `kick`: Velocity of the joints at the start [rad/s], of one after the other up and down. `dt`: Physics step [s].
     """
     file = ROBOTS / "unitree_g1.usda"
     with warnings.catch_warnings(), aa.Simulation(file, dt) as sim:

@@ -14,7 +14,6 @@ Edit = Callable[[Usd.Stage], object]
 
 
 def edited(folder: Path, *edits: Edit, robot: str = "arm_2dof.usda", name: str = "robot.usda") -> Path:
-    """A copy of a shipped robot in a folder, edited."""
     layer = Sdf.Layer.CreateNew(str(folder / name))
     layer.TransferContent(Sdf.Layer.FindOrOpen(str(ROBOTS / robot)))
     stage = Usd.Stage.Open(layer)
@@ -25,17 +24,14 @@ def edited(folder: Path, *edits: Edit, robot: str = "arm_2dof.usda", name: str =
 
 
 def number(prim: str, name: str, value: float) -> Edit:
-    """An attribute gets a value."""
     return lambda stage: stage.GetPrimAtPath(prim).CreateAttribute(name, Sdf.ValueTypeNames.Float).Set(value)
 
 
 def integer(prim: str, name: str, value: int) -> Edit:
-    """An attribute gets an integer."""
     return lambda stage: stage.GetPrimAtPath(prim).CreateAttribute(name, Sdf.ValueTypeNames.Int).Set(value)
 
 
 def schema(prim: str, name: str) -> Edit:
-    """A schema is applied."""
     return lambda stage: stage.GetPrimAtPath(prim).AddAppliedSchema(name)
 
 
@@ -51,7 +47,6 @@ def renamed(prim: str, *names: tuple[str, str]) -> Edit:
 
 
 def target(prim: str, joint: str) -> Edit:
-    """A joint is added to those that an actuator drives."""
     return lambda stage: stage.GetPrimAtPath(prim).GetRelationship("newton:targets").AddTarget(joint)
 
 
@@ -63,8 +58,6 @@ def motor(joint: str, controller, *clamping) -> Edit:
 
 
 def without(path: str) -> Edit:
-    """A prim or property goes."""
-
     def remove(stage: Usd.Stage) -> None:
         found = Sdf.Path(path)
         if found.IsPropertyPath():

@@ -12,7 +12,6 @@ STATE = "sensor_msgs/msg/JointState"
 TRAJECTORY = "trajectory_msgs/msg/JointTrajectory"
 ARRAY = "std_msgs/msg/Float64MultiArray"
 CONTROLLER = "control_msgs/msg/JointTrajectoryControllerState"
-
 # the older name of the reference, without fields that do not matter
 _CONTROLLER = """\
 std_msgs/Header header
@@ -41,7 +40,6 @@ class BagWriter:
         self.writer.close()
 
     def topic(self, topic: str, kind: str):
-        """The topic, made if it is not there."""
         if topic not in self.connections:
             self.connections[topic] = self.writer.add_connection(topic, kind, typestore=self.store)
         return self.connections[topic]
@@ -74,7 +72,6 @@ class BagWriter:
         self.write(topic, STATE, time, self.make(STATE, header=self.header(stamp), name=[*joints], **arrays))
 
     def point(self, position: Iterable[float], after: float = 0.0):
-        """A point of a trajectory."""
         empty, late = np.zeros(0), round(after * _SECOND)
         return self.make(
             "trajectory_msgs/msg/JointTrajectoryPoint",

@@ -46,12 +46,10 @@ class Row:
 
     @property
     def robot(self) -> ExportedRobot:
-        """A robot of these joints."""
         return robot_of(*self.stages)
 
 
 def robot_of(*motors: Sequence[Config]) -> ExportedRobot:
-    """A robot of a joint for each motor of some stages."""
     made = {
         name: aa.MotorConfig(**parts_of([*([] if any(one.KIND == "controller" for one in stages) else [PD]), *stages]))
         for name, stages in zip(JOINTS, motors, strict=False)
@@ -91,7 +89,6 @@ def _is_whole(stage: Config) -> bool:
 
 
 def of_cfg(cfg) -> aa.MotorConfig:
-    """The motor of a cfg of Isaac Lab or mjlab."""
     # names that only Isaac Lab has are those of mjlab otherwise
     said = {name.removeprefix("actuator_"): value for name, value in vars(cfg).items() if value is not None}
     limit = aa.MaxEffortClampingConfig(said["effort_limit"])
@@ -112,7 +109,6 @@ def of_cfg(cfg) -> aa.MotorConfig:
 
 
 def of_mjcf(out: Path) -> dict[str, aa.MotorConfig]:
-    """The motors, or what the joints have without one."""
     names = OF_JOINT - {"static_friction"}
     return {
         joint.name: joint.motor or aa.MotorConfig(**{name: joint.value(name) for name in names})
@@ -127,7 +123,6 @@ def of_lab(out: Path) -> dict[str, aa.MotorConfig]:
 
 
 def of_mjlab(out: Path) -> dict[str, aa.MotorConfig]:
-    """By Python, with classes that take all fields."""
     classes = dict.fromkeys(("IdealPdActuatorCfg", "DcMotorActuatorCfg"), SimpleNamespace)
     with pytest.MonkeyPatch.context() as patch:
         cfgs = cfgs_of(out.read_text(), "mjlab.actuator", classes, patch).values()
@@ -155,7 +150,6 @@ READERS: dict[str, Callable[[Path], dict[str, aa.MotorConfig]]] = {
 
 
 def read_back(robot: ExportedRobot, target: str, folder: Path) -> dict[str, aa.MotorConfig]:
-    """The motors that the reader of a target gets from the file of it, in a folder."""
     into = None
     if TARGETS[target].root:
         (into := folder / f"into.{target}").write_text({"mjcf": MJCF, "urdf": URDF}[target])

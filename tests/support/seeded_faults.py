@@ -38,7 +38,6 @@ def good_motors() -> Motors:
 
 
 def joint_motors() -> Motors:
-    """The good motors as they are at the joint, which is all that Isaac Lab has."""
     motors = good_motors()
     motors["shoulder"] = dataclasses.replace(
         motors["shoulder"],
@@ -124,8 +123,6 @@ MOTOR_FAULTS: dict[str, tuple[str, Callable[[Motors], None]]] = {
     "exchanged motors": ("joint order", _swapped),
     "half the gear ratio": ("gear ratio", _gear),
 }
-
-
 # those of which Isaac Lab has no word
 NOT_IN_LAB = ("half the rate", "half the gear ratio")
 
@@ -149,7 +146,6 @@ def usd_file(folder: Path, motors: Motors) -> Path:
 
 
 def exchanged_names(folder: Path) -> Path:
-    """The arm as a file of MuJoCo in which the names of its joints are exchanged."""
     text = ARM_XML.read_text()
     for old, new in (("shoulder", "?"), ("extension", "shoulder"), ("?", "extension")):
         text = text.replace(f'joint name="{old}"', f'joint name="{new}"').replace(f'joint="{old}"', f'joint="{new}"')

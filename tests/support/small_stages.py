@@ -20,7 +20,6 @@ class SmallStage:
         UsdPhysics.Scene.Define(self.stage, "/World/physicsScene")
 
     def root(self, path: str) -> Usd.Prim:
-        """An articulation root above its links."""
         prim = UsdGeom.Xform.Define(self.stage, path).GetPrim()
         UsdPhysics.ArticulationRootAPI.Apply(prim)
         return prim
@@ -87,14 +86,12 @@ class SmallStage:
         return drive
 
     def state(self, path: str, kind: str = "angular", *, position: float = 0.0, velocity: float = 0.0) -> None:
-        """The initial state of a joint, as PhysX has it."""
         prim = self.stage.GetPrimAtPath(path)
         prim.AddAppliedSchema(f"PhysicsJointStateAPI:{kind}")
         for name, value in (("position", position), ("velocity", velocity)):
             self.attribute(path, f"state:{kind}:physics:{name}", float(value))
 
     def attribute(self, path: str, name: str, value: bool | float) -> None:
-        """An attribute that no schema here knows."""
         kind = Sdf.ValueTypeNames.Bool if isinstance(value, bool) else Sdf.ValueTypeNames.Float
         self.stage.GetPrimAtPath(path).CreateAttribute(name, kind).Set(value)
 
@@ -110,7 +107,6 @@ class SmallStage:
     def mesh(
         self, path: str, points: Sequence[Sequence[float]], faces: Sequence[Sequence[int]], *, collides: bool = True
     ) -> Usd.Prim:
-        """A polygon mesh."""
         prim = self.shape(path, "Mesh", collides=collides)
         mesh = UsdGeom.Mesh(prim)
         mesh.CreatePointsAttr([Gf.Vec3f(*map(float, point)) for point in points])
@@ -131,12 +127,10 @@ class SmallStage:
 
 
 def quaternion(axis: Sequence[float], degrees: float) -> Gf.Quatf:
-    """The rotation by an angle about an axis."""
     return Gf.Quatf(Gf.Rotation(Gf.Vec3d(*map(float, axis)), float(degrees)).GetQuat())
 
 
 def weightless(made: SmallStage) -> SmallStage:
-    """The same without gravity."""
     UsdPhysics.Scene(made.stage.GetPrimAtPath("/World/physicsScene")).CreateGravityMagnitudeAttr(0.0)
     return made
 
@@ -144,8 +138,7 @@ def weightless(made: SmallStage) -> SmallStage:
 def pendulum(**joint: object) -> SmallStage:
     """A hinge about +Y on a fixed base, with a bob of 1 kg whose centre hangs 0.5 m below: 0.26 kg m² about the hinge.
 
-    Args:
-        joint: Overrides for `SmallStage.joint`, `kind` among them.
+    `joint`: Overrides for `SmallStage.joint`, `kind` among them.
     """
     made = SmallStage()
     made.root("/World/Robot")

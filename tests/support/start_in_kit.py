@@ -51,7 +51,6 @@ class IExt:
 
 
 def main(folder: Path, enable: str, *, nodes: bool) -> None:
-    """Start, look, stop, look."""
     log: list[str] = []
     manager = ExtensionManager()
     app = types.SimpleNamespace(get_extension_manager=lambda: manager)

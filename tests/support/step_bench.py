@@ -78,7 +78,6 @@ class ControllerLeaky(Controller):
 
 @wp.func
 def drooped(effort: float, position: float, velocity: float, share: float):
-    """Return the effort less a share of it."""
     return effort - share * effort
 
 
@@ -91,13 +90,10 @@ class ElectricalDroop(Electrical):
 
 @wp.func
 def dragged(effort: float, position: float, velocity: float, drag: float):
-    """Return the effort less what is in proportion to the velocity."""
     return effort - drag * velocity
 
 
 class PassiveDrag(Passive):
-    """A passive law without a state."""
-
     PARAMETERS: ClassVar = ("drag",)
     LAW = dragged
 
@@ -110,8 +106,6 @@ def lagging(effort: float, position: float, velocity: float, dt: float, slip: fl
 
 
 class PassiveLag(Passive):
-    """A passive law with a state."""
-
     PARAMETERS: ClassVar = ("rate", "stiffness")
     STATE: ClassVar = ("slip",)
     LAW = lagging
@@ -119,13 +113,10 @@ class PassiveLag(Passive):
 
 @wp.func
 def balanced(q: float, qd: float, q_target: float, qd_target: float, ff: float, dt: float, load: float, gain: float):
-    """Return an effort that also holds the load."""
     return gain * (q_target - q) + ff + 0.0 * (qd + qd_target) - load
 
 
 class ControllerBalanced(Controller):
-    """A controller that asks for the load."""
-
     PARAMETERS: ClassVar = ("gain",)
     ASKS: ClassVar = ("load",)
     LAW = balanced
@@ -133,14 +124,11 @@ class ControllerBalanced(Controller):
 
 @wp.func
 def loaded_clamp(effort: float, position: float, velocity: float, load: float, most: float):
-    """Return the effort within a bound that grows with the load."""
     bound = most + wp.abs(load)
     return within(effort, -bound, bound)
 
 
 class ClampingLoaded(Clamping):
-    """A limit that asks for the load."""
-
     PARAMETERS: ClassVar = ("most",)
     ASKS: ClassVar = ("load",)
     LAW = loaded_clamp
@@ -174,13 +162,10 @@ class PassiveStick(Passive):
 
 @wp.func
 def skewed(position: float, velocity: float, bias: float, gain: float):
-    """Return a position that is off, and a velocity that is too large."""
     return position + bias, gain * velocity
 
 
 class FeedbackSkewed(Feedback):
-    """A sensor without a state."""
-
     PARAMETERS: ClassVar = ("bias", "gain")
     LAW = skewed
 
@@ -193,8 +178,6 @@ def filtered(position: float, velocity: float, dt: float, seen: float, share: fl
 
 
 class FeedbackFiltered(Feedback):
-    """A sensor with a state, which fails."""
-
     PARAMETERS: ClassVar = ("share", "furthest")
     STATE: ClassVar = ("seen",)
     LAW = filtered
@@ -202,7 +185,6 @@ class FeedbackFiltered(Feedback):
 
 @wp.func
 def soft_prepare(ratio: float, stiffness: float, furthest: float):
-    """Return the parameters, a compliance in place of the stiffness."""
     return ratio, 1.0 / stiffness, furthest
 
 
@@ -291,7 +273,6 @@ def entries(device="cpu") -> list[ActuatorEntry]:
 
 
 def mixed_plan(device="cpu") -> Plan:
-    """Their plan."""
     return compile_plan(entries(device), ROBOTS)
 
 
@@ -316,7 +297,6 @@ def built_in_entries(robots: int = ROBOTS) -> list[ActuatorEntry]:
 
 
 def built_in_plan(robots: int = ROBOTS) -> Plan:
-    """Their plan, which runs natively too."""
     return compile_plan(built_in_entries(robots), robots)
 
 
@@ -528,7 +508,6 @@ class Leaky(oracle.Joint):
         self.gain, self.level = gain, 0.0
 
     def step(self, q, qd, q_target, qd_target, feedforward, dt=1.0):
-        """Return the effort before the limits."""
         # without gains this is the delayed feedforward
         forward = super().step(q, qd, q_target, qd_target, feedforward, dt)
         if not np.isfinite([q, qd, q_target, qd_target, feedforward]).all():
@@ -550,10 +529,7 @@ def draw(rng: np.random.Generator, faults: bool = True) -> np.ndarray:
 class Bench:
     """Arrays on which a step runs, by columns or by indices.
 
-    Args:
-        step: What runs.
-        kind: `columns` or `indices`.
-        device: Where.
+    `kind`: `columns` or `indices`.
     """
 
     def __init__(self, step, kind: str = "columns", device="cpu") -> None:
@@ -586,7 +562,6 @@ class Bench:
         return found[:, COLUMNS].copy() if self.kind == "columns" else found[self.at].reshape(-1, len(NAMES))
 
     def step(self, inputs: np.ndarray) -> np.ndarray:
-        """One step."""
         self.feed(inputs)
         self.step_of_plan.step(DT)
         return self.efforts()

@@ -102,7 +102,6 @@ MUTATIONS: dict[str, tuple] = {
 
 @pytest.mark.parametrize("name", MUTATIONS)
 def test_mutated_fake_is_noticed(name, monkeypatch) -> None:
-    """Fail a check of the contract that holds with the fake as it is."""
     owner, attribute, replacement, kind, actions = MUTATIONS[name]
     check_life(kind, actions, has_deprecated_view=True)
     with monkeypatch.context() as patch:

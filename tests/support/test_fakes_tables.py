@@ -33,9 +33,6 @@ def hear(heard: list):
     return append
 
 
-# registration
-
-
 @pytest.mark.parametrize("change", ["open", "close"])
 def test_stage_change_clears_callbacks_and_ids(world, change) -> None:
     """Forget every Python callback and begin at 0 again."""
@@ -68,7 +65,6 @@ def test_default_callbacks_count_from_0_and_overwrite(world) -> None:
 
 
 def test_default_callbacks_overwrite_an_articulations_own(world) -> None:
-    """Leave an articulation without tensors that nobody told of physics."""
     robots = world.articulation_class(ROBOTS)
     world.simulation_manager.enable_default_callbacks()
     world.simulation_manager.register_callback(print, SimulationEvent.SIMULATION_PAUSED)
@@ -87,7 +83,6 @@ def test_deregistering_says_whether_there_was_one(world) -> None:
 
 
 def test_deregistering_all_leaves_deletion_callbacks(world) -> None:
-    """Clear the Python table only."""
     manager, heard = world.simulation_manager, []
     manager.register_callback(hear(heard), SimulationEvent.SIMULATION_STARTED)
     manager.register_callback(hear(heard), SimulationEvent.PRIM_DELETED)
@@ -98,8 +93,6 @@ def test_deregistering_all_leaves_deletion_callbacks(world) -> None:
 
 
 class Owner:
-    """Somebody with a method."""
-
     def __init__(self) -> None:
         self.heard: list[str] = []
 
@@ -118,15 +111,11 @@ def test_bound_methods_are_held_weakly(world) -> None:
 
 
 def test_bound_methods_are_looked_up_by_name(world) -> None:
-    """Call what the name means when the event comes."""
     owner = Owner()
     world.simulation_manager.register_callback(owner.on_event, IsaacEvents.PHYSICS_READY)
     owner.on_event = lambda _event: owner.heard.append("replaced")
     world.play()
     assert owner.heard == ["replaced"]
-
-
-# the current stage
 
 
 def test_used_stage_is_one_that_the_context_does_not_know(world) -> None:
@@ -141,14 +130,11 @@ def test_used_stage_is_one_that_the_context_does_not_know(world) -> None:
 
 
 def test_no_current_stage_is_an_error(world) -> None:
-    """Raise where there is none, and for a backend that is none."""
     utils = sys.modules["isaacsim.core.experimental.utils.stage"]
     refused(ValueError, lambda: utils.get_current_stage(backend="nonsense"))
     world.close()
     refused(ValueError, lambda: utils.get_current_stage(backend="usd"))
 
-
-# what callbacks receive, and in which order
 
 TRANSPORTS = [
     *[(event, "event") for event in (IsaacEvents.PHYSICS_WARMUP, IsaacEvents.SIMULATION_VIEW_CREATED)],
@@ -164,7 +150,6 @@ TRANSPORTS = [
 
 
 def run_everything(world: KitWorld) -> None:
-    """Let every event happen."""
     world.play()
     world.update()
     world.pause()
@@ -197,15 +182,12 @@ def test_callback_receives_what_its_transport_carries(world, event, transport) -
 
 @pytest.mark.parametrize("event", [event for event, transport in TRANSPORTS if transport != "path"], ids=str)
 def test_callbacks_run_by_order_then_by_registration(world, event) -> None:
-    """Sort ascending; ties go first come, first served."""
     heard: list[str] = []
     for name, order in (("late", 5), ("first of 0", 0), ("second of 0", 0), ("early", -5)):
         world.simulation_manager.register_callback(lambda *_, name=name: heard.append(name), event, order=order)
     run_everything(world)
     assert heard == ["early", "first of 0", "second of 0", "late"]
 
-
-# life
 
 LIFE = {
     "fresh play": ("play", ["SIMULATION_SETUP", "PHYSICS_WARMUP", "SIMULATION_VIEW_CREATED", "PHYSICS_READY"]),
@@ -255,7 +237,6 @@ def test_steps_are_gated_until_views_exist(deprecated) -> None:
 
 
 def test_views_are_gone_before_stop_callbacks(world) -> None:
-    """Leave nothing to write to in a stop handler."""
     views = []
     manager = world.simulation_manager
     manager.register_callback(
@@ -268,7 +249,6 @@ def test_views_are_gone_before_stop_callbacks(world) -> None:
 
 
 def test_initialising_by_hand_makes_ready_again(world) -> None:
-    """Dispatch the ready events in mid-session, without started."""
     heard: list[str] = []
     for event in (IsaacEvents.PHYSICS_READY, SimulationEvent.SIMULATION_STARTED):
         world.simulation_manager.register_callback(lambda *_, name=event.name: heard.append(name), event)
@@ -278,7 +258,6 @@ def test_initialising_by_hand_makes_ready_again(world) -> None:
 
 
 def test_engine_switch_keeps_callbacks_and_drops_views(world) -> None:
-    """Warm up again at the next play."""
     manager, heard = world.simulation_manager, []
     manager.register_callback(hear(heard), IsaacEvents.PHYSICS_READY)
     world.play()
@@ -290,7 +269,6 @@ def test_engine_switch_keeps_callbacks_and_drops_views(world) -> None:
 
 
 def test_play_without_a_stage_does_nothing(world) -> None:
-    """Need a stage to initialise physics."""
     world.close()
     world.timeline.play()
     assert world.simulation_manager.get_physics_simulation_view() is None
@@ -298,8 +276,6 @@ def test_play_without_a_stage_does_nothing(world) -> None:
 
 @pytest.mark.parametrize("kind", [*KINDS])
 def test_newton_logs_errors_of_callbacks_and_others_pass_them_on(kind) -> None:
-    """Log per step on the Newton engine, raise on PhysX."""
-
     def fail(*_) -> None:
         raise ArithmeticError("broken")
 
@@ -316,7 +292,6 @@ def test_newton_logs_errors_of_callbacks_and_others_pass_them_on(kind) -> None:
 
 
 def test_physx_passes_the_step_alone() -> None:
-    """Call with one argument."""
     with KitWorld("kit-physx") as world:
         world.open(stage_with_robots())
         heard: list[tuple] = []
@@ -330,21 +305,17 @@ def test_physx_passes_the_step_alone() -> None:
         assert len(heard) == 1
 
 
-# the articulation
-
 METADATA = ["paths", "prims", "valid", "num_dofs", "dof_names", "dof_paths", "dof_types", "num_joints"]
 METADATA += ["joint_names", "joint_paths", "num_links", "link_names", "link_paths"]
 
 
 @pytest.mark.parametrize("name", METADATA)
 def test_metadata_is_there_before_play(world, name) -> None:
-    """Know the robots from the stage."""
     assert isinstance(inspect.getattr_static(Articulation, name), property)
     assert getattr(world.articulation_class(ROBOTS), name)
 
 
 def test_paths_lead_to_the_root_at_or_below(world) -> None:
-    """Match each segment, then take the first articulation root of each hit."""
     assert world.articulation_class("/World/Robot_.*").paths == ["/World/Robot_0", "/World/Robot_1"]
     assert world.articulation_class("/Wor.d").paths == ["/World/Robot_0"]
 
@@ -393,7 +364,6 @@ def test_getter_returns_float32_of_all_robots(world, name) -> None:
 
 @pytest.mark.parametrize("name", ["positions", "velocities"])
 def test_state_setter_writes_the_target_too(world, name) -> None:
-    """Set the matching targets."""
     robots = world.articulation_class(ROBOTS)
     world.play()
     getattr(robots, f"set_dof_{name}")(2.0, indices=[0], dof_indices=[1])
@@ -402,7 +372,6 @@ def test_state_setter_writes_the_target_too(world, name) -> None:
 
 
 def test_full_read_is_the_buffer_and_indexed_read_a_copy(world) -> None:
-    """Return the same memory for a full read, memory of its own for a part."""
     robots = world.articulation_class(ROBOTS)
     world.play()
     assert robots.get_dof_positions().ptr == robots.get_dof_positions().ptr
@@ -483,7 +452,6 @@ def test_efforts_are_the_last_command_and_those_of_a_session(world) -> None:
 
 
 def test_device_is_the_cpu_until_ready_and_dof_types_come_from_drives(world) -> None:
-    """Know no device before, and no kind of a joint without a drive."""
     robots = world.articulation_class(ROBOTS)
     assert str(robots._device) == "cpu"
     kinds = sys.modules["omni.physics.tensors"].DofType
@@ -493,7 +461,6 @@ def test_device_is_the_cpu_until_ready_and_dof_types_come_from_drives(world) -> 
 
 
 def test_paths_of_joints_are_a_list_for_each_robot(world) -> None:
-    """Name joints by the last segment of their paths."""
     robots = world.articulation_class(ROBOTS)
     assert [[path.rsplit("/", 1)[1] for path in row] for row in robots.dof_paths] == [robots.dof_names] * 2
     assert robots.dof_paths[1][0].startswith("/World/Robot_1/")
@@ -514,7 +481,6 @@ def test_default_gains_come_back_with_position_control(world) -> None:
 
 @pytest.mark.parametrize("kind", ISAAC)
 def test_efforts_stay_until_they_are_set_again(kind) -> None:
-    """Push on, step after step."""
     with KitWorld(kind) as world:
         world.open(stage_with_robots())
         robots = world.articulation_class(ROBOTS)

@@ -11,8 +11,6 @@ STORAGES = {"float32": "FloatStorage", "float64": "DoubleStorage", "int64": "Lon
 
 
 class Object:
-    """An object of a class of the archive, with its attributes."""
-
     def __init__(self, kind: str, **attributes) -> None:
         self.kind = kind
         self.attributes = attributes
@@ -34,11 +32,9 @@ class Writer:
         self.storages: list[bytes] = []
 
     def pickle(self, value) -> bytes:
-        """A whole pickle."""
         return b"\x80\x02" + self.value(value) + b"."
 
     def value(self, value) -> bytes:
-        """Opcodes that make a value."""
         match value:
             case Raw():
                 return bytes(value)
@@ -88,7 +84,6 @@ class Writer:
 
 
 def zipped(entries: dict[str, bytes | str], top: str = TOP, compression: int = zipfile.ZIP_STORED) -> bytes:
-    """A zip file of these entries."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", compression) as archive:
         for entry, content in entries.items():

@@ -11,19 +11,16 @@ WEIGHT = np.ones((1, 3), np.float32)
 
 
 def module(**more: object) -> Object:
-    """A module of one layer."""
     return Object("__torch__.M", weight=WEIGHT, **more)
 
 
 def with_pickle(data: bytes) -> bytes:
-    """An archive whose root is this pickle."""
     return zipped(
         {"data.pkl": data, "constants.pkl": Writer().pickle(()), **_code("return torch.linear(x, self.weight)")}
     )
 
 
 def with_forward(body: str, **more: object) -> bytes:
-    """An archive whose forward pass is this."""
     return torchscript(module(**more), forward(body))
 
 
@@ -39,14 +36,12 @@ class _System:
 
 
 def tensor(**wrong: object) -> bytes:
-    """A state dict of one tensor whose description is wrong."""
     writer = Writer()
     data = writer.pickle({"0.weight": Raw(writer.tensor(WEIGHT, **wrong))})
     return zipped({"data.pkl": data, "data/0": WEIGHT.tobytes()})
 
 
 def bad_pickles() -> dict[str, tuple[bytes, str]]:
-    """Pickles by name, with what the error says."""
     text = Writer().value
     deep = b"\x80\x02" + b"(" * 100_000
     doubled = b"\x80\x02)q\x00" + b"".join(b"h\x00h\x00\x86q\x00" for _ in range(200)) + b"."
@@ -80,7 +75,6 @@ def bad_pickles() -> dict[str, tuple[bytes, str]]:
 
 
 def bad_archives() -> dict[str, tuple[bytes, str]]:
-    """Archives by name, with what the error says."""
     good = with_forward("return torch.linear(x, self.weight)")
     state = state_dict({"0.weight": WEIGHT, "0.bias": np.ones(1, np.float32)})
     entries: dict[str, bytes | str] = {"data.pkl": Writer().pickle({}), "constants.pkl": Writer().pickle(())}

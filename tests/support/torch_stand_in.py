@@ -14,7 +14,6 @@ UNKNOWN = with_forward("return torch.ldexp(torch.linear(x, self.weight), 1)")
 
 
 def unrecognised() -> dict[str, tuple[bytes, str]]:
-    """Files by name, with what the error says was not recognised."""
     module = zipped({"data.pkl": bad_pickles()["a pickled module"][0]})
     held = state_dict({"model": Raw(name("torch.nn", "Linear") + b")\x81")})
     export = zipped({"archive_format": "pt2", "models/model.json": "{}", "byteorder": "little"})
@@ -39,8 +38,6 @@ class StandIn(TorchNetwork):
 
 
 class Sum:
-    """Evaluates it."""
-
     name = "torch"
 
     def evaluate(self, x, y, state_in: Sequence = (), state_out: Sequence = ()) -> None:

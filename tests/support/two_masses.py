@@ -14,14 +14,11 @@ KEY = ".*.transmission."
 class TwoMasses:
     """Robots of one joint each: `v⁺ = v + dt·(effort + load)/inertia`, `q⁺ = q + dt·v⁺`.
 
-    Args:
-        config: The transmission, with arrays of shape `(robots,)`; its `assumed_inertia` is an array.
-        inertia: Inertia of the joints [kg·m²], `(robots,)`, inf for one that is held.
-        dt: Physics step [s].
-        told: True if the law gets inertia and load as signals; otherwise it has to find out the load.
-        rotor_velocity: First velocity of the rotors at the joint [rad/s].
-        velocity: First velocity of the joints [rad/s].
-        deflection: First angle of the rotors ahead of the joints [rad].
+    `config`: The transmission, with arrays of shape `(robots,)`; its `assumed_inertia` is an array. `inertia`: Inertia
+    of the joints [kg·m²], `(robots,)`, inf for one that is held. `dt`: Physics step [s]. `told`: True if the law gets
+    inertia and load as signals; otherwise it has to find out the load. `rotor_velocity`: First velocity of the rotors
+    at the joint [rad/s]. `velocity`: First velocity of the joints [rad/s]. `deflection`: First angle of the rotors
+    ahead of the joints [rad].
     """
 
     def __init__(
@@ -110,10 +107,7 @@ class TwoMasses:
 class Cases:
     """Springs with and without backlash whose joints have other inertias than they assume, and two starts of each.
 
-    Args:
-        dt: Physics step [s].
-        products: Products of the step and the frequency of a spring.
-        told: True if the law gets inertia and load as signals.
+    `dt`: Physics step [s]. `told`: True if the law gets inertia and load as signals.
     """
 
     dt: float
@@ -151,11 +145,7 @@ class Cases:
 def energies(cases: TwoMasses, steps: int, every: int = 1, dense: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Return the least and the largest energy of each case in the middle of steps, as shares of that at the start.
 
-    Args:
-        cases: They are stepped.
-        steps: Number of steps.
-        every: Steps between two looks.
-        dense: First steps, all of which are looked at.
+    `every`: Steps between two looks. `dense`: First steps, all of which are looked at.
     """
     first, least, largest = cases.energy(), np.full(len(cases.q), np.inf), np.zeros(len(cases.q))
     for number in range(steps):

@@ -28,8 +28,7 @@ LIBRARIES = (
 class WarmPython:
     """A process that runs Python commands in forks of itself, one after the other.
 
-    Args:
-        libraries: What is loaded before.
+    `libraries`: What is loaded before.
     """
 
     def __init__(self, libraries: Sequence[str] = LIBRARIES) -> None:
@@ -52,12 +51,8 @@ class WarmPython:
     ) -> subprocess.CompletedProcess[str]:
         """Run `python *arguments`: a script, `-m` and a module, or `-c` and code.
 
-        Args:
-            arguments: What follows `python`.
-            cwd: Where, here by default.
-            env: All its variables, those of here by default.
-            timeout: A signal ends it then [s].
-            limits: Of what it may take, by names of the `resource` module.
+        `arguments`: What follows `python`. `cwd`: Where, here by default. `env`: All its variables, those of here by
+        default. `timeout`: A signal ends it then [s]. `limits`: Of what it may take, by names of the `resource` module.
         """
         if self._process is None:
             command = [sys.executable, *map(str, arguments)]
@@ -95,7 +90,6 @@ def _become(
     timeout: int,
     limits: dict[str, int],
 ) -> None:
-    """Be a process that was started with all that, and run what it is to run."""
     # not everywhere, as forks are not
     import resource
 

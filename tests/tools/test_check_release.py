@@ -19,13 +19,11 @@ def root(tmp_path: Path) -> Path:
 
 
 def test_own_version_may_be_released(root) -> None:
-    """The tag is the version, and the changelog tells of it."""
     assert objections("v1.2.3", root) == []
 
 
 @pytest.mark.parametrize("tag", ["v1.2.4", "1.2.3", "v1.2.3rc1"])
 def test_other_tags_may_not(root, tag) -> None:
-    """The message names both."""
     (said,) = objections(tag, root)
     assert f"tag = {tag}: must be v1.2.3" in said
 
@@ -34,14 +32,12 @@ def test_other_tags_may_not(root, tag) -> None:
     "heading", ["## [Unreleased]", "## [1.2.30] - 2026-01-02", "## [1.2.3]", "## [1x2.3] - 2026-01-02"]
 )
 def test_changelog_must_tell_of_it(root, heading) -> None:
-    """A section of that version with a date."""
     (root / "docs" / "CHANGELOG.md").write_text(f"{heading}\n")
     (said,) = objections("v1.2.3", root)
     assert "must have a section '## [1.2.3] - YYYY-MM-DD'" in said
 
 
 def test_version_of_this_tree_is_read() -> None:
-    """Where it is written, in the form it has."""
     from isaacsim.core.experimental.actuators.base.version import __version__
 
     assert objections(f"v{__version__}", REPOSITORY) == []
@@ -49,7 +45,6 @@ def test_version_of_this_tree_is_read() -> None:
 
 @pytest.mark.parametrize(("tags", "code"), [(["v{}"], 0), (["v0.0.1"], 1), ([], 1)])
 def test_exit_code_tells(tags, code) -> None:
-    """Zero is a tag that may be released; what speaks against others is printed."""
     from isaacsim.core.experimental.actuators.base.version import __version__
 
     command = [

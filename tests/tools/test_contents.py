@@ -46,7 +46,6 @@ def test_each_damaged_byte(tmp_path) -> None:
 
 @pytest.mark.parametrize("name", ["identify", "recording", "train"])
 def test_damage_in_each_reader(tmp_path, name) -> None:
-    """Deflated data that is none."""
     path = tmp_path / "log.npz"
     np.savez_compressed(path, time=np.random.default_rng(0).normal(size=99))
     content = bytearray(path.read_bytes())
@@ -57,7 +56,6 @@ def test_damage_in_each_reader(tmp_path, name) -> None:
 
 @pytest.mark.parametrize("name", ["identify", "recording", "train"])
 def test_bomb_is_not_unpacked(tmp_path, name, monkeypatch) -> None:
-    """A megabyte of a gigabyte is refused by what the directory of the file says."""
     path = tmp_path / "log.npz"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         with archive.open("time.npy", "w", force_zip64=True) as entry:
@@ -68,7 +66,6 @@ def test_bomb_is_not_unpacked(tmp_path, name, monkeypatch) -> None:
 
 
 def test_quiet_log_is_no_bomb(tmp_path) -> None:
-    """Constant signals pack a thousandfold."""
     np.savez_compressed(tmp_path / "log.npz", time=np.zeros(10**6))
     assert len(arrays_in(tmp_path / "log.npz", "")["time"]) == 10**6
 

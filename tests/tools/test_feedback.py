@@ -9,7 +9,6 @@ from own_components import OwnController
 
 
 def gains(*configs) -> np.ndarray:
-    """Of two robots with one motor for two joints."""
     motor = aa.ActuatedArrays(["hip", "knee"], {".*": list(configs)}, num_robots=2)
     return np.concatenate([feedback.feedback_gains(actuator, 2) for actuator in motor.actuators], axis=2)
 
@@ -26,7 +25,6 @@ def gains(*configs) -> np.ndarray:
     ],
 )
 def test_gains_are_those_at_the_joint(config, expected) -> None:
-    """Whatever delays and limits there are besides."""
     found = gains(config, aa.DelayConfig(3), aa.MaxEffortClampingConfig(5.0))
     assert found.shape == (3, 2, 2)
     assert (found == np.array(expected, float)[:, None, None]).all()
@@ -47,8 +45,6 @@ def own_effort(effort: float, position: float, velocity: float, ratio: float, of
 
 
 class TransmissionOwn(aa.TransmissionGear):
-    """A transmission of which nothing is known."""
-
     LAW = own_effort
 
 
@@ -74,7 +70,6 @@ def test_behind_a_gear_they_are_those_of_the_motor_times_the_ratio() -> None:
 
 @pytest.mark.parametrize("own", [True, False])
 def test_before_a_transmission_of_ones_own_nothing_is_known(own) -> None:
-    """Of its limits neither."""
     law = TransmissionOwn if own else aa.TransmissionGear
     gear = law(*(wp.full(2, value, dtype=wp.float32, device="cpu") for value in (2.0, 0.0, 0.0)))
     full = [wp.full(2, value, dtype=wp.float32, device="cpu") for value in (80.0, 2.0, 9.0)]
@@ -94,7 +89,6 @@ def test_before_a_transmission_of_ones_own_nothing_is_known(own) -> None:
     ],
 )
 def test_largest_effort_is_the_least_of_all_bounds(limits, expected) -> None:
-    """Of a table its largest value; values may differ between robots and change later."""
     motor = aa.ActuatedArrays(["hip", "knee"], {".*": [aa.PDControlConfig(80.0, 2.0), *limits]}, num_robots=2)
     (actuator,) = motor.actuators
     assert feedback.largest_efforts(actuator, 2).tolist() == [expected] * 2
@@ -104,7 +98,6 @@ def test_largest_effort_is_the_least_of_all_bounds(limits, expected) -> None:
 
 
 def test_largest_speed_is_that_without_load_at_the_joint() -> None:
-    """A gear divides it, and what has no speed of its own has none."""
     fast = aa.DCMotorClampingConfig({"hip": 6.0, "knee": 6.0}, {"hip": 9.0, "knee": 12.0}, 8.0)
     (actuator,) = aa.ActuatedArrays(["hip", "knee"], {".*": [aa.PDControlConfig(8.0, 2.0), fast]}).actuators
     assert feedback.largest_speeds(actuator, 1).tolist() == [[9, 12]]
@@ -125,7 +118,6 @@ def test_a_bias_that_is_not_given_does_not_matter() -> None:
 
 
 def test_friction_of_a_table_is_dry() -> None:
-    """Also without a number of that name; cogging and viscous friction are not."""
     frictions = {
         "a": aa.FrictionCurveConfig([0.0, 1.0], [0.6, 0.4]),
         "b": aa.FrictionConfig(coulomb=0.1),

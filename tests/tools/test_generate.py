@@ -32,7 +32,6 @@ def test_all_that_is_generated_is_up_to_date() -> None:
 
 
 def test_checking_writes_nothing(monkeypatch, tmp_path, capsys) -> None:
-    """And its exit status says whether anything is stale."""
     file = tmp_path / "generated"
     monkeypatch.setattr(laws_header, "outputs", lambda: {file: "text"})
     # what is checked in is left alone
@@ -51,7 +50,6 @@ def test_page_without_its_marker_is_refused() -> None:
 
 
 def test_overview_has_every_kind_of_stage() -> None:
-    """In the order in which stages act, with what each does."""
     rows = re.findall(r"^\| ([a-z ]+) \| .+ \| `\w+", public_names.OVERVIEW.read_text("utf-8"), re.MULTILINE)
     assert rows == [kind.replace("_", " ") for kind in KINDS]
     assert list(public_names.STAGES) == list(KINDS)
@@ -65,7 +63,6 @@ def test_room_without_a_page_is_refused(monkeypatch) -> None:
 
 @pytest.mark.parametrize("variant", ["baseline", "avx2"])
 def test_header_builds_without_warp(variant, tmp_path) -> None:
-    """For numbers and for vectors of them, in the namespace of any instruction set."""
     file = tmp_path / "all.cpp"
     file.write_text(f"""
 #include "generated_laws.h"
@@ -85,7 +82,6 @@ static_assert({variant}::Controllers::kCount >= 2 && {variant}::EffortStages::kC
 
 @wp.func
 def pair(value: float, other: float):
-    """Two results."""
     return value - other, value * other
 
 
@@ -110,7 +106,6 @@ def heat_clamp(
 
 @wp.func
 def heat_prepare(capacity: float, most: float, dt: float):
-    """The share of a step in the capacity, and the step itself."""
     return dt / capacity, most, dt
 
 
@@ -125,8 +120,6 @@ class ClampingHeat(Clamping):
 
 
 class Trial(catalogue.Law):
-    """A line whose class stands here."""
-
     component: Any = ClampingHeat
 
 
@@ -164,7 +157,6 @@ float heat(float x) { return L::law(x, 0.f, 0.f, 1.f, x, L::prepare(x, 1.f, x).a
     [("STATE", (), "returns 2 values: must return 1"), ("PREPARE", pair, "pair returns 2 values: must return the 6")],
 )
 def test_law_that_does_not_fit_its_class_is_refused(name, value, words, monkeypatch) -> None:
-    """As many results as the class has states; as many prepared values as the law takes."""
     monkeypatch.setattr(ClampingHeat, name, value)
     if name == "PREPARE":
         monkeypatch.setattr(ClampingHeat, "CURVES", {})

@@ -34,14 +34,12 @@ def test_versions_are_those_that_the_project_requires() -> None:
 
 
 def test_this_interpreter_has_its_version() -> None:
-    """Asked of itself, and None where it lacks what is needed."""
     assert version_of(sys.executable) == sys.version_info[:2]
     assert version_of(sys.executable, "import no_such_module") is None
     assert version_of("/no/such/python") is None
 
 
 def test_the_first_on_the_path_comes_before_those_of_pyenv(path, tmp_path) -> None:
-    """And pyenv's newest before its others, by number."""
     here = interpreter(path / "python3.11", (3, 11))
     for patch in ("2", "10", "9", "12rc1"):
         for minor in (11, 12):

@@ -24,7 +24,6 @@ def test_a_loop_ends_with_its_results(capsys) -> None:
 
 
 def test_a_second_interrupt_is_one() -> None:
-    """It ends the program as without this."""
     handler = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
         for _ in until_interrupted(range(9)):

@@ -24,7 +24,6 @@ def test_complexity_counts_branches(text, expected) -> None:
 
 
 def test_signatures_leave_self_and_stars_out() -> None:
-    """A method of three parameters has three."""
     (function,) = ast.parse("def f(self, a, b=1, *more, c, **others): pass").body
     assert isinstance(function, ast.FunctionDef)
     assert metrics.signature_length(function) == 3
@@ -32,7 +31,6 @@ def test_signatures_leave_self_and_stars_out() -> None:
 
 @pytest.mark.slow
 def test_totals_are_sums(capsys, monkeypatch) -> None:
-    """The last row adds up all others."""
     monkeypatch.setattr("sys.argv", ["metrics.py"])
     metrics.main()
     _, *rows, total = (line.split()[1:] for line in capsys.readouterr().out.splitlines())

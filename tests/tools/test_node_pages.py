@@ -11,7 +11,6 @@ FILE = Path(nodes.__path__[0]) / "OgnArticulationActuators.ogn"
 
 
 def test_every_port_is_on_the_reference_page() -> None:
-    """With its type and what it is for."""
     page = next(text for path, text in node_pages.outputs().items() if path.suffix == ".md")
     rows = re.findall(r"^\| `(\w+)` \| [^|]+ \| `([^`]+)` \| [^|]* \| [^|]+ \|$", page, re.MULTILINE)
     assert rows == [(port.name, port.type.text) for port in read_ogn(FILE).ports.values()]

@@ -55,7 +55,6 @@ TEXTS = {
     ".xml",
     "",
 }
-
 # a PD step on arrays, with what Kit brings and without what it does not
 STEP = """
 import sys
@@ -113,7 +112,6 @@ def _script() -> ModuleType:
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
-    """The script that packages."""
     return _script()
 
 
@@ -132,7 +130,6 @@ def packaged(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 
 @pytest.fixture(scope="module")
 def root(packaged: tuple[Path, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The unpacked extension."""
     folder = tmp_path_factory.mktemp("exts")
     with zipfile.ZipFile(packaged[0]) as archive:
         archive.extractall(folder)
@@ -141,7 +138,6 @@ def root(packaged: tuple[Path, str], tmp_path_factory: pytest.TempPathFactory) -
 
 @pytest.fixture(scope="module")
 def manifest(root: Path) -> dict:
-    """The packaged manifest."""
     return tomllib.loads((root / "config" / "extension.toml").read_text("utf-8"))
 
 
@@ -158,24 +154,18 @@ def has_core(packaged: tuple[Path, str]) -> bool:
     return not packaged[0].name.endswith("-pure.zip")
 
 
-# the archive
-
-
 @pytest.mark.slow
 def test_one_folder_named_like_the_extension(packaged) -> None:
-    """Kit takes the name from the folder."""
     with zipfile.ZipFile(packaged[0]) as archive:
         assert {name.split("/")[0] for name in archive.namelist()} == {NAME}
 
 
 def test_same_files_give_the_same_bytes(packaged, script, tmp_path) -> None:
-    """Nothing in the archive depends on when or where it was made."""
     cores = {HERE: script.core_for(sys.executable, here=True)} if has_core(packaged) else {}
     assert script.package(tmp_path, cores).read_bytes() == packaged[0].read_bytes()
 
 
 def test_archive_is_named_after_its_version(packaged, manifest) -> None:
-    """The version in the manifest is that in the name."""
     assert packaged[0].name.startswith(f"{NAME}-{manifest['package']['version']}-")
 
 
@@ -193,18 +183,13 @@ def test_listing_names_every_folder_and_how_to_use_it(packaged, root) -> None:
 
 
 def test_printed_command_starts_this_version(packaged, root) -> None:
-    """Where an experience starts the bundled extension, which the bare name leaves running."""
     (enabled,) = re.findall(r"isaac-sim\.sh .* --enable (\S+)\n", packaged[1])
     assert started(root, enabled)["runs"] == enabled
     bundled = started(root, NAME)
     assert (bundled["runs"], bundled["entry points"], bundled["log"]) == (BUNDLED, 0, [])
 
 
-# native cores
-
-
 def test_package_says_which_cores_it_has(packaged, root) -> None:
-    """In its name, in what is printed, and on the page that Kit shows; each missing one by its Python."""
     there = [HERE] if has_core(packaged) else []
     assert ("-cp{}{}-".format(*HERE) in packaged[0].name) == bool(there)
     for text in (packaged[1], (root / "docs" / "Overview.md").read_text("utf-8")):
@@ -217,7 +202,6 @@ def test_package_says_which_cores_it_has(packaged, root) -> None:
 
 
 def test_one_package_has_the_cores_of_several_pythons(script, tmp_path) -> None:
-    """Beside each other; the name lists their Pythons, and nothing is said to be missing."""
     names = {version: "core.cpython-{}{}-x86_64-linux-gnu.so".format(*version) for version in VERSIONS}
     path = script.package(tmp_path, {version: script.Core(name, b"core") for version, name in names.items()})
     assert "-cp311.cp312.cp313-" in path.name
@@ -254,7 +238,6 @@ def test_what_cannot_be_built_is_said(script, tmp_path, monkeypatch, capsys) -> 
     ],
 )
 def test_what_is_asked_for_and_cannot_be_had_makes_no_package(script, tmp_path, monkeypatch, wanted, said) -> None:
-    """One sentence says why."""
     failed = subprocess.CompletedProcess([], 1, "", "")
     monkeypatch.setattr(script, "all_found", lambda: {(3, 13): sys.executable})
     monkeypatch.setattr(script, "SUFFIX", "print('.other-python.so')")
@@ -267,7 +250,6 @@ def test_what_is_asked_for_and_cannot_be_had_makes_no_package(script, tmp_path, 
 
 
 def test_core_is_built_once_and_again_when_its_source_changes(script, tmp_path, monkeypatch) -> None:
-    """By pip, on the interpreter named, whatever environment this is; a core that is not required does not count."""
     builds = []
 
     def build(command: list[str], *, env: dict[str, str], **_: object) -> subprocess.CompletedProcess[str]:
@@ -291,7 +273,6 @@ def test_core_is_built_once_and_again_when_its_source_changes(script, tmp_path, 
 
 @pytest.mark.parametrize("here", [False, True])
 def test_core_of_the_clone_is_taken_on_demand(script, tmp_path, monkeypatch, here) -> None:
-    """It has the instruction sets of this processor only, which others may lack or exceed."""
     monkeypatch.setattr(script, "answer", lambda *_: ".so")
     monkeypatch.setattr(script, "ROOT", tmp_path)
     monkeypatch.setattr(script, "_built", lambda *_: b"all instruction sets")
@@ -313,7 +294,6 @@ def test_core_of_the_clone_is_taken_on_demand(script, tmp_path, monkeypatch, her
 )
 @pytest.mark.slow
 def test_package_with_cores_is_for_their_system(script, tmp_path, monkeypatch, platform, systems) -> None:
-    """As Kit names it, where Kit runs there; without any it is for all that Kit runs on."""
     monkeypatch.setattr(script, "PLATFORM", platform)
     for cores in ({HERE: script.Core("core.some.so", b"core")}, {}):
         with zipfile.ZipFile(script.package(tmp_path, cores)) as archive:
@@ -322,23 +302,17 @@ def test_package_with_cores_is_for_their_system(script, tmp_path, monkeypatch, p
         assert manifest["package"]["target"] == {"platform": systems if cores else known}
 
 
-# manifest
-
-
 @pytest.mark.parametrize("key", PACKAGE_KEYS)
 def test_manifest_has(manifest, key) -> None:
-    """The keys that the extension manager shows and validators ask for."""
     assert manifest["package"][key]
 
 
 @pytest.mark.parametrize("key", FILE_KEYS)
 def test_manifest_file_exists(root, manifest, key) -> None:
-    """Pages and pictures are where the manifest says."""
     assert (root / manifest["package"][key]).is_file()
 
 
 def test_documentation_pages_exist(root, manifest) -> None:
-    """So are the pages of the documentation."""
     assert [page for page in manifest["documentation"]["pages"] if not (root / page).is_file()] == []
 
 
@@ -362,21 +336,15 @@ def test_modules_lie_under_the_root(root, manifest) -> None:
 
 @pytest.mark.parametrize("name", FILES)
 def test_file_is_packaged(root, name) -> None:
-    """Licence, robots, examples and the generated manifests."""
     assert (root / name).is_file()
 
 
 @pytest.mark.parametrize("folder", NAMESPACES)
 def test_shared_namespace_stays_open(root, folder) -> None:
-    """Other extensions put modules there too."""
     assert (root / folder).is_dir() and not (root / folder / "__init__.py").exists()
 
 
-# nodes
-
-
 def _nodes(root: Path) -> list[tuple[Path, str, dict]]:
-    """File, name and description of each node type."""
     files = sorted(root.rglob("*.ogn"))
     return [
         (file, *item) for file in files for item in json.loads(file.read_text("utf-8")).items() if item[0][0] != "$"
@@ -384,7 +352,6 @@ def _nodes(root: Path) -> list[tuple[Path, str, dict]]:
 
 
 def test_node_type_has_its_full_name(root) -> None:
-    """One node per file; its name does not depend on the folder's."""
     assert [name for _, name, _ in _nodes(root)] == [f"{NAME}.ArticulationActuators"]
 
 
@@ -397,7 +364,6 @@ def test_node_class_is_named_like_its_file(root) -> None:
 
 
 def test_node_lies_in_a_listed_module(root, manifest) -> None:
-    """Kit looks for nodes below the modules of the manifest."""
     listed = [root.joinpath(*module["name"].split(".")) for module in manifest["python"]["module"]]
     assert _nodes(root) and all(any(file.is_relative_to(place) for place in listed) for file, *_ in _nodes(root))
 
@@ -431,12 +397,8 @@ def test_node_list_agrees_with_the_nodes(root) -> None:
         assert listed[name]["language"].lower() == node["language"].lower()
 
 
-# what does not belong in
-
-
 @pytest.mark.parametrize("pattern", LEFTOVERS)
 def test_no_leftovers(root, pattern) -> None:
-    """No caches, build products, hidden files or logs."""
     assert list(root.rglob(pattern)) == []
 
 
@@ -453,7 +415,6 @@ def test_what_lies_around_is_left(script, tmp_path, monkeypatch) -> None:
 
 
 def test_only_the_core_is_not_in_git(root, script) -> None:
-    """Every other file lies in the repository and is not ignored there."""
     if not (REPOSITORY / ".git").exists():
         pytest.skip("not a git checkout")
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
@@ -464,13 +425,11 @@ def test_only_the_core_is_not_in_git(root, script) -> None:
 
 
 def test_tests_are_those_that_kit_runs(root) -> None:
-    """The room of the package; all others are run in the repository."""
     tests = [path.relative_to(root / MODULE).as_posix() for path in root.rglob("*test*.py")]
     assert sorted(tests) == ["tests/test_in_kit.py"] and not (root / "tests").exists()
 
 
 def test_no_file_names_this_machine(root) -> None:
-    """No path of the machine that packaged, in text or in the core."""
     here = [f"{path}/".encode() for path in (REPOSITORY, sys.prefix, root.parent) if str(path) != "/usr"]
     assert [
         (path.name, one) for path in root.rglob("*") if path.is_file() for one in here if one in path.read_bytes()
@@ -487,7 +446,6 @@ def test_text_is_text(root) -> None:
 
 
 def test_links_and_includes_resolve(root) -> None:
-    """Relative links, pictures and included code of the pages are in the package."""
     missing = []
     for page in (root / "docs").rglob("*.md"):
         text = page.read_text("utf-8")
@@ -497,9 +455,6 @@ def test_links_and_includes_resolve(root) -> None:
             if not (page.parent / link).exists()
         ]
     assert missing == []
-
-
-# it works from its root alone
 
 
 @pytest.mark.slow
@@ -522,13 +477,9 @@ def test_step_gives_the_right_efforts(root, packaged) -> None:
 
 @pytest.mark.slow
 def test_example_runs_from_the_package(root, tmp_path) -> None:
-    """An example finds the packaged robots."""
     example = root / "standalone_examples" / "api" / NAME / "drive_from_python.py"
     done = run(root, str(example), "--plot", str(tmp_path / "picture.png"))
     assert done.returncode == 0, done.stdout + done.stderr
-
-
-# the command
 
 
 @pytest.fixture
@@ -546,7 +497,6 @@ def repo(repository: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_repo_package_passes_arguments_on(repository) -> None:
-    """From any folder, in the repository's."""
     assert repo(repository, "package", "--folder", "x").stdout == f"{repository}: tools/package.py --folder x\n"
 
 
@@ -563,7 +513,6 @@ def test_repo_lists_its_commands(repository, arguments) -> None:
 
 
 def test_cores_of_this_clone_are_those_of_its_python(script, monkeypatch) -> None:
-    """Nothing is compiled for others that happen to be installed."""
     monkeypatch.setattr(script, "all_found", lambda: pytest.fail("looked for others"))
     monkeypatch.setattr(script, "core_for", lambda interpreter, here: script.Core(interpreter, b""))
     cores, reasons = script.cores_for(None, here=True)

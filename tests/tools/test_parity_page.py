@@ -18,7 +18,6 @@ TEXT = "before\n<!-- generated: output -->\nold\n<!-- end of generated -->\nafte
 
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The page, of a few words."""
     path = tmp_path / "Parity.md"
     path.write_text(TEXT, encoding="utf-8")
     monkeypatch.setattr(parity_page, "PAGE", path)
@@ -27,7 +26,6 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.usefixtures("file")
 def test_tables_and_notes_replace_the_old_ones() -> None:
-    """As Markdown; an empty table is left out."""
     answer = Answer([LAWS, Table("left_out", {"law": "law"}, [])], ["[1] a line"])
     lines = parity_page.page(answer, datetime.date(2026, 1, 31)).splitlines()
     assert lines[:2] == TEXT.splitlines()[:2] and lines[-2:] == TEXT.splitlines()[-2:]

@@ -19,7 +19,6 @@ from places import REPOSITORY
 
 @pytest.mark.parametrize("name", package.__all__)
 def test_list_names(name) -> None:
-    """Every public name is in the list, once."""
     assert len(re.findall(rf"^- `(?:class|def) {name}\b", python_api.listing(), re.MULTILINE)) == 1
 
 
@@ -41,7 +40,6 @@ def test_list_shows(line) -> None:
 
 
 def test_list_names_nothing_of_this_process() -> None:
-    """No address, and no set, whose order changes."""
     assert re.findall(r" at 0x\w+| = \{", python_api.listing()) == []
 
 
@@ -54,7 +52,6 @@ def test_documentation_describes(name) -> None:
 
 @pytest.mark.parametrize("room", [room for room in APART if room.startswith("tools.")])
 def test_room_that_programs_import_has_its_names_on_its_page(room) -> None:
-    """The room exports what its page describes, and the list shows it."""
     assert sorted(importlib.import_module(f"{package.__name__}.{room}").__all__) == sorted(APART[room])
     listing = python_api.listing()
     assert [name for name in APART[room] if not re.search(rf"^- `(?:class|def) {name}\b", listing, re.MULTILINE)] == []

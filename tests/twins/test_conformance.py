@@ -26,7 +26,6 @@ def _call_ring_row(table: wp.array2d[int], out: wp.array[int]):
 
 
 def test_ring_row_counts_backwards(rng) -> None:
-    """The ring index; what the ring does over time is checked with the plan."""
     depth = rng.integers(1, 50, size=5000)
     table = np.stack([rng.integers(0, depth), rng.integers(0, depth), depth], axis=1).astype(np.int32)
     out = wp.zeros(len(table), dtype=wp.int32, device="cpu")

@@ -120,7 +120,6 @@ def test_same_efforts(name, extras, rng) -> None:
 
 
 def efforts_of(actuators: tuple, speeds, targets, states: list[list] | None = None) -> list[list[float]]:
-    """What each actuator gives at rest position for speeds and targets, theirs first."""
     count, found = np.size(speeds), []
     state = SimpleNamespace(joint_q=floats(np.zeros(count)), joint_qd=floats(speeds))
     for actuator, pair in zip(actuators, states or [[], []], strict=True):
@@ -155,12 +154,10 @@ def test_beyond_no_load_speed_the_motor_brakes_and_theirs_lets_go(target, theirs
 
 
 def test_infinite_stall_effort_switches_the_curve_off_and_theirs_keeps_the_speed_limit() -> None:
-    """Here no speed matters then, but the limit of the motor does."""
     assert efforts_of(motors(3, np.inf), [0, 5, 15], [1000] * 3) == [[50, 50, 0], [50, 50, 50]]
 
 
 def test_delay_gives_the_first_command_until_it_is_full_and_theirs_nothing() -> None:
-    """Five commands delayed by two steps, and again after a reset."""
     at, one, zero, limit = indices([0]), floats([1]), floats([0]), floats([1000])
     actuators = (
         peer.ActuatorDelayedPD(at, at, one, zero, 2, limit),

@@ -43,7 +43,6 @@ def file(motors: Motors, tmp_path: Path) -> Path:
 
 
 def swing(file: Path, open_actuators: Callable[[], aa.ArticulationActuators]):
-    """What is recorded of the arm as it falls."""
     with aa.Simulation(file, DT) as sim, open_actuators() as actuators:
         sim.play()
         with actuators.record() as log:
@@ -95,7 +94,6 @@ def test_it_swings_and_does_not_buzz(motors) -> None:
 
 
 def test_strength_leaves_what_is_of_the_joint(motors) -> None:
-    """A weak motor does not rub less."""
     passive, (law, limit) = motors["shoulder"], motors["extension"]
     with aa.Simulation(ROBOTS / "arm_2dof.usda", DT) as sim:
         with aa.ArticulationActuators.from_configs(ARM, {".*": [law, limit, *passive]}) as actuators:

@@ -51,7 +51,6 @@ class Pipeline:
     delays: np.ndarray | None
 
     def config(self, robots=slice(None)) -> aa.ActuatorConfig:
-        """Fresh components for some of the robots."""
         controller = aa.ControllerPID if "ki" in self.gains else aa.ControllerPD
         clamps = [
             clamp(None, *rows) if clamp is aa.ClampingPositionBased else clamp(*(floats(row[robots]) for row in rows))
@@ -163,7 +162,6 @@ def test_delay_is_an_older_command(engine_kind, data, seed, reset) -> None:
 def test_reset_is_a_fresh_start_for_its_robots_and_nothing_for_the_others(
     engine_kind, as_mask, data, seed, at, mask
 ) -> None:
-    """By mask and by indices; not a bit differs."""
     joints = data.draw(several[engine_kind])
     signals, picked = random_signals(seed), np.array(mask)
 
@@ -181,7 +179,6 @@ def test_reset_is_a_fresh_start_for_its_robots_and_nothing_for_the_others(
 @given(st.data(), seeds)
 @pytest.mark.slow
 def test_robots_and_joints_do_not_know_each_other(engine_kind, data, seed) -> None:
-    """Every robot, and every joint, gives alone the bits that it gives among the others, in any order."""
     joints = data.draw(several[engine_kind])
     signals = random_signals(seed)
     together = run([joint.config() for joint in joints], signals)
@@ -197,7 +194,6 @@ def test_robots_and_joints_do_not_know_each_other(engine_kind, data, seed) -> No
 
 
 def stage_with(names: Sequence[str]) -> Usd.Stage:
-    """A robot with these joints and no actuators."""
     stage = Usd.Stage.CreateInMemory()
     UsdPhysics.ArticulationRootAPI.Apply(stage.DefinePrim(ROOT, "Xform"))
     for name in names:
@@ -290,7 +286,6 @@ def test_saved_state_goes_on_as_if_nothing_had_happened(engine_kind, data, seed,
 )
 @pytest.mark.slow
 def test_without_gains_the_feedforward_is_the_effort(feedforward, limits, seed) -> None:
-    """Open loop, bit for bit; with a limit, the limited feedforward."""
     signals = random_signals(seed, steps=2)
     signals[:, 4] = feedforward
     off = np.zeros(ROBOTS, np.float32)
@@ -325,7 +320,6 @@ component_of = {
 
 @st.composite
 def clamps_from_usd(draw: st.DrawFn) -> list:
-    """The plain limit and any of the others, in any order."""
     others = draw(st.sets(st.sampled_from(["motor", "table"])))
     return [draw(usd_clamps[kind]) for kind in draw(st.permutations(sorted({"max"} | others)))]
 
@@ -344,7 +338,6 @@ def efforts_on_one_joint(wrapper: aa.ArticulationActuators, host: ArraysHost, si
 @given(clamps_from_usd(), gains, gains, any_signals)
 @pytest.mark.slow
 def test_no_effort_exceeds_the_plain_limit_of_a_prim(clamps, kp, kd, signals) -> None:
-    """Whatever stands beside it, in whatever order it was authored; an effort is always a number."""
     limit = next(clamp.max_effort for clamp in clamps if isinstance(clamp, aa.MaxEffortClampingConfig))
     stage = stage_with(["knee"])
     aa.add_actuator(ROOT, "knee", "knee", aa.PDControlConfig(kp, kd), clamping=clamps, stage=stage)

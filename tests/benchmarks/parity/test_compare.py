@@ -69,7 +69,6 @@ def test_a_wrong_gain_is_found(case) -> None:
 
 
 def with_damping(config: Config, factor: float) -> Config:
-    """A config with another damping, if it has one."""
     if not isinstance(config, PDControlConfig | PIDControlConfig):
         return config
     return dataclasses.replace(config, kd=factor * config.kd)
@@ -95,7 +94,6 @@ def test_a_wrong_law_is_found(case) -> None:
 
 @pytest.mark.parametrize("peer", PEERS, ids=lambda peer: peer.name)
 def test_every_law_of_a_peer_is_in_the_table(peer) -> None:
-    """Compared or left out, once; and the table names no law that the peer does not have."""
     installed(peer.name)
     there = set(peer.laws())
     cases = {law for case in CASES if case.peer == peer.name for law in case.laws}
@@ -111,7 +109,6 @@ def test_every_case_is_of_a_peer() -> None:
 
 
 def test_lines_are_there() -> None:
-    """A page has a line that begins with these words, set in bold."""
     unlike = [case.unlike for case in CASES if case.unlike is not None]
     assert unlike
     for one in unlike:
@@ -119,7 +116,6 @@ def test_lines_are_there() -> None:
 
 
 def made_up(monkeypatch: pytest.MonkeyPatch, laws, *cases: Case, name: str = "numpy") -> None:
-    """Replace the peers by one, which is installed by default."""
     monkeypatch.setattr(compared, "PEERS", (Peer(name, "pip install it", laws),))
     monkeypatch.setattr(compared, "CASES", cases)
 
@@ -151,7 +147,6 @@ def test_a_peer_that_cannot_be_imported_is_named(error, why, monkeypatch) -> Non
 
 
 def law(_: Motor, robots: int, __: Collection[str]) -> Step:
-    """A law without effort."""
     return lambda given: np.zeros(robots)
 
 
@@ -162,8 +157,6 @@ def test_a_law_that_is_not_in_the_table_is_named(monkeypatch) -> None:
 
 
 def test_one_failing_law_leaves_the_others(monkeypatch) -> None:
-    """An error is kept with its class; a law that a version does not have is left out."""
-
     def broken(*_) -> Step:
         raise TypeError("no such argument")
 
@@ -179,8 +172,6 @@ def test_one_failing_law_leaves_the_others(monkeypatch) -> None:
 
 
 def test_an_effort_that_is_no_number_is_a_difference() -> None:
-    """NaN is not hidden by a maximum."""
-
     def make(_: Motor, robots: int, __: Collection[str]) -> Step:
         return lambda given: np.where(np.arange(robots) == 1, np.nan, given.positions)
 

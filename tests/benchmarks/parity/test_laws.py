@@ -9,15 +9,7 @@ import pytest
 from isaacsim.core.experimental.actuators.specs.config import ClampingConfig
 
 from benchmarks.parity.cases import CASES
-from benchmarks.parity.laws import (
-    DT,
-    Motor,
-    edges_of,
-    names_of,
-    our_step,
-    pid,
-    stage,
-)
+from benchmarks.parity.laws import DT, Motor, edges_of, names_of, our_step, pid, stage
 from benchmarks.parity.signals import Signals, random_signals
 
 ROBOTS, STEPS = 200, 10

@@ -36,7 +36,6 @@ def in_place_of_peers(monkeypatch: pytest.MonkeyPatch, factor: float = 1.0, name
 
 
 def test_a_law_that_is_the_same(monkeypatch, capsys) -> None:
-    """With peer, version and verdict, and the law that the table does not have."""
     in_place_of_peers(monkeypatch)
     assert main([*SMALL]) == 0
     text = capsys.readouterr().out
@@ -63,8 +62,6 @@ def test_a_wrong_law_is_found(monkeypatch, capsys) -> None:
 
 
 def test_a_law_that_fails(monkeypatch, capsys) -> None:
-    """It is no pass."""
-
     def broken(*_: object) -> Step:
         raise TypeError("no such argument")
 
@@ -76,7 +73,6 @@ def test_a_law_that_fails(monkeypatch, capsys) -> None:
 
 
 def test_a_missing_peer_is_named(monkeypatch, capsys) -> None:
-    """With the command that installs it; it is an error if it was asked for."""
     in_place_of_peers(monkeypatch, name="newton")
     monkeypatch.setattr(Peer, "version", None)
     assert main([]) == 0
@@ -85,7 +81,6 @@ def test_a_missing_peer_is_named(monkeypatch, capsys) -> None:
 
 
 def test_json_has_all_digits_and_the_line(capsys) -> None:
-    """The law of the older newton-actuators that a line of the documentation explains."""
     pytest.importorskip("newton_actuators")
     assert main(["--peer", "newton-actuators", *SMALL, "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
@@ -128,7 +123,6 @@ def test_the_page_shows_the_table_of_this_version() -> None:
 
 
 def test_the_page_names_what_is_left_out() -> None:
-    """Every law of the table that is not compared, with its reason; the page is written with all peers."""
     rows = re.findall(r"^\| ([\w-]+) \| ([^|]+) \| ([^|]+) \|$", PAGE, re.MULTILINE)
     shown = [row for row in rows if row[0] in {peer.name for peer in PEERS}]
     assert shown == [(one.peer, ", ".join(one.laws), one.reason) for one in LEFT_OUT]

@@ -4,16 +4,10 @@ from itertools import islice
 
 import numpy as np
 
-from benchmarks.parity.signals import (
-    COMMANDS,
-    LARGEST_ERROR,
-    Edges,
-    random_signals,
-)
+from benchmarks.parity.signals import COMMANDS, LARGEST_ERROR, Edges, random_signals
 
 
 def test_edges_occur(rng) -> None:
-    """A tenth each at rest, at the target and at an edge, of the motor in this column alone."""
     (given,) = islice(random_signals(rng, 4000, [Edges([0.5], [3.0, -3.0]), Edges()]), 1)
     shares = [
         (given.velocities == 0.0).mean(),

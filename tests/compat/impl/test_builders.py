@@ -20,15 +20,12 @@ pytestmark = pytest.mark.filterwarnings("ignore:build_")
 
 @pytest.fixture
 def fresh():
-    """Nothing was warned of before."""
     warn_once.cache_clear()
     yield
     warn_once.cache_clear()
 
 
 class Spring(aa.Controller):
-    """A law of the user."""
-
     PARAMETERS = ("stiffness",)
 
 
@@ -56,7 +53,6 @@ def test_first_call_says_what_to_write_instead(name, fresh) -> None:
     ],
 )
 def test_controller_has_a_value_for_each_robot(component, kwargs, values) -> None:
-    """Fallbacks of the schema where none is given."""
     built = build_controller(component, kwargs, ROBOTS, "cpu")
     assert isinstance(built, component)
     assert {name: getattr(built, name).numpy().tolist() for name in values} == {
@@ -65,7 +61,6 @@ def test_controller_has_a_value_for_each_robot(component, kwargs, values) -> Non
 
 
 def test_clamps_are_built() -> None:
-    """From numbers and from tables."""
     motor = build_clamping(
         aa.ClampingDCMotor, {"saturation_effort": 4.0, "velocity_limit": 3.0, "max_motor_effort": 2.0}, ROBOTS, "cpu"
     )

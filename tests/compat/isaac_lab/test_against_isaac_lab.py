@@ -21,11 +21,7 @@ from places import REPOSITORY
 
 ENVS, JOINTS, STEPS = 5, ["hip", "knee", "ankle"], 120
 COMMON = {"joint_names_expr": [".*"], "stiffness": {"hip": 90.0, "knee|ankle": 60.0}, "damping": 2.5}
-MOTOR = {
-    "saturation_effort": 60.0,
-    "velocity_limit": 4.0,
-    "effort_limit": {"hip|knee": 25.0, "ankle": 40.0},
-}
+MOTOR = {"saturation_effort": 60.0, "velocity_limit": 4.0, "effort_limit": {"hip|knee": 25.0, "ankle": 40.0}}
 TABLE = [[-1.0, 1.0, 60.0], [-0.2, 1.0, 10.0], [0.4, 1.1, 5.0], [0.4, 1.0, 30.0], [1.5, 1.0, 80.0]]
 NET = {"joint_names_expr": [".*"], **MOTOR}
 MLP = {"pos_scale": 0.8, "vel_scale": 0.4, "torque_scale": 30.0, "input_idx": [0, 2, 5]}
@@ -74,7 +70,6 @@ def network_file(torch, kind: str, folder: Path) -> str:
 
 
 def of_version(lab, fields: dict) -> dict:
-    """Fields with the names of the version."""
     return fields if lab.version == "2.3" else {EARLIER.get(name, name): value for name, value in fields.items()}
 
 
@@ -162,7 +157,6 @@ def _with_own_limits(torch, kind, version: str):
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_groups_of_its_own_cfgs() -> None:
-    """Objects of Isaac Lab's classes are groups as ours are."""
     lab = isaac_lab_wheel.load()
     found = []
     rules = None if lab.version == "2.3" else "3.0"
@@ -193,7 +187,6 @@ GIVEN = (None, 20.0, 12.0, {"hip": 12.0}, {"hip|knee": 12.0, "ankle": 20.0})
 
 
 def _collection(lab, torch, cfg):
-    """The group in a collection of Isaac Lab, and what it writes to the solver."""
     from isaaclab.utils.warp import ProxyArray
 
     shape, written = (ENVS, len(JOINTS)), {}
@@ -262,7 +255,6 @@ def test_values_of_groups_are_those_of_3_0(what, kind) -> None:
 
 
 def _reset_both(torch, reference, model, ids) -> None:
-    """Reset, with the delays that ours draws."""
     model.reset(ids)
     reference.reset(slice(None) if ids is None else ids)
     for name in ("positions", "velocities", "efforts"):

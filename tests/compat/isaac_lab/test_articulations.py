@@ -30,8 +30,6 @@ class InitialStateCfg:
 
 @dataclass
 class ArticulationCfg:
-    """Likewise."""
-
     prim_path: str = "{ENV_REGEX_NS}/Robot"
     spawn: Any = None
     init_state: InitialStateCfg = field(default_factory=InitialStateCfg)
@@ -44,7 +42,6 @@ def begun(**state) -> ArticulationCfg:
 
 
 def state_of(robot) -> list[list[list[float]]]:
-    """Positions, position targets and velocities of each robot."""
     found = robot.get_dof_positions(), robot.get_dof_position_targets(), robot.get_dof_velocities()
     return [[[round(float(one), 6) for one in row] for row in array.numpy()] for array in found]
 
@@ -80,7 +77,6 @@ def test_joints_begin_as_the_cfg_says(running) -> None:
 
 
 def test_what_is_not_taken_is_named() -> None:
-    """At the line of the user; nothing for what says nothing."""
     cfg = begun(pos=(0.0, 0.0, 0.6), rot=(0.0, 1.0, 0.0, 0.0))
     cfg.spawn, cfg.soft_joint_pos_limit_factor = SimpleNamespace(usd_path="arm.usd"), 0.9
     said = "ArticulationCfg: init_state.pos, init_state.rot, spawn, soft_joint_pos_limit_factor are not taken"
@@ -101,7 +97,6 @@ def test_what_is_not_taken_is_named() -> None:
     ],
 )
 def test_a_state_that_cannot_be_is_refused(state, said) -> None:
-    """Before anything is attached."""
     with Simulation(ROBOTS / "arm_2dof.usda") as sim:
         with pytest.raises(ValueError, match=said):
             ArticulationActuators.from_groups(PATH, begun(**state))
@@ -110,13 +105,11 @@ def test_a_state_that_cannot_be_is_refused(state, said) -> None:
 
 
 def test_no_groups_in_it() -> None:
-    """As for a dictionary."""
     with Simulation(ROBOTS / "arm_2dof.usda"), pytest.raises(ValueError, match="groups = None: must be a dictionary"):
         ArticulationActuators.from_groups(PATH, ArticulationCfg(actuators=None))
 
 
 def test_a_stage_gets_the_groups() -> None:
-    """And the rest is told."""
     stage = stage_of(ROBOTS / "arm_2dof.usda")
     cfg = begun(joint_pos={"shoulder": 0.4}, pos=(0.0, 0.0, 0.6))
     lost = to_usd(cfg, stage, PATH, overwrite_existing=True)

@@ -65,7 +65,6 @@ STIFF_CFG.actuators["hip"].stiffness = 400.0
 
 @pytest.fixture
 def robots(tmp_path: Path) -> Path:
-    """A file with two robots."""
     file = tmp_path / "robots.py"
     file.write_text(ROBOTS, "utf-8")
     return file
@@ -122,7 +121,6 @@ def test_limits_have_their_names_of_3_0(tmp_path) -> None:
 
 
 def test_the_only_robot_needs_no_name(tmp_path) -> None:
-    """Also under two names; a dictionary of cfgs, where there is no whole robot."""
     file = tmp_path / "robot.py"
     cfg = "ImplicitActuatorCfg(joint_names_expr=['.*'], stiffness=1, damping=2)"
     file.write_text(f"A = {{'all': {cfg}}}\nB = A\nSIZES = {{'x': 1}}\n")
@@ -133,7 +131,6 @@ def test_the_only_robot_needs_no_name(tmp_path) -> None:
 
 
 def test_networks_are_found_from_the_folder_of_the_file(tmp_path) -> None:
-    """And iterables become lists."""
     file = tmp_path / "robot.py"
     file.write_text(
         "ACTUATORS = {'all': ActuatorNetMLPCfg(joint_names_expr=['.*'], network_file='nets/leg.pt', pos_scale=-1.0,"
@@ -148,7 +145,6 @@ def test_networks_are_found_from_the_folder_of_the_file(tmp_path) -> None:
 
 
 def test_cfgs_within_cfgs(tmp_path) -> None:
-    """The motor of a servo."""
     file = tmp_path / "robot.py"
     motor = "BamMotorCfg(model='m1', kt=1, resistance=2, error_gain=3, friction_base=4, friction_viscous=5)"
     file.write_text(f"A = {{'a': BamActuatorCfg(joint_names_expr=['.*'], motor={motor}, kp_fw=32, vin=15)}}")
@@ -178,7 +174,6 @@ def test_cfgs_within_cfgs(tmp_path) -> None:
     ],
 )
 def test_what_is_no_robot(tmp_path, text, why) -> None:
-    """Line, expression and remedy."""
     file = tmp_path / "robot.py"
     file.write_text(text.replace("{C}", "ImplicitActuatorCfg(joint_names_expr=['.*'], stiffness=1, damping=2)"))
     with pytest.raises(ValueError, match=why):
@@ -198,7 +193,6 @@ def test_a_file_that_is_not_there(tmp_path) -> None:
 
 
 def test_few_lines_cannot_fill_the_memory(tmp_path) -> None:
-    """Lists of lists of lists."""
     file = tmp_path / "robot.py"
     lines = "".join(f"A{at + 1} = [A{at}, A{at}]\n" for at in range(60))
     file.write_text(f"A0 = [1]\n{lines}X = {{'a': DCMotorCfg(joint_names_expr=A60)}}")
@@ -222,17 +216,13 @@ class _Made(SimpleNamespace):
         super().__init__(**copy.deepcopy(fields))
 
     def replace(self, **changes) -> _Made:
-        """A copy with other fields."""
         return _Made(**{**vars(self), **changes})
 
     def copy(self) -> _Made:
-        """A copy."""
         return copy.deepcopy(self)
 
 
 class _Classes(type):
-    """Classes within classes."""
-
     def __getattr__(cls, name: str):
         if name.startswith("__"):
             raise AttributeError(name)
@@ -250,8 +240,6 @@ class _Class(_Made, metaclass=_Classes):
 
 
 class _Anything(ModuleType):
-    """A module with everything."""
-
     def __getattr__(self, name: str):
         if name.startswith("__"):
             raise AttributeError(name)

@@ -25,7 +25,6 @@ def built(cfg, **given):
 
 
 def applied(model, target=0.0, speed=0.0, feedforward=0.0, at=0.0) -> np.ndarray:
-    """Efforts after one step, from a target of position, at a speed and position."""
     action = ArticulationActions(full(target), full(0.0), full(feedforward))
     return np.asarray(model.compute(action, full(at), full(speed)).joint_efforts)
 
@@ -52,7 +51,6 @@ POINTS = [
 @pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize(("effort", "speed", "expected"), POINTS)
 def test_dc_motor_has_four_quadrants(effort, speed, expected, sign) -> None:
-    """Beyond its speed without load the motor brakes."""
     cfg = lab.DCMotorCfg(**NONE, actuator_effort_limit=60.0, saturation_effort=100.0, actuator_velocity_limit=50.0)
     found = applied(built(cfg), speed=sign * speed, feedforward=sign * effort)
     np.testing.assert_allclose(found, full(sign * expected), rtol=1e-5)
@@ -119,7 +117,6 @@ def test_a_reset_of_one_robot_leaves_the_others() -> None:
 
 
 def test_a_remotized_joint_is_limited_by_its_position_only() -> None:
-    """The limits of cfg and robot are not looked at; the middle column neither."""
     cfg = lab.RemotizedPDActuatorCfg(**PD, joint_parameter_lookup=TABLE, actuator_effort_limit=1.0, rules="3.0")
     model = built(cfg, actuator_effort_limit=2.0)
     for at, most in ((-3.0, 40.0), (-0.5, 25.0), (0.0, 10.0), (1.0, 20.0), (5.0, 30.0)):
@@ -131,7 +128,6 @@ def test_a_remotized_joint_is_limited_by_its_position_only() -> None:
 
 
 def test_an_implicit_group_leaves_the_action_as_it_is() -> None:
-    """It says what the drive is taken to do."""
     model = built(lab.ImplicitActuatorCfg(**PD, joint_effort_limit=300.0))
     action = ArticulationActions(full(9.0), full(0.1), full(1.0))
     before = copy.deepcopy(action)
@@ -146,7 +142,6 @@ def test_an_implicit_group_leaves_the_action_as_it_is() -> None:
 
 @pytest.mark.parametrize("kind", ["mlp", "lstm"])
 def test_networks_take_their_scales_from_the_cfg(kind, tmp_path) -> None:
-    """What the file says of scales is not looked at; the output is limited as that of a DC motor."""
     file = tmp_path / f"{kind}.pt"
     file.write_bytes(checkpoint_files.checkpoint_file("torchscript", kind, {"pos_scale": 7.0, "effort_scale": 9.0}))
     limits = {"saturation_effort": 500.0, "actuator_velocity_limit": 50.0, "actuator_effort_limit": 500.0}
@@ -228,7 +223,6 @@ def test_a_gru_is_normalized_as_the_cfg_says(said, tmp_path) -> None:
 
 
 def test_parameters_are_arrays_that_act_when_written() -> None:
-    """Of one robot, of one joint, or all of them."""
     model = built(
         lab.DCMotorCfg(**PD, actuator_effort_limit=60.0, saturation_effort=100.0, actuator_velocity_limit=50.0)
     )
@@ -253,7 +247,6 @@ def test_efforts_of_a_step_stay_what_they_were() -> None:
 
 
 def test_computed_efforts_can_be_left_out() -> None:
-    """The efforts are the same, and who asks is told what to call."""
     model = built(lab.IdealPDActuatorCfg(**PD, actuator_effort_limit=300.0))
     model.observe_efforts(False)
     assert (applied(model, 9.0) == 300.0).all()
@@ -262,7 +255,6 @@ def test_computed_efforts_can_be_left_out() -> None:
 
 
 def test_tensors_go_in_and_out_without_a_copy() -> None:
-    """Efforts and parameters are tensors, and those of parameters the plan's own memory."""
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     model = built(lab.IdealPDActuatorCfg(**PD, actuator_effort_limit=300.0), stiffness=torch.full((ENVS, 2), 5.0))
     target, q, qd = torch.full((ENVS, 2), 0.1), torch.zeros(ENVS, 2), torch.zeros(ENVS, 2)
@@ -292,7 +284,6 @@ OF_CFG = {
 
 
 def of_ones_own(name: str, clip):
-    """A model of a subclass with limits of its own."""
     return type("Own", (getattr(lab, name),), {"_clip_effort": clip})(OF_CFG[name], JOINTS, [0, 1], ENVS, "cpu")
 
 
@@ -331,7 +322,6 @@ def test_limits_of_a_motor_are_those_at_the_speed_of_the_call() -> None:
 
 
 def test_a_drive_of_3_0_is_cut_at_its_joint_and_shows_its_motor() -> None:
-    """The limit of the motor is for reading; without it, it follows the joint's."""
     cfg = lab.ImplicitActuatorCfg(**PD, actuator_effort_limit=10.0, rules="3.0")
     model = built(cfg, joint_effort_limit=20.0)
     applied(model, 9.0)
@@ -347,7 +337,6 @@ def test_a_drive_of_3_0_is_cut_at_its_joint_and_shows_its_motor() -> None:
 
 
 def test_names_of_2_3_are_those_of_3_0() -> None:
-    """As arguments and attributes, with a warning; both given must be equal."""
     cfg = lab.IdealPDActuatorCfg(**PD)
     with pytest.warns(DeprecationWarning, match=r"IdealPDActuator\(effort_limit\): .* Give actuator_effort_limit"):
         model = built(cfg, effort_limit=70.0, actuator_effort_limit=full(70.0))
@@ -371,8 +360,6 @@ def test_a_position_table_holds_behind_the_limits_of_a_subclass() -> None:
 
 
 def test_limits_written_as_those_of_isaac_lab_are_those_of_the_model() -> None:
-    """The speed of the step and the limits of the motor are there, and act when written."""
-
     def clip(self, effort):
         names = ("_vel_at_effort_lim", "actuator_velocity_limit", "_saturation_effort", "actuator_effort_limit")
         corner, fastest, saturation, most = (np.asarray(getattr(self, name)) for name in names)
@@ -393,7 +380,6 @@ def test_limits_written_as_those_of_isaac_lab_are_those_of_the_model() -> None:
 
 @pytest.mark.parametrize("name", OF_CFG)
 def test_the_limits_of_a_model_can_be_called(name) -> None:
-    """By a subclass that adds to them, or alone, at the position and speed of the last step."""
     model = of_ones_own(name, lambda self, effort: getattr(lab, name)._clip_effort(self, effort))
     plain = built(OF_CFG[name])
     for target, speed in ((9.0, 40.0), (-9.0, 40.0), (0.01, 0.0)):
@@ -444,14 +430,12 @@ def test_a_subclass_assigns_its_efforts() -> None:
 
 
 def test_limits_of_a_model_leave_the_speed_as_it_is() -> None:
-    """Beyond the speed at which it brakes with its full effort too."""
     model = of_ones_own("DCMotor", lab.DCMotor._clip_effort)
     applied(model, 9.0, 200.0)
     np.testing.assert_array_equal(np.asarray(model._joint_vel), full(200.0))
 
 
 def test_a_motor_without_a_step_is_limited_as_at_rest() -> None:
-    """Before the first step, and at a speed that is written."""
     model = built(OF_CFG["DCMotor"])
     assert (np.asarray(model._clip_effort(full(90.0))) == 60.0).all()
     model._joint_vel[:] = 40.0
@@ -459,7 +443,6 @@ def test_a_motor_without_a_step_is_limited_as_at_rest() -> None:
 
 
 def test_limits_of_ones_own_that_cannot_be_used() -> None:
-    """The shape of what they return is looked at, and what they are given cannot be switched off."""
     with pytest.raises(
         ValueError, match=r"Own\._clip_effort returns None: must be efforts \(robots, joints\) = \(3, 2\)"
     ):
@@ -472,7 +455,6 @@ def test_limits_of_ones_own_that_cannot_be_used() -> None:
 
 
 def test_what_a_cfg_may_not_say() -> None:
-    """Every problem of a cfg is told at once, and a model refuses the cfg of another."""
     with pytest.raises(ValueError, match="saturation_effort") as told:
         built(lab.DCMotorCfg(**PD | {"stiffness": "soft", "damping": {"ankle": 1.0}}, saturation_effort=None))  # type: ignore
     for part in ("stiffness = 'soft'", "'ankle' matches no joint", "actuator_velocity_limit is None"):

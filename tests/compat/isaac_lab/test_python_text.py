@@ -47,7 +47,6 @@ def test_values_are_those_of_python(tmp_path, text, value) -> None:
 
 
 def test_statements_act_in_their_order(tmp_path) -> None:
-    """Names, fields and entries; a copy is one, and a cfg has copies of what it is given."""
     found = read(
         tmp_path,
         """
@@ -82,11 +81,7 @@ else:
     assert (leg.name, leg.kind) == ("other.Cfg", "Cfg")
     assert leg.fields == {"kp": {"x": 20}, "kd": 2, "names": ["a", "c"]}
     assert other.fields["kp"] == {"x": 21}
-    assert (third.fields["kp"], third.fields["kd"], third.fields["new"].fields["kd"]) == (
-        {"x": 2, "y": 3},
-        7,
-        None,
-    )
+    assert (third.fields["kp"], third.fields["kd"], third.fields["new"].fields["kd"]) == ({"x": 2, "y": 3}, 7, None)
     assert found["KD"] == 12
     assert (found["FOURTH"].fields["kp"], found["FOURTH"].fields["kd"]) == ({"x": 2, "y": 3}, 8)
     assert (found["FIFTH"].fields["kp"], found["FIFTH"].fields["kd"]) == ({"x": 3, "y": 3}, 8)
@@ -114,7 +109,6 @@ else:
     ],
 )
 def test_what_cannot_be_read_matters_where_it_is_used(tmp_path, text, why) -> None:
-    """With the line and the text of the expression."""
     found = read(tmp_path, f"def made(x):\n    return x\nX = {text}\nY = 1")
     assert found["Y"] == 1
     unread = found["X"]
@@ -146,7 +140,6 @@ def test_statements_that_may_change_a_cfg_are_refused(tmp_path, statement) -> No
 
 
 def test_statements_that_change_nothing_are_left_out(tmp_path) -> None:
-    """And what other modules have is none of ours; a name that such a statement assigns is not known."""
     found = read(
         tmp_path,
         """
@@ -171,7 +164,6 @@ LEG.missing.path = "x"
 
 
 def test_nothing_runs(tmp_path) -> None:
-    """Neither imports nor calls nor bodies of classes."""
     mark = tmp_path / "mark"
     (tmp_path / "other.py").write_text(f"open({str(mark)!r}, 'w')")
     text = f"import other\nopen({str(mark)!r}, 'w')\nclass A:\n    open({str(mark)!r}, 'w')\nX = other.f(a=1)\n"

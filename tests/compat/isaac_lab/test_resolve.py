@@ -71,7 +71,6 @@ def test_limits_of_implicit_models(which, limit, sim, rules) -> None:
 
 
 def test_a_motor_of_a_drive_has_a_limit_of_its_own_by_3_0_alone() -> None:
-    """The drive is cut at the joint's, and speeds of the motor do not reach the solver."""
     cfg = ImplicitActuatorCfg(
         **PD, actuator_effort_limit=10.0, joint_effort_limit=20.0, actuator_velocity_limit=2.5, joint_velocity_limit=8.0
     )
@@ -132,7 +131,6 @@ OTHERWISE_BY_3_0 = {
 
 @pytest.mark.parametrize("text", OTHERWISE_BY_3_0)
 def test_one_warning_where_3_0_differs(text) -> None:
-    """For our cfgs without rules, and not where rules are chosen or have the same effect."""
     cfg, there = OTHERWISE_BY_3_0[text], (NAMES, [2, 0, 1], ROBOT, 2)
     with warnings.catch_warnings(record=True) as emitted:
         warnings.simplefilter("always")
@@ -192,8 +190,6 @@ def test_cfgs_of_orbit_and_cfgs_that_lack_fields() -> None:
     """A class of that name with the fields of 2023 is enough; it is not changed."""
 
     class DCMotorCfg:
-        """As Orbit had it."""
-
         joint_names_expr = (".*",)
         stiffness, damping = 200.0, None
         effort_limit, velocity_limit, saturation_effort = 60.0, 50.0, 100.0

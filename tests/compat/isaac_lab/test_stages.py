@@ -62,7 +62,6 @@ def driven(make, file: Path) -> np.ndarray:
 
 @pytest.mark.parametrize(("written", "asked"), [("/World", PANDA), (PANDA, "/World"), (PANDA, PANDA)])
 def test_groups_are_found_wherever_the_robot_has_them(written, asked) -> None:
-    """At its articulation root or a prim above it, as the robot's link is the root where it floats."""
     stage = stage_of(ROBOTS / "franka_panda.usda")
     isaac_lab.to_usd(GROUPS, stage, written, overwrite_existing=True)
     assert isaac_lab.groups_of(stage, asked).keys() == GROUPS.keys()
@@ -125,7 +124,6 @@ def test_what_prims_hold() -> None:
 
 @pytest.mark.parametrize("said", [True, False])
 def test_a_normalization_that_the_file_of_a_gru_lacks(said, tmp_path) -> None:
-    """Only that of the file is in the stage; one that changes nothing need not be there."""
     file = write_network(tmp_path / "net.safetensors", random_network("gru", 2), {})
     cfg = isaac_lab.ActuatorNetGRUCfg(
         joint_names_expr=["hinge"], network_file=str(file), vel_normalization=(0.0, 2.0) if said else (0.0, 1.0)
@@ -137,7 +135,6 @@ def test_a_normalization_that_the_file_of_a_gru_lacks(said, tmp_path) -> None:
 
 
 def test_networks_whose_file_says_less_than_the_cfg(tmp_path) -> None:
-    """The prim has a path only; scales that are not in the file are named."""
     file = tmp_path / "net.pt"
     said = {"pos_scale": 2.0, "vel_scale": 0.5, "torque_scale": 4.0, "input_order": "pos_vel", "input_idx": [0]}
     file.write_bytes(checkpoint_files.checkpoint_file("torchscript", "mlp", said))
@@ -186,7 +183,6 @@ def test_nothing_is_written_where_something_is_wrong() -> None:
 
 
 def test_a_text_that_holds_no_groups() -> None:
-    """Said by whom, and what to do."""
     stage = stage_of(ROBOTS / "pendulum.usda")
     root = stage.GetPrimAtPath("/World/Pendulum")
     text = root.CreateAttribute("isaacLab:actuatorGroups", Sdf.ValueTypeNames.String)
@@ -197,7 +193,6 @@ def test_a_text_that_holds_no_groups() -> None:
 
 
 def test_groups_in_place_of_a_motor_do_not_take_its_friction_for_the_joint() -> None:
-    """It goes with the motor, and what the joint had before is back."""
     stage = Usd.Stage.Open(Usd.Stage.Open(str(ROBOTS / "pendulum.usda")).Flatten())
     joint = next(prim for prim in stage.Traverse() if prim.GetName() == "hinge" and "Joint" in prim.GetTypeName())
     joint.CreateAttribute("newton:friction", Sdf.ValueTypeNames.Float).Set(0.125)

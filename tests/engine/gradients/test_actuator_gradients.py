@@ -126,11 +126,7 @@ LAWS = sorted(
     if law.component.LAW is not None and not law.component.LATE and law.component.TICK is None
 )
 Values = dict[str, np.ndarray]
-
-
 pytestmark = pytest.mark.usefixtures("backend")
-
-
 # gradients by central differences, and how often limits acted
 KNOWN: dict[tuple, tuple[Values, np.ndarray]] = {}
 
@@ -215,7 +211,6 @@ class Rollout:
         return found
 
     def actuator(self, **more) -> tuple[Actuator, dict[str, wp.array]]:
-        """The actuator, and its parameters by the names here."""
         parameters = {name: array(self.values[name]) for name in self.values if name.split()[0] in self.laws}
         made = []
         for law in self.laws:
@@ -296,7 +291,6 @@ GEARED = ["ClampingDCMotor", "TransmissionGear", "ClampingPositionBased", "Passi
 @pytest.mark.parametrize("controller", ["ControllerPD", "ControllerPID"])
 @pytest.mark.slow
 def test_gear_between_motor_and_joint(controller, targets) -> None:
-    """Turning either way, with targets of the joint and of the motor, behind a delay."""
     rollout = Rollout([controller, *GEARED], 12, LAGS, seed=5)
     rollout.values["TransmissionGear ratio"][::3] *= -1
     rollout.values["TransmissionGear targets"][:] = targets
@@ -323,7 +317,6 @@ def test_every_instruction_set(isa, monkeypatch) -> None:
 
 
 def pd(number: int = N, **more) -> tuple[Actuator, dict[str, wp.array]]:
-    """PD with a limit, and its arrays."""
     arrays = {name: array(np.linspace(-1, 1, number) * (1 + k)) for k, name in enumerate(SIGNALS)}
     arrays |= {"kp": array(np.full(number, 10.0)), "kd": array(np.ones(number)), "const": array(np.zeros(number))}
     arrays |= {"limit": array(np.full(number, 8.0)), "joint_f": array(np.zeros(number))}
@@ -340,7 +333,6 @@ def backward(tape: wp.Tape, arrays: dict[str, wp.array], efforts: str = "joint_f
 
 
 def test_without_a_tape_nothing_changes() -> None:
-    """The same efforts to the bit; nothing is noted and no gradient written."""
     plain, first = pd()
     differentiable, second = pd(requires_grad=True)
     plain.step(first, first)
@@ -356,7 +348,6 @@ def test_without_a_tape_nothing_changes() -> None:
 
 
 def test_inputs_may_be_overwritten_after_the_step() -> None:
-    """Gradients are those of what was read."""
     found = []
     for overwrite in (False, True):
         actuator, arrays = pd(requires_grad=True)
@@ -372,7 +363,6 @@ def test_inputs_may_be_overwritten_after_the_step() -> None:
 
 
 def test_output_keeps_its_gradient_and_arrays_without_one_get_none() -> None:
-    """Efforts are added to, so what was there before has the same gradient."""
     actuator, arrays = pd(requires_grad=True)
     for name in ("joint_qd", "kd", "joint_act"):
         arrays[name].requires_grad = False
@@ -384,7 +374,6 @@ def test_output_keeps_its_gradient_and_arrays_without_one_get_none() -> None:
 
 
 def test_computed_efforts_have_gradients() -> None:
-    """Those before the limits, whether or not a limit acts."""
     actuator, arrays = pd(requires_grad=True, control_computed_output_attr="before")
     arrays["before"] = array(np.zeros(N))
     with wp.Tape() as tape:
@@ -395,7 +384,6 @@ def test_computed_efforts_have_gradients() -> None:
 
 
 def test_indices_may_come_twice_and_in_any_order() -> None:
-    """What several joints read gets the sum."""
     actuator, arrays = pd(4, requires_grad=True)
     actuator.pos_indices = array([2, 0, 2, 3], False, wp.uint32)
     arrays["limit"].fill_(1000.0)
@@ -436,7 +424,6 @@ def test_two_tapes_in_a_row_do_not_know_of_each_other(kind, tmp_path) -> None:
 
 @pytest.mark.parametrize("whole", [True, False])
 def test_reset_ends_what_goes_back(whole) -> None:
-    """Integral and delay from before it have no gradient."""
     rollout = Rollout(["ControllerPID"], 1, LAGS)
     actuator, parameters = rollout.actuator()
     parameters["ControllerPID integral_max"].fill_(np.inf)
@@ -461,7 +448,6 @@ def test_reset_ends_what_goes_back(whole) -> None:
 @pytest.mark.parametrize("name", SIGNALS)
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_fault_has_no_gradient(name, value) -> None:
-    """Of a joint with a fault all are zero for that step, and the others are what they were."""
     found: list[Values] = []
     for bad in (False, True):
         rollout = Rollout(["ControllerPID", "ClampingMaxEffort"], 4, LAGS, seed=3)
@@ -482,7 +468,6 @@ def test_fault_has_no_gradient(name, value) -> None:
 
 
 def test_command_that_is_not_finite_leaves_the_one_before_its_gradient() -> None:
-    """The one that is held acts again."""
     actuator, arrays = pd(1, requires_grad=True)
     actuator = Actuator(
         actuator.indices, actuator.controller, Delay(array([1], False, wp.int32), 1), requires_grad=True
@@ -519,7 +504,6 @@ def test_ring_that_is_not_full_gives_the_gradient_to_the_oldest_command(held) ->
 
 
 def test_group_steps_each_on_the_tape() -> None:
-    """As the actuators one by one."""
     made = [pd(requires_grad=flag) for flag in (True, True)]
     with wp.Tape() as tape:
         for actuator, arrays in made[:1]:
@@ -603,8 +587,6 @@ def seen_late(position: float, velocity: float, lag: float):
 
 
 class FeedbackLate(LateComponent, Feedback):
-    """A late sensor of one's own."""
-
     PARAMETERS = ("lag",)
     LATE = ("earlier_positions", "earlier_velocities")
     LAW = seen_late
@@ -640,7 +622,6 @@ def test_what_has_no_gradients_on_a_gpu_is_refused_there() -> None:
 
 
 def test_actuators_of_newton_with_gradients_are_taken() -> None:
-    """Ours of the same components has them too."""
     newton = pytest.importorskip("newton.actuators", reason="newton is not installed")
     if not hasattr(newton, "DrivePD"):
         pytest.skip("this newton has other names")

@@ -37,7 +37,6 @@ def test_every_gradient_is_that_of_central_differences(states) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("at_motor", [False, True])
 def test_before_a_delay_and_a_gear(at_motor) -> None:
-    """An encoder at the joint, or at the motor; controller and limit are in the coordinates of the motor."""
     laws = ["FeedbackEncoder", "DelayTimed", "ControllerPD", "ClampingMaxEffort", "TransmissionGear"]
     ranges = GAINS | ENCODER | LATE | {"seconds": (0.001, 0.03), "ratio": (0.5, 3.0), "offset": (-0.5, 0.5)}
     rollout = LateRollout(laws, ranges, seed=4, whole=WHOLE, at_motor=at_motor)
@@ -108,7 +107,6 @@ def test_huge_position_has_no_gradient_and_the_encoder_goes_on() -> None:
 
 
 def test_encoder_at_the_motor_before_a_transmission_of_ones_own_is_refused() -> None:
-    """By name; without one it is at the joint."""
     ones, indices = array(np.ones(3)), array(np.arange(3), False, wp.uint32)
     encoder = aa.FeedbackEncoder(*[array(np.zeros(3))] * len(aa.FeedbackEncoder.PARAMETERS))
     encoder.side = "motor"
@@ -147,8 +145,6 @@ def test_torch_has_the_gradients_of_differences_also_with_an_effort_of_the_end_o
 
 
 class Recorded:
-    """A recorder of the rest that keeps what it is given."""
-
     def note(self, inputs):
         return inputs.parameters
 

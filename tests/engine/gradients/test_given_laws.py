@@ -18,7 +18,6 @@ N = 700
 
 
 def recorder(engine: str, controller, sensor):
-    """Of a controller with a limit, and a sensor."""
     curves = [[], []] + ([[]] if sensor else [])
     if engine == "Warp":
         return WarpGradients(N, PipelineLaws(controller, (ClampingMaxEffort,), sensor), curves, 0, "cpu")
@@ -32,7 +31,6 @@ def recorder(engine: str, controller, sensor):
 @pytest.mark.parametrize("engine", ["core", "Warp"])
 @pytest.mark.parametrize("controller", [GivenEffort, ControllerPD])
 def test_given_numbers_act_in_the_place_of_a_law(engine, controller, rng) -> None:
-    """An effort in that of a controller, and a measurement in that of the signals of the joint; a fault has zeros."""
     is_effort = controller is GivenEffort
     signals = [rng.normal(size=N).astype(np.float32) for _ in range(5)]
     seen, limit = rng.normal(size=(2, N)).astype(np.float32), np.full(N, 3.0, np.float32)

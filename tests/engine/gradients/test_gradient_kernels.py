@@ -28,7 +28,6 @@ def test_pipeline_compiles_for_cuda(controller, arch, tmp_path) -> None:
 
 
 def test_kernels_are_created_once_per_pipeline() -> None:
-    """The same laws get the same kernels; a delay makes different ones."""
     first, second = (PipelineLaws(aa.ControllerPD, (aa.ClampingMaxEffort,)) for _ in range(2))
     with_limits = gradient_kernels(first, False)
     assert gradient_kernels(second, False) is with_limits

@@ -81,7 +81,6 @@ def test_all_together() -> None:
 @pytest.mark.usefixtures("backend")
 @pytest.mark.slow("Warp")
 def test_friction_behind_the_effort_keeps_its_own_state() -> None:
-    """Of each step, while that of the controller stays as it is where it does not run."""
     laws = ["ControllerPID", "RateHold", "EffortDelayTimed", "PassiveLuGreFriction"]
     rollout = LateRollout(laws, GAINS | RATE | FRICTION, dt=0.002, seed=4, whole=WHOLE)
     expected = rollout.differences()
@@ -92,7 +91,6 @@ def test_friction_behind_the_effort_keeps_its_own_state() -> None:
 @pytest.mark.usefixtures("backend")
 @pytest.mark.slow("Warp")
 def test_delay_in_whole_steps_is_one_in_steps() -> None:
-    """Before an effort that acts late and friction with a state."""
     laws = ["ControllerPID", "EffortDelayTimed", "PassiveLuGreFriction"]
     ranges = GAINS | FRICTION | {"DelayTimed steps": (2.0, 2.0)}
     timed, whole = (LateRollout([*first, *laws], ranges, dt=0.002, seed=4) for first in (["DelayTimed"], []))
@@ -131,7 +129,6 @@ def test_fault_has_no_gradient(name) -> None:
 
 
 def test_computed_efforts_are_those_that_are_held() -> None:
-    """Before the effort delay and the limits."""
     kp, q, target = array([10.0] * 3), array([0.0] * 3), array([0.5] * 3)
     held = actuators.RateHold(array([2.0] * 3, False), None, None)
     late = actuators.EffortDelayTimed(None, array([1.0] * 3, False), max_steps=2)
@@ -181,7 +178,6 @@ def test_network_runs_at_its_rate(tmp_path) -> None:
 
 
 def test_torch_has_the_gradients_of_a_rate_by_robot() -> None:
-    """Robots that compute in different steps, in one step of several actuators."""
     torch = pytest.importorskip("torch")
     motors = {"hip": [PDControlConfig(20.0, 1.0), RateConfig(decimation=2)], "knee": [PDControlConfig(10.0, 1.0)]}
     arrays = ActuatedArrays(["hip", "knee"], motors, 2, requires_grad=True)

@@ -122,12 +122,10 @@ def test_gradients_equal_central_differences(rng) -> None:
 
 
 def refusing(motor: list) -> Callable[[], object]:
-    """Makes actuators with gradients in Torch."""
     return lambda: aa.ActuatedArrays(["j"], {"j": motor}, requires_grad=True)
 
 
 def test_friction_behind_is_refused_by_name() -> None:
-    """It is solved together with the motor, by a scheme without a slope."""
     pytest.importorskip("torch")
     motor = [aa.PDControlConfig(20.0, 2.0), aa.FrictionConfig(coulomb=1.0), aa.ImplicitConfig(assumed_inertia=0.1)]
     with pytest.raises(NotImplementedError, match=r"friction \(PassiveFriction\) of a motor whose effort"):

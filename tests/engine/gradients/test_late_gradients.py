@@ -22,7 +22,6 @@ DRAWING = ("random_steps", "redraw_steps", "hold_probability", "seed")
 @pytest.mark.parametrize("drawn", [False, True])
 @pytest.mark.slow("Warp")
 def test_every_gradient_is_that_of_central_differences(drawn, states) -> None:
-    """By the delay in seconds and in steps, gains, and the commands of each step; with a part that is drawn."""
     ranges = GAINS | {"seconds": (0.001, 0.03), "DelayTimed steps": (0.1, 1.4)}
     ranges |= {"random_steps": (0.6, 2.4), "redraw_steps": (1.0, 3.0), "hold_probability": (0.0, 0.5)} if drawn else {}
     whole = "random_steps", "redraw_steps", "seed"
@@ -74,7 +73,6 @@ def test_by_commands_as_by_differences() -> None:
 
 
 def step(now: float, newest: float, ring: list[float], lag: float) -> tuple[float, LateStep]:
-    """What acts of one joint, and the record."""
     result, row, steps, seconds = (np.array([one], np.float32) for one in (now, newest, lag, 0.0))
     rows = np.array(ring, np.float32)[:, None]
     (acting,), late = LateStep.of(DelayTimed, [result], [row, rows], {"steps": steps, "seconds": seconds}, DT)
@@ -108,14 +106,12 @@ def test_present_result_acts_in_part() -> None:
 
 
 def test_first_result_stands_for_the_past() -> None:
-    """After a reset; the gradients by all rows are its own, and the delay changes nothing."""
     acting, late = step(7.0, np.nan, [1.0, 2.0, 3.0, 4.0, 5.0], 2.5)
     assert acting == 7.0
     assert back(late, 8.0, [1.0] * DEPTH) == (8.0 + DEPTH, [0.0] * DEPTH, 0.0)
 
 
 def test_delay_is_cut_to_what_is_kept() -> None:
-    """The gradient by the delay is zero there, and just below it that of the rows."""
     acting, late = step(7.0, 4.0, [1.0, 2.0, 3.0, 4.0, 5.0], 3.5)
     assert acting == 3.0 and back(late, 8.0, [0.0] * DEPTH)[2] == 0.0
     acting, late = step(7.0, 4.0, [1.0, 2.0, 3.0, 4.0, 5.0], 2.5)
@@ -123,7 +119,6 @@ def test_delay_is_cut_to_what_is_kept() -> None:
 
 
 def test_result_that_is_not_finite_leaves_the_ring() -> None:
-    """And its gradients, and has none itself."""
     acting, late = step(np.nan, 4.0, [1.0, 2.0, 3.0, 4.0, 5.0], 1.0)
     assert np.isnan(acting)
     assert back(late, 8.0, [1.0, 2.0, 3.0, 4.0, 5.0]) == (0.0, [1.0, 2.0, 3.0, 4.0, 5.0], 0.0)

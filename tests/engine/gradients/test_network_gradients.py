@@ -29,7 +29,6 @@ def made(kind: str, folder: Path) -> tuple[NetworkGradients, list[wp.array]]:
 
 @pytest.mark.parametrize("kind", ["mlp", "lstm"])
 def test_gradients_of_states_are_taken_and_left(kind, tmp_path) -> None:
-    """Into arrays of their own or into the same; of a row with a fault they stay what they are."""
     back, state = made(kind, tmp_path)
     signals = array(np.random.default_rng(1).normal(size=(5, N)))
     signals[4, 2:3].fill_(np.nan)
@@ -55,7 +54,6 @@ def test_gradients_of_states_are_taken_and_left(kind, tmp_path) -> None:
 
 @pytest.mark.parametrize("kind", ["mlp", "lstm"])
 def test_states_without_gradients_are_left_alone(kind, tmp_path) -> None:
-    """Gradients by signals do not depend on them."""
     back, state = made(kind, tmp_path)
     signals, found = array(np.random.default_rng(1).normal(size=(5, N))), []
     for none in (True, False):
@@ -70,7 +68,6 @@ def test_states_without_gradients_are_left_alone(kind, tmp_path) -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("optimized_kernels")
 def test_compiles_for_cuda(tmp_path) -> None:
-    """The kernels around the network."""
     module = wp.get_module(network_gradients.__name__)
     (file, *_) = wp.compile_aot_module(module, arch=90, module_dir=tmp_path, use_ptx=True)
     assert ".visible .entry" in Path(file).read_text().replace("\0", "")

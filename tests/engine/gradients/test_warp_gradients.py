@@ -51,15 +51,12 @@ def soft_effort(
     stiffness: float,
     damping: float,
 ):
-    """A spring that hardens, behind a filter."""
     error = q_target - q
     now = 0.7 * level + dt * error
     return wp.tanh(stiffness * error) * 8.0 + 30.0 * now + damping * (qd_target - qd) + ff, now, count + 1.0
 
 
 class Soft(actuators.Controller):
-    """With two states, and a prepare function."""
-
     PARAMETERS: ClassVar = ("gain", "damping")
     STATE: ClassVar = ("level", "count")
     PREPARE = soft_prepare
@@ -83,8 +80,6 @@ def grip_clamp(
 
 
 class Grip(actuators.Clamping):
-    """With a state, a curve and a prepare function."""
-
     PARAMETERS: ClassVar = ("share", "most", "rate")
     STATE: ClassVar = ("last",)
     CURVES: ClassVar = ("table",)
@@ -100,7 +95,6 @@ def array(values, dtype=wp.float32, device: str = "cpu") -> wp.array:
 
 
 def own_values(rng: np.random.Generator) -> Values:
-    """Numbers for which each of the bounds acts somewhere."""
     ranges = {
         "gain": (0.5, 1.5),
         "damping": (0.1, 0.5),
@@ -192,7 +186,6 @@ def test_laws_of_ones_own_have_the_gradients_of_finite_differences(device, depth
 
 
 def rolled_out(laws: Sequence[str], values: Values, states: str, weights: np.ndarray) -> Values:
-    """The gradients of efforts of built-in laws, with a delay."""
     given = {name: array(value) for name, value in values.items()}
     made = []
     for law in laws:
@@ -274,14 +267,11 @@ def reckless_effort(q: float, qd: float, q_target: float, qd_target: float, ff: 
 
 
 class Reckless(actuators.Controller):
-    """No effort for a target behind."""
-
     PARAMETERS: ClassVar = ("gain",)
     LAW = reckless_effort
 
 
 def test_fault_of_a_law_of_ones_own_has_no_gradient() -> None:
-    """Not NaN, whatever Warp's adjoint of it is; the others have theirs."""
     target, gain = array([1.0, -1.0, 4.0]), array([1.0, 1.0, np.nan])
     arrays = {name: array(np.zeros(3)) for name in (*SIGNALS, "joint_f")} | {"joint_target_q": target}
     actuator = actuators.Actuator(array(np.arange(3), wp.uint32), Reckless(gain), requires_grad=True)
@@ -301,14 +291,11 @@ def deaf_effort(q: float, qd: float, q_target: float, qd_target: float, ff: floa
 
 
 class Deaf(actuators.Controller):
-    """An effort also where its gain is none."""
-
     PARAMETERS: ClassVar = ("gain",)
     LAW = deaf_effort
 
 
 def test_parameter_that_is_none_has_no_gradient_whatever_the_law_makes_of_it() -> None:
-    """The step sees it, where the law does not."""
     gain = array([2.0, -1.0, np.nan])
     arrays = {name: array(np.zeros(3)) for name in (*SIGNALS, "joint_f")} | {"joint_qd": array(np.full(3, 0.5))}
     actuator = actuators.Actuator(array(np.arange(3), wp.uint32), Deaf(gain), requires_grad=True)
@@ -336,8 +323,6 @@ def test_one_array_as_two_parameters_gets_both_gradients() -> None:
 
 
 def test_law_without_an_adjoint_is_refused() -> None:
-    """When it is made, by the class."""
-
     class Wrong(actuators.Controller):
         PARAMETERS: ClassVar = ("gain",)
 

@@ -12,7 +12,6 @@ from resting import BASE, LOAD, chain, rest
 
 
 def test_sweeps_find_the_friction_that_stops_all_joints() -> None:
-    """Within the levels, many sweeps give the friction at which all velocities are zero."""
     rng = np.random.default_rng(0)
     factor = rng.normal(size=(3, 4, 4))
     response = factor @ factor.transpose(0, 2, 1) + 0.5 * np.eye(4)
@@ -24,7 +23,6 @@ def test_sweeps_find_the_friction_that_stops_all_joints() -> None:
 
 
 def test_sweeps_keep_to_the_levels() -> None:
-    """A joint beyond its level slips, with the friction at the level and against its velocity."""
     response, levels = np.array([[[2.0, 0.5], [0.5, 1.0]]]), np.array([[0.1, 5.0]])
     found = swept(np.zeros((1, 2)), np.array([[3.0, 0.2]]), response, levels, 100)
     after = np.array([3.0, 0.2]) + response[0] @ found[0]
@@ -77,7 +75,6 @@ def test_light_chain_rests(tmp_path, load) -> None:
 
 
 def test_loop_of_arrays_refuses_sweeps() -> None:
-    """It has no mass matrices."""
     motors = {".*": [FrictionConfig(coulomb=0.1, assumed_inertia=0.1, sweeps=3)]}
     with pytest.raises(ValueError, match=r"FrictionConfig.sweeps = 3 of joints a: must be 0 here"):
         ActuatedArrays(["a"], motors)

@@ -6,13 +6,11 @@ import warp as wp
 
 
 def test_loop_of_arrays_refuses_it() -> None:
-    """No simulator is attached there."""
     with pytest.raises(ValueError, match=r"ImplicitConfig.in_engine = True of joints a: must be False here"):
         aa.ActuatedArrays(["a"], {".*": [aa.PDControlConfig(10.0, 1.0), aa.ImplicitConfig(in_engine=True)]})
 
 
 def test_actuator_of_its_own_refuses_it() -> None:
-    """None is attached there either."""
     one = wp.ones(1, dtype=wp.float32, device="cpu")
     with pytest.raises(ValueError, match=r"ImplicitConfig.in_engine = True of joints knee: must be False here"):
         aa.Actuator(

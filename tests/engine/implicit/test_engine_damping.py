@@ -19,18 +19,15 @@ DT, KP, KD = 0.005, 40000.0, 400.0
 
 @pytest.fixture(params=ENGINES)
 def engine(request: pytest.FixtureRequest) -> str:
-    """Each simulator."""
     return installed(request.param)
 
 
 def in_engine(*limits, kp: float = KP, **mode) -> dict[str, list]:
-    """Stiff motors of all joints."""
     return {".*": [aa.PDControlConfig(kp, KD), *limits, aa.ImplicitConfig(in_engine=True, **mode)]}
 
 
 @contextmanager
 def running(engine: str, motors: dict, made=None, num_envs: int = 1):
-    """A simulation that plays, its robot and its actuators."""
     stage = (telescope() if made is None else made).stage
     with aa.Simulation(stage, DT, num_envs, engine=engine) as sim:
         actuators = aa.ArticulationActuators.from_configs(ROOT, motors)
@@ -150,7 +147,6 @@ def test_joint_that_is_held_has_its_effort_at_once(engine) -> None:
 
 
 def test_joint_at_a_stop_has_the_effort_of_its_law() -> None:
-    """After the impact, on PhysX, whose stops are hard."""
     kp, reach = 4e6, 0.01
     made = telescope()
     joint = UsdPhysics.PrismaticJoint(made.stage.GetPrimAtPath(f"{ROOT}/reach"))
@@ -165,13 +161,11 @@ def test_joint_at_a_stop_has_the_effort_of_its_law() -> None:
 
 
 def test_humanoid_stands_with_stiff_gains() -> None:
-    """The inertia of its legs on the ground is that of all of it, which no law of one joint knows."""
     found = hold("G1", "mujoco", "in_engine", 1.0)
     assert not found.chatters and not found.faults and abs(found.fallen) < 0.005
 
 
 def test_limit_ends_it_where_it_acts(engine) -> None:
-    """There the effort is the limit, whatever the velocity, and the joint has no armature of it."""
     with running(engine, in_engine(aa.MaxEffortClampingConfig(3.0))) as its:
         its.robot.set_dof_position_targets(5.0)
         mass = numbers(its.robot.get_mass_matrices())[0]
@@ -233,7 +227,6 @@ def test_simulator_gives_it_back(engine, how) -> None:
 
 @pytest.mark.parametrize("of", ["target", "gain"])
 def test_fault_hands_nothing_over(engine, of, monkeypatch) -> None:
-    """A joint of which a number is not finite has no effort, and no armature of the step before."""
     with running(engine, in_engine()) as its:
         given: list[np.ndarray] = []
         robot = type(its.actuators.articulation)
@@ -252,7 +245,6 @@ def test_fault_hands_nothing_over(engine, of, monkeypatch) -> None:
 
 
 def test_friction_of_the_actuator_acts_beside_it() -> None:
-    """A joint that is held against a small push stays where it is, as with the friction alone."""
     motors = {".*": [aa.PDControlConfig(KP, KD), aa.FrictionConfig(coulomb=1.0), aa.ImplicitConfig(in_engine=True)]}
     with running("mujoco", motors) as its:
         its.sim.step(200)
@@ -261,7 +253,6 @@ def test_friction_of_the_actuator_acts_beside_it() -> None:
 
 
 def test_file_has_it() -> None:
-    """The attribute of a prim is read again."""
     made = telescope()
     motor = aa.MotorConfig(aa.PDControlConfig(KP, KD), others=[aa.ImplicitConfig(in_engine=True, load_share=0.25)])
     aa.add_motors(ROOT, {".*": motor}, stage=made.stage)
@@ -273,7 +264,6 @@ def test_file_has_it() -> None:
 
 
 def test_mode_of_the_wrapper_is_the_config() -> None:
-    """The argument stands for the config in each motor, and refuses one that it cannot change."""
     with aa.Simulation(telescope().stage, DT) as sim:
         motors = {".*": [aa.PDControlConfig(KP, KD)]}
         actuators = aa.ArticulationActuators.from_configs(ROOT, motors, effort_mode="in_engine")
@@ -286,7 +276,6 @@ def test_mode_of_the_wrapper_is_the_config() -> None:
 
 
 def test_simulator_without_armatures_per_step_refuses_it() -> None:
-    """It names the class of the articulation."""
     one = wp.ones(1, dtype=wp.float32, device="cpu")
     mode = aa.ImplicitEffort(one, one, one)
     assembly = SimpleNamespace()

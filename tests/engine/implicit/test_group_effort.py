@@ -17,7 +17,6 @@ DT = 0.005
 
 
 def peer():
-    """newton.actuators of a version with the mode."""
     found = pytest.importorskip("newton.actuators")
     if not hasattr(found, "JointSpaceResponse"):
         pytest.skip("newton has an implicit effort mode from 1.6 on")
@@ -32,7 +31,6 @@ def gains(count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def made(library, kind: str, count: int, seed: int, **more):
-    """An actuator of newton or of this package."""
     kp, kd = map(floats, gains(count, seed))
     if kind == "pid":
         drive = library.DrivePID(kp, floats(3 * kp.numpy()), kd, floats(np.full(count, 0.5)))
@@ -48,9 +46,6 @@ def made(library, kind: str, count: int, seed: int, **more):
 def solver_options(library):
     # limits of strongly coupled joints take more iterations than the default
     return library.Actuator.ImplicitOptions(max_iters=40)
-
-
-# newton
 
 
 @pytest.mark.parametrize("links", [1, 2, 3])
@@ -108,7 +103,6 @@ def test_stiff_efforts_are_newtons(stability) -> None:
 
 
 def test_newtons_own_response_is_taken() -> None:
-    """It gives the efforts that our response gives."""
     theirs, model, found = peer(), newton_chain(2), []
     for library in (ours, theirs):
         state, control = situation(2)
@@ -146,9 +140,6 @@ def test_rest_under_gravity_is_that_of_the_explicit_law() -> None:
         rest[with_bias] = -states[0].joint_q.numpy()[0] * kp / weight
     np.testing.assert_allclose(rest[True], 1.0, rtol=1e-4)
     assert rest[False] > 1.5
-
-
-# float64
 
 
 def law(kind: str, count: int, seed: int, q: np.ndarray, v: np.ndarray, control) -> tuple[np.ndarray, np.ndarray]:
@@ -249,12 +240,8 @@ def test_geared_controllers_are_those_of_the_motor(integral) -> None:
     np.testing.assert_allclose(control.joint_f.numpy().copy(), expected, rtol=2e-5)
 
 
-# what is remembered
-
-
 @pytest.mark.parametrize("in_place", [False, True])
 def test_states_advance_once_per_step(backend, in_place) -> None:
-    """A delay and an integral are those of the explicit steps, and the effort is of the delayed command."""
     masses, kinds = mass_matrices(1, 2), ("implicit", "explicit")
     actuators, states = {}, {}
     for kind in kinds:
@@ -288,7 +275,6 @@ def test_states_advance_once_per_step(backend, in_place) -> None:
 
 
 def test_signals_reach_limits_at_tried_states() -> None:
-    """An envelope follows the derating that the program writes."""
     config = ours.EnvelopeClampingConfig(lookup_velocities=[0.0, 100.0], lookup_efforts=[8.0, 8.0])
     limit = aa.ClampingEnvelope.from_config(config, 1, "cpu")
     state, control = situation(1)
@@ -302,11 +288,7 @@ def test_signals_reach_limits_at_tried_states() -> None:
         assert control.joint_f.numpy().copy().tolist() == [8.0 * derating]
 
 
-# modes
-
-
 def test_explicit_efforts_are_as_before_after_the_implicit_mode(backend) -> None:
-    """To the bit, and so is the state; both modes say which they are."""
     state, control = situation(3)
     actuator, other = (made(ours, "pid", 3, 2) for _ in range(2))
     assert actuator.effort_mode == "explicit"
@@ -325,7 +307,6 @@ def test_explicit_efforts_are_as_before_after_the_implicit_mode(backend) -> None
 
 
 def test_parameters_act_at_the_next_step() -> None:
-    """Written in place, or as another array."""
     state, control = situation(1)
     actuator = aa.Actuator(indices([0]), aa.ControllerPD(floats([0.0]), floats([0.0])))
     actuator.set_effort_mode_implicit(aa.JointSpaceResponse.from_matrices([[[0.5]]]))
@@ -347,7 +328,6 @@ def replaced(actuator: aa.Actuator):
 
 
 def test_computed_efforts_are_those_before_the_limits(backend) -> None:
-    """At the end of the step, in the array of the actuator and in that of the control object."""
     state, control = situation(1)
     control.joint_target_q.fill_(50.0)
     limit = aa.ClampingMaxEffort(floats([3.0]))
@@ -367,7 +347,6 @@ def test_computed_efforts_are_those_before_the_limits(backend) -> None:
 
 
 def test_a_group_steps_an_actuator_of_each_mode() -> None:
-    """Also if the mode changes behind its first step."""
     masses, efforts = mass_matrices(1, 2), {}
     for grouped in (True, False):
         state, control = situation(2)
@@ -390,11 +369,7 @@ def test_a_group_steps_an_actuator_of_each_mode() -> None:
     assert abs(efforts[True, True][1]) < 0.9 * abs(efforts[True, False][1])
 
 
-# faults
-
-
 def test_a_joint_with_a_bad_input_has_no_effort_and_others_are_solved(backend) -> None:
-    """As if it had no motor; the fault names the input and the step."""
     state, control = situation(2)
     actuator = made(ours, "pd", 2, 3)
     actuator.set_effort_mode_implicit(aa.JointSpaceResponse.from_matrices(mass_matrices(1, 2)))
@@ -420,7 +395,6 @@ def test_a_joint_with_a_bad_input_has_no_effort_and_others_are_solved(backend) -
 
 @pytest.mark.parametrize("where", ["parameter", "response"])
 def test_a_bad_parameter_or_response_is_a_fault(backend, where) -> None:
-    """Of the effort, in the step in which it is met."""
     state, control = situation(2)
     actuator, masses = made(ours, "pd", 2, 3), mass_matrices(2, 1)
     response = aa.JointSpaceResponse.from_matrices(masses)
@@ -441,7 +415,6 @@ def test_a_bad_parameter_or_response_is_a_fault(backend, where) -> None:
 
 
 def test_all_causes_of_a_fault_are_named(backend) -> None:
-    """Of the joint now, and of a command that a delay keeps for later."""
     state, control = situation(2)
     delay = aa.Delay(wp.array([1, 1], dtype=wp.int32, device="cpu"), max_delay=1)
     actuator = made(ours, "pd", 2, 3, delay=delay)
@@ -453,9 +426,6 @@ def test_all_causes_of_a_fault_are_named(backend) -> None:
     actuator.step(state, control, other, one, dt=DT)
     (fault,) = actuator.faults
     assert (fault.robot, fault.step, fault.inputs) == (0, 1, ("position", "position target"))
-
-
-# errors
 
 
 @pytest.mark.parametrize(
@@ -476,7 +446,6 @@ def test_all_causes_of_a_fault_are_named(backend) -> None:
     ],
 )
 def test_what_cannot_be_solved_is_refused(change, error, said) -> None:
-    """By name, before anything changes."""
     others = [catalogue.build(one, 1, "cpu") for one in change.get("others", ())]
     gains = floats(np.ones(len(change.get("indices", [0]))))
     law = aa.ControllerPD(gains, gains)
@@ -489,14 +458,11 @@ def test_what_cannot_be_solved_is_refused(change, error, said) -> None:
 
 
 class Halved(ours.Clamping):
-    """A limit that computes arrays."""
-
     def modify_forces(self, src_forces, dst_forces, *_, **__) -> None:
         wp.copy(dst_forces, src_forces)
 
 
 def test_components_that_compute_arrays_are_refused() -> None:
-    """As newton does, by its exception."""
     actuator = aa.Actuator(indices([0]), aa.ControllerPD(floats([1.0]), floats([1.0])), clamping=[Halved()])
     with pytest.raises(NotImplementedError, match="Halved computes arrays: must be a controller or limit with a law"):
         actuator.set_effort_mode_implicit(aa.JointSpaceResponse.from_matrices([[[1.0]]]))
@@ -513,7 +479,6 @@ def test_components_that_compute_arrays_are_refused() -> None:
     ],
 )
 def test_steps_with_bad_arguments_write_nothing(given, error, said) -> None:
-    """And say what is wrong."""
     state, control = situation(1)
     actuator = made(ours, "pid", 1, 1)
     actuator.set_effort_mode_implicit(aa.JointSpaceResponse.from_matrices([[[1.0]]]))

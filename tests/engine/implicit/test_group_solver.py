@@ -14,13 +14,7 @@ Law = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 class Problem:
-    """Joints of several matrices, and a law of positions and velocities.
-
-    Args:
-        joints: Number of joints by matrix.
-        law: Efforts of all joints.
-        options: Options of the solver.
-    """
+    """Joints of several matrices, and a law of positions and velocities."""
 
     def __init__(self, joints: list[int], law: Law, **options) -> None:
         most = max(joints)
@@ -44,7 +38,6 @@ class Problem:
         solver.effort.assign(solver.effort.numpy() + effort.astype(np.float32))
 
     def solve(self, bias: np.ndarray | None = None) -> np.ndarray:
-        """Efforts of the end of the step."""
         given = None if bias is None else floats(bias)
         self.solver.solve(floats(self.inverse), DT, given, self._compute)
         return self.solver.impulse.numpy() / DT
@@ -69,7 +62,6 @@ def curved(q: np.ndarray, v: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("law", [stiff, curved])
 @pytest.mark.parametrize("warm_start", ["explicit", "zero"])
 def test_efforts_are_those_of_the_law_at_the_end(law, warm_start) -> None:
-    """Of matrices of different sizes, with and without a bias force."""
     problem = Problem([3, 1, 2], law, max_iters=30, warm_start=ImplicitOptions.WarmStart(warm_start))
     bias = np.linspace(-3.0, 3.0, 6).astype(np.float32)
     for given in (None, bias):
@@ -79,7 +71,6 @@ def test_efforts_are_those_of_the_law_at_the_end(law, warm_start) -> None:
 
 
 def test_a_linear_law_takes_one_iteration_and_a_last_step() -> None:
-    """One more iteration changes little of it."""
     once, often = (Problem([3], stiff, max_iters=number) for number in (1, 20))
     np.testing.assert_allclose(once.solve(), often.solve(), rtol=1e-4, atol=1e-4)
     assert once.calls == 7 <= often.calls
@@ -95,7 +86,6 @@ def test_steps_are_halved_where_whole_ones_jump() -> None:
 
 
 def test_a_bad_input_leaves_its_joint_out() -> None:
-    """Others are solved as if it had no motor; a bad response is NaN."""
     problem = Problem([2, 1], stiff)
     problem.solver.velocity.assign([np.nan, *problem.v[1:]])
     effort = problem.solve()
@@ -108,7 +98,6 @@ def test_a_bad_input_leaves_its_joint_out() -> None:
 
 
 def test_own_responses_are_the_diagonals() -> None:
-    """Of the matrix of each joint."""
     rows = Rows(np.array([1, 0]), np.array([1, 0]), np.array([0, 2]), np.array([2, 2]), wp.get_device("cpu"))
     found = floats([0.0, 0.0])
     rows.diagonal(floats([[[1.0, 2.0], [2.0, 5.0]], [[3.0, 4.0], [4.0, 7.0]]]), found)

@@ -14,19 +14,14 @@ from refusals import refused
 
 
 def newton():
-    """newton, of a version with the effort mode."""
     found = pytest.importorskip("newton")
     if not hasattr(pytest.importorskip("newton.actuators"), "JointSpaceResponse"):
         pytest.skip("newton has an implicit effort mode from 1.6 on")
     return found
 
 
-# matrices
-
-
 @pytest.mark.parametrize("kind", ["NumPy", "Warp", "list"])
 def test_matrices_of_the_caller_are_inverted(kind) -> None:
-    """Of any library, with an armature, and again at each refresh."""
     masses, armature = mass_matrices(3, 4), np.linspace(0.1, 0.4, 4)
     convert = {"NumPy": lambda one: one, "Warp": floats, "list": lambda one: one.tolist()}[kind]
     response = JointSpaceResponse.from_matrices(convert(masses), armature)
@@ -52,12 +47,10 @@ def test_a_joint_without_mass_moves_by_a_finite_amount() -> None:
     ],
 )
 def test_arrays_that_do_not_fit_are_refused(given, said) -> None:
-    """By shape and number."""
     refused(ValueError, lambda: JointSpaceResponse.from_matrices(**{"matrices": np.ones((2, 2, 2))} | given), said)
 
 
 def test_a_refresh_has_the_shape_of_the_first_matrices_and_no_state() -> None:
-    """As there is no model."""
     response = JointSpaceResponse.from_matrices(np.ones((2, 2, 2)))
     with pytest.raises(ValueError, match=r"shape \(1, 2, 2\): must be \(2, 2, 2\)"):
         response.refresh_from_matrices(np.ones((1, 2, 2)))
@@ -67,11 +60,7 @@ def test_a_refresh_has_the_shape_of_the_first_matrices_and_no_state() -> None:
     refused(TypeError, lambda: JointSpaceResponse(3), "model = 3: must be a Model of newton")
 
 
-# models
-
-
 def test_matrices_of_a_model_are_newtons() -> None:
-    """With the armature, of each robot at its state, which stays as it is."""
     theirs = newton().actuators.JointSpaceResponse
     model = newton_chain(3, robots=2, armature=0.02)
     state = model.state()
@@ -88,7 +77,6 @@ def test_matrices_of_a_model_are_newtons() -> None:
 
 
 def test_matrices_of_a_solver_are_read_by_columns() -> None:
-    """In its order of degrees of freedom, of which some are none of the model's."""
     newton()
     model, masses = newton_chain(2, robots=2), mass_matrices(2, 3)
 
@@ -105,7 +93,6 @@ def test_matrices_of_a_solver_are_read_by_columns() -> None:
 
 
 def test_joints_with_a_quaternion_are_refused_by_their_type() -> None:
-    """Their position has no number per degree of freedom."""
     with quiet_warp():
         builder = newton().ModelBuilder()
         link = builder.add_link(mass=1.0, inertia=wp.mat33(np.eye(3)))
@@ -118,11 +105,7 @@ def test_joints_with_a_quaternion_are_refused_by_their_type() -> None:
 
 
 def test_what_is_no_response_is_refused() -> None:
-    """By showing it, and saying where there is one."""
     refused(ValueError, lambda: blocks_of(7), "response = 7: must be a JointSpaceResponse, ours or newton's")
-
-
-# bias force
 
 
 def free_robot():
@@ -167,7 +150,6 @@ def test_wrenches_of_a_free_base_are_turned_as_newton_turns_them() -> None:
 
 
 def test_a_moving_parent_of_a_free_joint_needs_the_poses_of_bodies() -> None:
-    """An array of the state, missing is an error."""
     library = newton()
     with quiet_warp():
         builder = library.ModelBuilder()

@@ -66,7 +66,6 @@ def test_efforts_are_those_of_the_linear_law(backend, kind, tmp_path) -> None:
 
 
 def test_a_linear_network_is_solved_exactly(backend, tmp_path) -> None:
-    """As the PD law that it is; limits act at the end of the step."""
     weights = np.array([[400.0, -8.0]], np.float32)
     path = write_network(tmp_path / "net.safetensors", Network(2, (Linear(0, weights, np.float32([2.5])),)), {})
     slack = 400.0 * (1 - Q - DT * V) - 8.0 * V + 2.5
@@ -94,7 +93,6 @@ def test_a_network_that_drives_itself_is_bounded(tmp_path) -> None:
 
 
 def test_an_effort_of_a_network_that_is_not_finite_is_a_fault(tmp_path) -> None:
-    """And a joint with a bad input has no effort."""
     path = write_network(tmp_path / "net.safetensors", random_network("mlp", 2), {"effort_scale": 20.0})
     actuator = actuator_of(path, "mlp")
     actuator.set_effort_mode_implicit(response())

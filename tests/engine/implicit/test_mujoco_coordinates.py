@@ -8,7 +8,6 @@ from isaacsim.core.experimental.actuators.base.quiet_warp import quiet_warp
 
 
 def rotation(quaternion) -> np.ndarray:
-    """Rotation matrix of a quaternion, its real part last."""
     x, y, z, w = (float(one) for one in quaternion)
     cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
     return np.eye(3) + 2 * w * cross + 2 * cross @ cross

@@ -53,7 +53,6 @@ def surrogate(given: Mapping[str, np.ndarray], whole: bool) -> np.ndarray:
 
 
 def made(kind: str, given: Values, **more) -> tuple[aa.Actuator, Values]:
-    """A joint for each number, and its parameters."""
     if kind == "friction":
         usual = dict(zip(aa.PassiveFriction.PARAMETERS, aa.PassiveFriction.NEUTRAL, strict=True))
         values = {name: array(given.get(name, np.full(N, one, np.float32))) for name, one in usual.items()}
@@ -66,7 +65,6 @@ def made(kind: str, given: Values, **more) -> tuple[aa.Actuator, Values]:
 
 
 def stepped(kind: str, given: Values, whole: bool, **more) -> tuple[np.ndarray, Values]:
-    """Efforts of a step, and their gradients."""
     actuator, found = made(kind, given, **more)
     actuator.signals["inertia"].assign(given["inertia"])
     actuator.signals["load"].assign(given["load"])
@@ -107,7 +105,6 @@ def test_gradients_are_those_of_the_surrogate(kind, whole) -> None:
 @pytest.mark.parametrize("whole", [False, True])
 @pytest.mark.parametrize("kind", ["friction", "curve"])
 def test_efforts_are_those_of_the_law(kind, whole) -> None:
-    """Bit for bit; without the option a joint that sticks has no gradient by its target."""
     given = numbers(kind, seed=1)
     (hard, zero), (soft, leaking) = (stepped(kind, given, whole, smooth_stick=one) for one in (False, True))
     np.testing.assert_array_equal(hard.view(np.int32), soft.view(np.int32))
@@ -132,7 +129,6 @@ def test_descent_frees_a_joint_that_sticks() -> None:
 
 
 def test_option_without_what_it_changes_is_refused() -> None:
-    """Without gradients, and without dry friction."""
     law, indices = aa.ControllerPD(array(np.ones(N)), array(np.ones(N))), array(np.arange(N), wp.uint32)
     with pytest.raises(ValueError, match=r"smooth_stick = True: must be with requires_grad = True"):
         aa.Actuator(indices, law, smooth_stick=True)
@@ -144,7 +140,6 @@ def test_option_without_what_it_changes_is_refused() -> None:
 
 
 def test_each_smooth_law_has_the_arguments_of_the_other() -> None:
-    """It takes its place; laws that step no dry friction have none."""
     found = {law.name: smooth_law(law.component) for law in catalogue.laws() if law.name is not None}
     assert {name for name, smooth in found.items() if smooth} == {
         "PassiveBrake",

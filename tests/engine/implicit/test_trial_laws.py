@@ -20,7 +20,6 @@ def arrays(count: int) -> trial_laws.TrialArrays:
 
 
 def test_an_integral_is_held_while_states_are_tried() -> None:
-    """Efforts are those of the law with the integral that the explicit step has left, at every state."""
     law = ControllerPID(*(floats([value] * 2) for value in (50.0, 20.0, 3.0, 1.0)), floats([0.5, -0.5]))
     actuator = Actuator(indices([0, 1]), law, clamping=[ClampingMaxEffort(floats([9.0, 90.0]))])
     given, state = arrays(2), actuator.state()
@@ -41,7 +40,6 @@ def test_an_integral_is_held_while_states_are_tried() -> None:
 
 
 def test_impulses_are_applied_behind_the_limits() -> None:
-    """Added at their places, without the feedforward that is in them."""
     actuator = Actuator(
         indices([0, 1]), ControllerPD(*[floats([1.0] * 2)] * 2), clamping=[ClampingMaxEffort(floats([4.0] * 2))]
     )
@@ -58,8 +56,6 @@ def test_impulses_are_applied_behind_the_limits() -> None:
 
 
 class Kept(ours.Controller):
-    """A law with a memory of its own."""
-
     PARAMETERS = ("kp", "ki", "kd", "integral_max", "const_effort")
     STATE = ("integral",)
     LAW = ControllerPID.LAW
@@ -77,7 +73,6 @@ def timed_delay():
     ],
 )
 def test_what_remembers_more_than_an_integral_is_refused(parts, said) -> None:
-    """By the name of its class."""
     pd = ControllerPD(floats([1.0]), floats([1.0]))
     made = {"controller": pd} | {name: make() for name, make in parts.items()}
     with pytest.raises(NotImplementedError, match=f"{said}: must be a controller or limit with a law and no memory"):
@@ -85,14 +80,12 @@ def test_what_remembers_more_than_an_integral_is_refused(parts, said) -> None:
 
 
 def test_what_has_no_controller_is_refused() -> None:
-    """There is nothing to solve."""
     friction = catalogue.build(ours.FrictionConfig(1.0), 1, "cpu")
     with pytest.raises(NotImplementedError, match="hip has no controller: must have one"):
         trial_laws.require_solvable(Actuator(indices([0]), others=[friction], label="hip"))
 
 
 def test_controllers_limits_and_delays_are_let_pass() -> None:
-    """And tell whether they prepare their parameters."""
     delay = Delay(wp.array([1], dtype=wp.int32, device="cpu"), max_delay=1)
     trial_laws.require_solvable(Actuator(indices([0]), ControllerPD(floats([1.0]), floats([1.0])), delay))
 
@@ -102,7 +95,4 @@ def test_controllers_limits_and_delays_are_let_pass() -> None:
 
     assert [
         trial_laws.overrides_preparation(kind(floats([1.0]), floats([1.0]))) for kind in (ControllerPD, Prepared)
-    ] == [
-        False,
-        True,
-    ]
+    ] == [False, True]

@@ -14,14 +14,12 @@ def draw(
     uniforms: wp.array[float],
     gaussians: wp.array[float],
 ):
-    """Both numbers of each set of integers."""
     n = wp.tid()
     uniforms[n] = functions.uniform(seed[n], place[n], count[n])
     gaussians[n] = functions.gaussian(seed[n], place[n], count[n])
 
 
 def test_numbers_are_those_of_the_laws(rng) -> None:
-    """Uniform ones to the bit."""
     given = [rng.integers(0, most, 5000).astype(np.float32) for most in (2**20, 4096, 2**22)]
     given[2] *= 2
     arrays = [wp.array(one, dtype=wp.float32, device="cpu") for one in given]

@@ -124,7 +124,6 @@ def test_what_was_drawn_is_told() -> None:
 
 
 def test_a_reset_draws_for_its_robots_only() -> None:
-    """Values of a robot depend on the number of its resets, not on other robots."""
     actuated, twin = made(20), made(20)
     for one in (actuated, twin):
         one.randomize({"kp": aa.Uniform(1.0, 2.0)}, seed=0)
@@ -250,7 +249,6 @@ def test_values_read_through_an_attribute_are_those_drawn() -> None:
     ids=str,
 )
 def test_what_cannot_be_drawn_is_refused(given, words) -> None:
-    """Before anything is changed."""
     actuated = made(5)
     actuated.randomize({"kp": aa.Uniform(1.0, 2.0)}, seed=0)
     before = kp(actuated, 0)
@@ -277,7 +275,6 @@ def test_every_problem_is_told_at_once() -> None:
 
 
 def test_strength_needs_efforts_that_have_a_factor() -> None:
-    """A table is one for all robots."""
     table = aa.PositionBasedClampingConfig([0.0, 1.0], [10.0, 20.0])
     actuated = made(5, {"hip": [aa.PDControlConfig(1.0, 0.0), table], "knee": [aa.PDControlConfig(1.0, 0.0)]})
     with pytest.raises(ValueError, match=r"strength of hip, .*its limit is a table, one for all robots. Leave"):
@@ -287,7 +284,6 @@ def test_strength_needs_efforts_that_have_a_factor() -> None:
 
 
 def test_strength_needs_a_law_that_is_known() -> None:
-    """A component that computes by a method may have gains without a known effect on the effort."""
     gains = [wp.ones(3, dtype=wp.float32, device="cpu") for _ in range(4)]
     host = ArraysHost(NAMES, 3)
     with aa.use_host(host):
@@ -336,7 +332,6 @@ def test_numpy_draws_where_the_core_is_missing(monkeypatch) -> None:
 
 @pytest.mark.parametrize("early", [True, False])
 def test_armature_and_friction_are_drawn_in_the_simulator_and_given_back(early) -> None:
-    """Drawn before or while physics runs, after each reset and each play."""
     with aa.Simulation(ROBOTS / "franka_panda.usda", num_envs=6) as sim:
         given = {
             "armature": {"panda_joint[1-3]": aa.Uniform(2.0, 3.0, operation="scale")},
@@ -419,8 +414,6 @@ def test_a_mask_on_the_device_draws_too() -> None:
 
 
 class Simulated:
-    """Armatures of a simulator, of two robots with a joint."""
-
     def __init__(self, nominal: float) -> None:
         self.armatures = np.full((2, 1), nominal, np.float32)
 
@@ -435,7 +428,6 @@ class Simulated:
 
 
 def test_joints_made_anew_can_be_too_light_for_what_is_taken_off() -> None:
-    """The nominal armature is another one then, and the smallest that may be drawn is below zero."""
     simulated = Simulated(0.1)
     randomization = Randomization([], ["hip"], Parameters(2, "cpu"), 2)
     randomization.bind([0], simulated)

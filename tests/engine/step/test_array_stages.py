@@ -16,6 +16,7 @@ from isaacsim.core.experimental.actuators.engine.step.native import NativeStep, 
 from isaacsim.core.experimental.actuators.engine.step.state import restore, save
 from isaacsim.core.experimental.actuators.engine.step.warp import WarpStep
 from own_components import OwnController, OwnDelay, OwnLimit, OwnMotor
+from refusals import refused
 from step_bench import DT, ClampingSlew
 
 ROBOTS = 3
@@ -24,7 +25,6 @@ ENGINE = {"kind": "warp"}
 
 @pytest.fixture(autouse=True, params=["warp", "native"])
 def _engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The step of the plan."""
     if request.param == "native" and not has_native_core():
         pytest.skip("the native core was not built")
     monkeypatch.setitem(ENGINE, "kind", request.param)
@@ -217,7 +217,6 @@ def test_an_error_in_a_component_advances_nothing(how, call, monkeypatch) -> Non
     ],
 )
 def test_a_saved_state_knows_nothing_of_who_computes(own, other) -> None:
-    """Saved with components between the phases, restored without, and the other way round."""
     first, second = Bench(own), Bench(other)
     inputs = draws(20, faults=True)
     for given in inputs[:9]:
@@ -268,10 +267,7 @@ class Recurrent(aa.Controller):
 
     @dataclass
     class State:
-        """Hidden values and steps."""
-
         ACTUATOR_AXIS: ClassVar = {"hidden": 1}
-
         hidden: wp.array
         counts: wp.array
 
@@ -304,8 +300,6 @@ class RecurrentAxis(Recurrent):
 
     @dataclass
     class State:
-        """Both have the actuators in the middle."""
-
         hidden: wp.array
         counts: wp.array
 
@@ -388,22 +382,16 @@ class Lost(Recurrent):
 
     @dataclass
     class State:
-        """The last axis does not."""
-
         hidden: wp.array
         counts: wp.array
 
 
 class Beyond(Recurrent):
-    """It names an axis that is not there."""
-
     STATE_AXIS: ClassVar = 3
     State = Lost.State
 
 
 class InNumPy(Recurrent):
-    """It keeps what Warp cannot hold."""
-
     def state(self, num_actuators: int, device):
         made = super().state(num_actuators, device)
         made.counts = np.zeros(num_actuators)
@@ -419,20 +407,15 @@ class InNumPy(Recurrent):
     ],
 )
 def test_a_state_that_cannot_be_held_is_refused(controller, words) -> None:
-    """By name, when the step is made."""
-    with pytest.raises(ValueError, match=words):
-        recurrent(controller())
+    refused(ValueError, lambda: recurrent(controller()), words)
 
 
 class Shared(Recurrent):
-    """State shared by all actuators is not restored on a fault."""
-
     @dataclass
     class State:
         """`counts` counts for all."""
 
         ACTUATOR_AXIS: ClassVar = {"hidden": 1, "counts": None}
-
         hidden: wp.array
         counts: wp.array
 
@@ -446,7 +429,6 @@ def test_what_no_axis_runs_through_is_left_alone() -> None:
 
 
 def test_a_limit_with_a_state_comes_after_those_that_compute_arrays() -> None:
-    """It runs in the plan, and so it can; before them it is refused by name."""
     slew = ClampingSlew(full(100), full(4))
     entry = ActuatorEntry("/A/knee", ("knee",), aa.ControllerPD(full(9), full(0)), [OwnLimit(full(5)), slew], None)
     step = step_of([entry])
@@ -464,8 +446,7 @@ def test_a_limit_with_a_state_comes_after_those_that_compute_arrays() -> None:
         found.append(efforts[0, 0])
     assert found[5:] == [2, 3, 4, 4]
     entry.clamping.reverse()
-    with pytest.raises(TypeError, match=r"ClampingSlew remembers .*'last'.* must come after it"):
-        step_of([entry])
+    refused(TypeError, lambda: step_of([entry]), r"ClampingSlew remembers .*'last'.* must come after it")
 
 
 class Halving(aa.Clamping):
@@ -494,7 +475,6 @@ def test_an_actuator_of_several_joints_stands_between_the_phases() -> None:
 
 @pytest.mark.parametrize("length", [1, 2])
 def test_a_graph_with_an_own_limit_replays_as_eager_steps(length) -> None:
-    """The plan's state is where it was after every step, so a graph may hold any number of steps."""
     if ENGINE["kind"] == "native":
         pytest.skip("graphs hold what Warp launches")
     eager, graphed = (Bench((False, False, True, False)) for _ in range(2))

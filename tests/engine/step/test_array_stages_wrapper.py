@@ -38,8 +38,6 @@ class GrowingSpring(aa.Controller):
 
     @dataclass
     class State:
-        """Steps so far."""
-
         count: wp.array
 
         def reset(self, mask: wp.array | None = None) -> None:
@@ -74,8 +72,6 @@ class GrowingSpring(aa.Controller):
 
 
 class Halving(aa.Clamping):
-    """A clamp that halves whatever it gets."""
-
     def modify_forces(self, src_forces, dst_forces, *_, device=None) -> None:
         dst_forces.assign(src_forces.numpy() / 2)
 
@@ -113,7 +109,6 @@ def efforts(host: ArraysHost) -> np.ndarray:
 
 
 def test_own_and_known_laws_act_together(host) -> None:
-    """Each joint gets the effort of its own pipeline, with state and delay."""
     with aa.ArticulationActuators.from_actuators("/Robot_.*", mixed()):
         found = []
         for target in (1.0, 2.0, 3.0, 4.0):
@@ -145,7 +140,6 @@ def test_effort_that_is_not_finite_is_a_fault(host) -> None:
 
 
 def test_reset_of_a_robot_resets_its_own_law(host) -> None:
-    """Memory and delay of that robot start over."""
     with aa.ArticulationActuators.from_actuators("/Robot_.*", mixed()) as wrapper:
         for target in (1.0, 2.0):
             host.arrays().position_targets[:] = target
@@ -177,7 +171,6 @@ def test_law_that_raises_leaves_no_effort_and_no_half_step(host, call) -> None:
 
 
 def test_parameters_of_an_own_law_are_live(host) -> None:
-    """Writing one robot's value acts at the next step."""
     with aa.ArticulationActuators.from_actuators("/Robot_.*", mixed()) as wrapper:
         law_of(wrapper).stiffness.numpy()[0] = 20.0
         host.arrays().position_targets[:] = 1.0
@@ -210,7 +203,6 @@ class StatefulLaw(aa.Controller):
 
 
 def test_a_history_keeps_what_it_was_where_an_input_is_bad() -> None:
-    """Also in two dimensions; the other robot's goes on."""
     host = ArraysHost(["knee"], 2)
     with aa.use_host(host):
         host.play()

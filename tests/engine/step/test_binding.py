@@ -63,12 +63,10 @@ def columns(**changed) -> None:
     ],
 )
 def test_columns_refuse_by_name(changed: Any, words: str) -> None:
-    """Type, byte order, layout, shape, columns."""
     refused(ValueError, lambda: columns(**changed), words)
 
 
 def test_columns_take_views_and_constants() -> None:
-    """Columns of a wider array, and inputs that all robots share."""
     wide = np.zeros((ROBOTS, 9), np.float32)
     columns(velocities=wide[:, 2:6], efforts=wide[:, 3:7])
     columns(velocities=np.lib.stride_tricks.as_strided(np.zeros(4, np.float32), (ROBOTS, 4), (0, 4)))
@@ -116,7 +114,6 @@ def indices(**changed) -> Indices:
     ],
 )
 def test_indices_refuse_by_name(changed: Any, words: str) -> None:
-    """Type, shape, and every index beyond the shortest array that it reads."""
     refused(ValueError, lambda: indices(**changed), words)
 
 
@@ -126,14 +123,12 @@ def test_indices_take_gaps_and_do_without_feedforward() -> None:
 
 
 def test_indices_are_looked_through_again() -> None:
-    """They are the user's, who may write to them at any time."""
     bound = indices()
     bound.effort_indices[2] = 6
     refused(ValueError, bound.check_indices, "index 6 into")
 
 
 def test_errors_use_the_names_of_whoever_binds() -> None:
-    """Those of arrays and those of index arrays."""
     names = ("joint_q", "joint_qd", "joint_target_pos", "joint_target_vel", "joint_act", "joint_f", "joint_computed")
     at = ("pos_indices", "indices", "target_pos_indices", "indices", "indices", "effort_indices")
     for changed, words in (

@@ -29,7 +29,6 @@ def ones() -> wp.array:
 
 
 def mixed_plan() -> Plan:
-    """Every built-in law in one plan, and a limit with a state."""
     pd, pid = aa.ControllerPD(ones(), ones()), aa.ControllerPID(ones(), ones(), ones(), ones())
     motor, table = aa.ClampingDCMotor(ones(), ones(), ones()), aa.ClampingPositionBased(None, [0.0, 1.0], [1.0, 2.0])
     delay = aa.Delay(wp.array(np.array([2]), dtype=wp.int32, device="cpu"), 2)

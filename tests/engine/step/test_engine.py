@@ -13,7 +13,6 @@ from step_bench import ROBOTS, built_in_plan, entries
 
 @pytest.mark.parametrize(("on_core", "engine"), [(True, NativeStep), (False, WarpStep)])
 def test_either_engine_runs_a_plan_of_built_in_laws(on_core, engine) -> None:
-    """The caller chooses the engine."""
     if on_core and not has_native_core():
         pytest.skip("the native core was not built")
     plan = built_in_plan()
@@ -22,7 +21,6 @@ def test_either_engine_runs_a_plan_of_built_in_laws(on_core, engine) -> None:
 
 
 def test_components_stand_between_the_phases_of_an_engine() -> None:
-    """Each with its label and the slots of its joints."""
     entry = entries()[0]
     entry.clamping.append(OwnLimit(wp.full(ROBOTS, 5.0, dtype=wp.float32, device="cpu")))
     plan = compile_plan([entry], ROBOTS)

@@ -88,7 +88,6 @@ def test_steps_are_counted_where_warp_answers_with_its_captures(monkeypatch) -> 
 
 @pytest.mark.parametrize("mask", [[True, False, True], [False] * 3])
 def test_a_mask_on_the_device_resets_its_robots(mask, rng) -> None:
-    """It gives what indices give, and is not fetched to the host."""
     found = []
     for given in (np.flatnonzero(mask).tolist(), wp.array(mask, dtype=wp.bool, device="cpu")):
         engine, arrays = make()

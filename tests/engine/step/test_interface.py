@@ -12,7 +12,6 @@ SET = {"plan", "signals", "step"}
 
 @pytest.mark.parametrize("engine", [NativeStep, WarpStep, ArrayStagesStep])
 def test_every_engine_has_the_members_of_a_step(engine) -> None:
-    """Methods and properties have docstrings, too, as the interface has."""
     members = {name for name in vars(Step) if not name.startswith("_")} - SET
     assert {name for name in members if not hasattr(engine, name)} == set()
     assert [name for name in members - {"name"} if not getattr(engine, name).__doc__] == []

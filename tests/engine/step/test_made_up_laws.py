@@ -66,10 +66,8 @@ from step_bench import (
 
 # a core of other laws is compiled for all of them
 pytestmark = pytest.mark.slow
-
 if native.core is None:
     pytest.skip("the native core was not built", allow_module_level=True)
-
 FLAGS = ["-std=c++17", "-O0", "-fPIC", "-ffp-contract=off", "-fvisibility=hidden"]
 JOINTS = list(range(len(NAMES)))
 
@@ -156,8 +154,6 @@ class FilteredConfig(Config):
 
 
 class OwnDrag(PassiveDrag):
-    """A passive law computed by a method."""
-
     def modify_forces(self, *args, **kwargs) -> None:
         super().modify_forces(*args, **kwargs)
 
@@ -206,7 +202,6 @@ class CurvedSensorConfig(Config):
 
 
 def lines() -> tuple[catalogue.Law, ...]:
-    """The catalogue with a law more of each kind."""
     laws = list(catalogue.LAWS)
     plain = next(at for at, law in enumerate(laws) if law.name == "ClampingMaxEffort")
     laws.insert(plain, catalogue.Law(SlewConfig, "ClampingSlew"))
@@ -286,7 +281,6 @@ def install(patch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def built_in(compiled: ModuleType, monkeypatch: pytest.MonkeyPatch):
-    """All of it in place."""
     monkeypatch.delenv("ACTUATORS_ISA", raising=False)
     install(monkeypatch)
     monkeypatch.setattr(native, "core", compiled)
@@ -295,7 +289,6 @@ def built_in(compiled: ModuleType, monkeypatch: pytest.MonkeyPatch):
 
 
 def test_core_knows_them(built_in) -> None:
-    """With their kinds and sizes."""
     known = {law.__name__: built_in.laws()[law.__name__] for law in step_bench.MADE_UP}
     assert {name: told["kind"] for name, told in known.items()} == {
         law.__name__: law.KIND for law in step_bench.MADE_UP
@@ -474,7 +467,6 @@ def test_stages_around_the_limits_and_components_between(rng) -> None:
 @pytest.mark.usefixtures("built_in")
 @pytest.mark.parametrize("engine", [NativeStep, lambda plan: WarpStep(plan, "cpu")])
 def test_motor_efforts_before_a_passive_law_that_computes_arrays(engine, rng) -> None:
-    """They come from between the phases then, limits included; a fault has none."""
     entry = joint_entries()[0]
     entry.others[:] = [OwnDrag(step_bench.full(2))]
     plan = compile_plan([entry], ROBOTS)
@@ -498,9 +490,6 @@ def test_motor_efforts_before_a_passive_law_that_computes_arrays(engine, rng) ->
         np.testing.assert_array_equal(np.array(["", *step.stage_names])[numbers] != "", np.abs(wanted) == 9)
 
 
-# ---- signals that laws ask for
-
-
 def test_what_asks_cannot_stand_beside_components_of_arrays() -> None:
     """In a wrapper it would silently get neutral signals; outside a plan it does."""
     entry = asking_entries()[0]
@@ -516,13 +505,9 @@ def test_what_asks_cannot_stand_beside_components_of_arrays() -> None:
 
 
 def test_unknown_signal_is_named() -> None:
-    """With those that there are."""
     odd = type("PassiveOdd", (PassiveDrag,), {"ASKS": ("weather",)})
     with pytest.raises(TypeError, match=r"PassiveOdd.ASKS: \['weather'\]: must be some of \['inertia', 'load'"):
         compile_plan([ActuatorEntry("/A/hip", ("hip",), None, [], None, others=[odd(step_bench.full(1))])], ROBOTS)
-
-
-# ---- what controllers see
 
 
 @pytest.mark.usefixtures("built_in")
@@ -565,9 +550,6 @@ def test_sensors_without_a_law_are_refused() -> None:
     lawless = type("FeedbackOdd", (FeedbackFiltered,), {"LAW": None})(step_bench.full(1), step_bench.full(1))
     with pytest.raises(TypeError, match="FeedbackOdd: must have a law"):
         compile_plan([dataclasses.replace(entry, others=[lawless])], ROBOTS)
-
-
-# ---- signals that laws publish
 
 
 @pytest.mark.usefixtures("built_in")
@@ -637,7 +619,6 @@ def test_infinity_is_no_fault_of_a_signal_without_a_bound(volts) -> None:
 
 @pytest.mark.usefixtures("built_in")
 def test_state_that_is_not_finite_is_a_fault() -> None:
-    """Of a law that changes no effort, and of a limit whose effort is finite; the state stays on both engines."""
     given = [heated.entry(name, supplied=False) for name in heated.NAMES]
     steps = NativeStep(compile_plan(given, ROBOTS)), WarpStep(compile_plan(given, ROBOTS), "cpu")
     inputs = np.zeros((5, ROBOTS, len(NAMES)), np.float32)
@@ -656,11 +637,7 @@ def test_state_that_is_not_finite_is_a_fault() -> None:
         np.testing.assert_array_equal(values, saved[1][name], err_msg=name)
 
 
-# ---- between motor and joint
-
-
 def engines(given: list[ActuatorEntry]) -> list:
-    """Both of them, with what computes arrays between the phases."""
     found = []
     for engine in (NativeStep, lambda plan: WarpStep(plan, "cpu")):
         step = engine(compile_plan(given, ROBOTS))
@@ -671,7 +648,6 @@ def engines(given: list[ActuatorEntry]) -> list:
 
 @pytest.mark.usefixtures("built_in")
 def test_two_phases_of_motors_have_the_bits_of_one(rng) -> None:
-    """Arrays between the phases are those of the motor; written efforts are those at the joint."""
     for engine in (NativeStep, lambda plan: WarpStep(plan, "cpu")):
         whole, halves = (engine(compile_plan(geared_entries(), ROBOTS)) for _ in range(2))
         signals = [wp.zeros((ROBOTS, len(NAMES)), dtype=wp.float32, device="cpu") for _ in range(7)]
@@ -698,7 +674,6 @@ def test_two_phases_of_motors_have_the_bits_of_one(rng) -> None:
 
 @pytest.mark.usefixtures("built_in")
 def test_networks_see_motors(rng) -> None:
-    """With and without a history, in one phase of the core and two of Warp."""
     columns = {"input_idx": [0, 1], "effort_scale": 9.0, "pos_scale": 2.0}
     mlp = Checkpoint(random_network("mlp", 4, layers=2), columns, "onnx", "a")
     gear = [TransmissionGear(floats(*step_bench.RATIOS), step_bench.full(0.1), step_bench.full(0))]
@@ -751,7 +726,6 @@ def test_transmissions_that_cannot_be_are_refused() -> None:
 
 
 def test_core_knows_their_curves(built_in) -> None:
-    """How many they are, and what is prepared for the step."""
     known = [built_in.laws()[law.__name__] for law in curved_laws.CURVED]
     assert [(told["kind"], told["curves"], told["timed"]) for told in known] == [
         ("feedback", 2, False),
@@ -822,7 +796,6 @@ def test_curves_have_the_bits_of_warp_and_the_numbers_of_float64(sensed, kind, m
 @pytest.mark.usefixtures("built_in")
 @pytest.mark.parametrize("sensed", [False, True])
 def test_curves_of_joints_that_are_found_by_index(sensed, rng) -> None:
-    """Each joint alone, as public actuators are run."""
     given = curved_entries(sensed=sensed)
     plans = [[compile_plan([entry], ROBOTS) for entry in given] for _ in range(2)]
     steps = [[NativeStep(plan) for plan in plans[0]], [WarpStep(plan, "cpu") for plan in plans[1]]]
@@ -891,7 +864,6 @@ def test_gradients_go_through_curves_and_what_is_prepared(on_core, built_in, mon
 
 
 def test_without_the_step_what_is_prepared_for_it_is_refused(built_in, monkeypatch) -> None:
-    """On both engines, in an actuator without a state."""
     at = wp.array(np.arange(ROBOTS), dtype=wp.uint32, device="cpu")
     zero, out = (wp.zeros(ROBOTS, dtype=wp.float32, device="cpu") for _ in range(2))
     arrays = {"joint_q": zero, "joint_qd": zero}, {"joint_target_q": zero, "joint_target_qd": zero, "joint_f": out}

@@ -22,7 +22,6 @@ from refusals import refused
 
 if core is None:
     pytest.skip("the native core was not built", allow_module_level=True)
-
 DT, ROBOTS = 0.005, 97
 DC, TABLE, MAX = "ClampingDCMotor", "ClampingPositionBased", "ClampingMaxEffort"
 PD, PID = ("ControllerPD", [0, 1, 2]), ("ControllerPID", [0, 3, 1, 4, 2])
@@ -46,16 +45,8 @@ def state(robots: int, delayed: int, depth: int, laws=(), *, pitch: int = 0) -> 
 class Made:
     """A plan of the core with states and arrays of its own.
 
-    Args:
-        robots: Number of robots.
-        slots: Number of slots.
-        limits: Names of the limits, which all slots have.
-        integral: Slots with an integral; the others have a PD law.
-        delayed: Slots with a delay.
-        depth: Rows of the delay.
-        tabled: Slots with a table, all by default.
-        rows: Values of the parameters; 1 by default, infinite for limits.
-        lag: Delay of each slot.
+    `integral`: Slots with an integral; the others have a PD law. `tabled`: Slots with a table, all by default. `rows`:
+    Values of the parameters; 1 by default, infinite for limits.
     """
 
     def __init__(
@@ -125,9 +116,6 @@ class Made:
         return handed
 
 
-# ---- what decides no bit
-
-
 class Case:
     """Random parameters and inputs of some slots: PD and PID, delayed or not, with limits."""
 
@@ -144,7 +132,6 @@ class Case:
         self.inputs[rng.random(self.inputs.shape) < 0.0005] = np.nan
 
     def made(self, robots: int, slots: np.ndarray) -> Made:
-        """Some of the slots."""
         return Made(
             robots,
             len(slots),
@@ -215,7 +202,6 @@ class Case:
     ],
 )
 def test_layout_follows_the_arrays_bound_last(columns, layout) -> None:
-    """Whole rows, then some columns of wider ones, then whole rows again."""
     made = Made(robots=3, slots=4)
     found = []
     for chosen in (None, columns, None):
@@ -258,7 +244,6 @@ def test_layout_changes_no_bit(case) -> None:
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_step_in_two_halves_changes_no_bit(case) -> None:
-    """In place, from unordered columns, or with parameters per robot."""
     expected, order = case.run(), np.random.default_rng(5).permutation(case.slots)
     np.testing.assert_array_equal(case.run(halves=True), expected)
     np.testing.assert_array_equal(case.run(halves=True, pitch=case.slots + 4, own=True), expected)
@@ -276,7 +261,6 @@ def test_from_one_state_into_another_changes_no_bit(case) -> None:
 
 @pytest.mark.parametrize("case", CASES)
 def test_splitting_permuting_and_single_robots_change_no_bit(case) -> None:
-    """A joint's effort does not depend on which joints and robots it is computed with."""
     expected, rng = case.run(), np.random.default_rng(1)
     order = rng.permutation(case.slots)
     np.testing.assert_array_equal(case.run(order), expected[:, :, order])
@@ -289,7 +273,6 @@ def test_splitting_permuting_and_single_robots_change_no_bit(case) -> None:
 @pytest.mark.skipif(core is not None and len(core.variants()) < 2, reason="the core has one instruction set")
 @pytest.mark.parametrize("case", CASES)
 def test_instruction_sets_agree_in_every_bit(case, monkeypatch) -> None:
-    """All that this processor has, on columns side by side and in disorder."""
     results, order = {}, np.random.default_rng(5).permutation(case.slots)
     for name in core.variants():
         monkeypatch.setenv("ACTUATORS_ISA", name)
@@ -343,7 +326,6 @@ def run_by_indices(kind: str, robots: int = ROBOTS) -> np.ndarray:
 
 
 def test_indices_change_no_bit(monkeypatch) -> None:
-    """One after the other, permuted, with gaps between numbers and between indices; and on all instruction sets."""
     results = set()
     for name in core.variants():
         monkeypatch.setenv("ACTUATORS_ISA", name)
@@ -352,7 +334,6 @@ def test_indices_change_no_bit(monkeypatch) -> None:
 
 
 def test_instruction_set_is_chosen_by_the_environment(monkeypatch) -> None:
-    """A name that does not exist is refused with those that do."""
     assert Made().core.variant == core.variants()[0] or os.environ.get("ACTUATORS_ISA")
     last = core.variants()[-1]
     monkeypatch.setenv("ACTUATORS_ISA", last)
@@ -362,8 +343,6 @@ def test_instruction_set_is_chosen_by_the_environment(monkeypatch) -> None:
 
 
 def test_a_helping_thread_changes_no_bit(monkeypatch) -> None:
-    """Large problems may be shared with a second thread that has time; faults of both are found."""
-
     def run() -> tuple[np.ndarray, list]:
         robots, slots, rng = 16384, 12, np.random.default_rng(3)
         every, rows = range(slots), rng.uniform(1, 9, (CONTROL + 1, slots)).astype(np.float32)
@@ -381,11 +360,7 @@ def test_a_helping_thread_changes_no_bit(monkeypatch) -> None:
     assert helped[1] == alone[1] == [(5, 3, 1, 0), (16000, 3, 1, 0)]
 
 
-# ---- what is refused
-
-
 def plan(**changed):
-    """A plan of the core with some arguments changed."""
     arguments = {
         "label": "leg",
         "robots": 2,
@@ -457,7 +432,6 @@ def test_a_plan_that_cannot_be_is_refused(changed, words) -> None:
     "argument", ["label", "robots", "slots", "neutral", "controllers", "limits", "delayed", "depth"]
 )
 def test_arguments_of_another_kind_are_refused(argument) -> None:
-    """An object that is neither text, number nor list."""
     refused(TypeError, lambda: plan(**{argument: object()}))
 
 
@@ -466,19 +440,16 @@ def gave(method: str, *arguments):
 
 
 def columns(at: int, given, columns=(0, 1, 2)):
-    """Bind columns, one array of which is another."""
     arrays = [floats((2, 3)) for _ in range(6)]
     arrays[at] = given
     return gave("bind_columns", arrays[:5], arrays[5], list(columns))
 
 
 def one():
-    """A plan of one slot and two robots."""
     return plan(slots=1, controllers=[(*PD, [0])], limits=[], delayed=[])
 
 
 def by_index(at: int = 0, array="good", index="good", which=one):
-    """Bind by index, one array or index array of which is another."""
     arrays = [floats(4) for _ in range(7)]
     indices = [np.array([0, 1], np.uint32) for _ in range(7)]
     arrays[at] = arrays[at] if isinstance(array, str) else array
@@ -487,19 +458,12 @@ def by_index(at: int = 0, array="good", index="good", which=one):
 
 
 def between(at: int, given):
-    """Hand over, one array of which is another."""
-    arrays = [
-        *(floats((2, 3)) for _ in range(5)),
-        np.zeros((2, 3), np.int32),
-        floats((2, 3)),
-        floats((2, 3)),
-    ]
+    arrays = [*(floats((2, 3)) for _ in range(5)), np.zeros((2, 3), np.int32), floats((2, 3)), floats((2, 3))]
     arrays[at] = given
     return gave("hand_over", arrays[:5], *arrays[5:])
 
 
 def of_state(at: int, given):
-    """A state, one array of which is another."""
     _, arrays = state(2, 2, 3, [2])
     arrays = [np.array(array) for array in arrays]
     arrays[at] = given
@@ -668,13 +632,11 @@ def test_bad_arguments_are_refused_by_name(call, words) -> None:
 
 @pytest.mark.parametrize("count", [1, 5, 8])
 def test_streams_are_timed(count) -> None:
-    """Once, and of a single number too."""
     assert core.time_stream(count, 1, 1) >= 0.0
 
 
 @pytest.mark.parametrize("given", [None, 3, "state"])
 def test_what_is_no_state_is_refused(given) -> None:
-    """Whichever of the two it is."""
     made = Made()
     for pair in ((given, made.state), (made.state, given)):
         with pytest.raises((TypeError, RuntimeError)):
@@ -683,7 +645,6 @@ def test_what_is_no_state_is_refused(given) -> None:
 
 @pytest.mark.parametrize("of", [lambda array: pickle.loads(pickle.dumps(array)), copy.deepcopy])
 def test_the_same_type_of_another_making_is_taken(of) -> None:
-    """An array out of a file or another process has a type object of its own."""
     inputs, efforts = [of(floats((2, 3), 2)) for _ in range(5)], of(floats((2, 3)))
     made = Made()
     made.core.bind_columns(inputs, efforts, [0, 1, 2])
@@ -692,14 +653,12 @@ def test_the_same_type_of_another_making_is_taken(of) -> None:
 
 
 def test_half_a_step_with_nothing_between_is_refused() -> None:
-    """The halves have to hand something over."""
     made = Made().bind()
     for half in (lambda: made.core.command(DT), made.core.limit):
         refused(RuntimeError, half, r"Call hand_over\(\) first")
 
 
 def test_a_step_without_arrays_or_states_is_refused() -> None:
-    """There is nothing to read yet."""
     refused(RuntimeError, lambda: Made().core.step(DT), r"Call bind\(\) first")
     made = plan()
     made.bind_columns([floats((2, 3)) for _ in range(5)], floats((2, 3)), [0, 1, 2])
@@ -708,7 +667,6 @@ def test_a_step_without_arrays_or_states_is_refused() -> None:
 
 @pytest.mark.parametrize("end", range(7))
 def test_an_index_beyond_its_array_is_refused_before_anything_is_written(end) -> None:
-    """At every step, as index arrays may be written to; the error names the array."""
     made = Made(2, 1, (), integral=[0], delayed=[0], depth=2)
     arrays, indices = [floats(4, 1) for _ in range(7)], [np.array([0, 1], np.uint32) for _ in range(7)]
     made.core.bind_indices(ENDS, arrays, indices)
@@ -723,9 +681,6 @@ def test_an_index_beyond_its_array_is_refused_before_anything_is_written(end) ->
     indices[end][1] = 3
     made.core.step(DT)
     assert made.core.steps == 2
-
-
-# ---- memory
 
 
 def test_what_was_bound_stays_alive() -> None:
@@ -749,7 +704,6 @@ def test_what_was_bound_stays_alive() -> None:
 
 
 def test_a_ring_lives_as_long_as_any_of_its_arrays() -> None:
-    """The three share one piece of memory."""
     *_, last = core.ring(3, 500)
     gc.collect()
     last[:] = 1
@@ -812,7 +766,6 @@ def test_nothing_beyond_the_last_row_is_read() -> None:
 
 
 def run_apart(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run code in a process of its own, which may crash or never end."""
     command = [sys.executable, "-c", textwrap.dedent(code)]
     path = os.pathsep.join(sys.path)
     return subprocess.run(
@@ -823,9 +776,6 @@ def run_apart(code: str, **environment: str) -> subprocess.CompletedProcess[str]
         timeout=60,
         check=False,
     )
-
-
-# ---- telemetry, faults, states
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -871,9 +821,6 @@ def test_faults_are_the_first_of_each_until_a_reset() -> None:
     made.core.set_faults([(0, 1, 4, 3)], 9)
     made.core.step(DT)
     assert sorted(made.core.faults()) == [(0, 0, 32, 9), (0, 1, 4, 3), (1, 2, 19, 9)]
-
-
-# ---- delays
 
 
 def delayed(lag, depth: int, slots: int = 3, **options) -> Made:
@@ -980,9 +927,6 @@ def test_state_written_by_others_leads_nowhere_else() -> None:
             assert np.isfinite(made.step(inputs)).all()
             assert made.memory[4][0] in range(3)
         assert (made.memory[3] == 3).all()
-
-
-# ---- threads
 
 
 def test_steps_and_setters_may_come_from_different_threads() -> None:

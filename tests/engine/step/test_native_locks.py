@@ -78,8 +78,6 @@ for number in range(3):
 assert len(heard) == 3 * 7, len(heard)
 print("done")
 """
-
-
 FORKED = """
 import os
 robots = 32768
@@ -109,7 +107,6 @@ print("done")
 
 
 def run(code: str, *arguments: str) -> None:
-    """Run code in a process of its own, which ends itself when it blocks."""
     done = warm_python().run(["-c", COMMON + code, *arguments], timeout=120)
     assert done.returncode == 0 and done.stdout.endswith("done\n"), done.stderr
 
@@ -126,12 +123,10 @@ def test_a_step_amid_a_reading_does_not_block(who, what) -> None:
 
 
 def test_arrays_that_go_away_amid_binding_do_not_block() -> None:
-    """Whoever is told that the arrays of before are gone may read what the actuators remember."""
     run(REPLACED)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
 def test_a_forked_process_steps_without_the_second_thread(monkeypatch) -> None:
-    """The helper is a thread of its parent; nobody waits for it there."""
     monkeypatch.setenv("ACTUATORS_HELPER", "1")
     run(FORKED)

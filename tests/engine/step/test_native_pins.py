@@ -33,14 +33,7 @@ def full(count: int, value, dtype=wp.float32) -> wp.array:
 class Legs:
     """Equal robots whose joints all have the same actuator: kp = 1, and what a test adds."""
 
-    def __init__(
-        self,
-        robots: int,
-        joints: int = 1,
-        clamps=(),
-        delay=None,
-        law: type = aa.ControllerPD,
-    ) -> None:
+    def __init__(self, robots: int, joints: int = 1, clamps=(), delay=None, law: type = aa.ControllerPD) -> None:
         self.names = [f"joint_{number}" for number in range(joints)]
         self.host = ArraysHost(self.names, robots)
         made = None if delay is None else aa.Delay(full(robots, delay[0], wp.int32), delay[1])
@@ -59,13 +52,9 @@ class Legs:
         return arrays.efforts.reshape(self.shape).copy()
 
 
-# delays
-
-
 @pytest.mark.parametrize("joints", [1, 13])
 @pytest.mark.parametrize("lag", [3, 4, 5, 99, 2**31 - 1])
 def test_lag_beyond_the_largest_acts_as_the_largest(lag, joints, engine_kind) -> None:
-    """Of one robot, written while it runs; the lags of the others stay what they are."""
     legs = Legs(5, joints, delay=(1, 3))
     for actuator in legs.wrapper.actuators:
         actuator.delay.delay_steps.numpy()[2] = lag
@@ -76,7 +65,6 @@ def test_lag_beyond_the_largest_acts_as_the_largest(lag, joints, engine_kind) ->
 
 @pytest.mark.parametrize("lag", [-1, -3, -(2**31)])
 def test_lag_below_zero_acts_as_none(lag, engine_kind) -> None:
-    """It reaches neither into the future nor into other rows."""
     legs = Legs(5, 3, delay=(1, 3))
     for actuator in legs.wrapper.actuators:
         actuator.delay.delay_steps.numpy()[2] = lag
@@ -85,7 +73,6 @@ def test_lag_below_zero_acts_as_none(lag, engine_kind) -> None:
 
 @pytest.mark.parametrize("lag", [4, 99, 2**31 - 1])
 def test_lag_of_all_beyond_the_largest_acts_as_the_largest(lag, engine_kind) -> None:
-    """Read from a prim, where all robots share it; written through the attribute."""
     stage = Usd.Stage.CreateInMemory()
     UsdPhysics.ArticulationRootAPI.Apply(stage.DefinePrim("/Robot", "Xform"))
     UsdPhysics.RevoluteJoint.Define(stage, "/Robot/joints/knee")
@@ -116,7 +103,6 @@ def test_restored_delay_still_waits_for_its_first_command(engine_kind) -> None:
 
 
 def test_step_that_failed_leaves_delays_waiting(engine_kind, monkeypatch) -> None:
-    """A step in which a custom component raises has no effect."""
     legs = Legs(4, 2, delay=(2, 2), law=OwnPD)
     legs.wrapper.disable_auto_step_pre_physics()
     arrays = legs.host.arrays()
@@ -159,15 +145,11 @@ def test_count_of_commands_is_bounded(before, law) -> None:
     assert efforts[4:] == [[target] * 3 for target in range(3, 9)]
 
 
-# tables
-
-
 TABLE = [-1.0, -0.25, 0.5, 0.5, 0.5, 2.0], [3.0, 8.0, 5.0, 9.0, 1.0, 4.0]
 
 
 @pytest.mark.parametrize("joints", [1, 8, 12])
 def test_rows_of_a_table_hold_at_their_positions(joints, engine_kind) -> None:
-    """To the bit, at each row and beside it; where rows share a position, the first of them holds there."""
     rows = np.float32(sorted(set(TABLE[0])))
     positions = np.concatenate([rows, np.nextafter(rows, np.float32(-9)), np.nextafter(rows, np.float32(9)), [-5, 5]])
     legs = Legs(len(positions), joints, [aa.ClampingPositionBased(None, *TABLE)])
@@ -178,9 +160,6 @@ def test_rows_of_a_table_hold_at_their_positions(joints, engine_kind) -> None:
     np.testing.assert_allclose(above, [3.0, 8.0, 1.0, 4.0], atol=2e-6)
     assert outside.tolist() == [3.0, 4.0]
     assert (efforts == efforts[:, :1]).all()
-
-
-# memory
 
 
 GUARDED = """
@@ -238,11 +217,7 @@ def test_nothing_is_read_beyond_the_last_row(variant) -> None:
     assert done.returncode == 0 and done.stdout.endswith("done\n"), done.stderr
 
 
-# faults and resets
-
-
 def test_reset_unlatches_faults_and_counts_anew(engine_kind) -> None:
-    """A joint that faults again after a reset is reported again, with steps counted from that reset."""
     legs = Legs(3, 2)
     bad = np.zeros((3, 2))
     bad[1, 0] = np.nan
@@ -268,7 +243,6 @@ def test_reset_of_some_robots_unlatches_their_faults_alone(engine_kind) -> None:
 
 
 def test_restored_faults_stay_latched(engine_kind) -> None:
-    """The first fault of a joint is kept through a restore; others are found as before."""
     legs, other = Legs(3, 2), Legs(3, 2)
     bad = np.zeros((3, 2))
     bad[1, 0] = np.nan
@@ -279,9 +253,6 @@ def test_restored_faults_stay_latched(engine_kind) -> None:
     found = {(fault.robot, fault.dof_name): fault.step for fault in other.wrapper.faults}
     assert found.pop((1, "joint_0")) == 1
     assert set(found.values()) == {2} and len(found) == 5
-
-
-# what limited an effort
 
 
 def test_clamp_that_limited_last_is_named(engine_kind) -> None:
@@ -303,7 +274,6 @@ def test_clamp_that_limited_last_is_named(engine_kind) -> None:
 
 
 def test_clamps_of_different_joints_are_distinguished(engine_kind) -> None:
-    """Joints with different clamps share stages; each is named by its own."""
     host = ArraysHost(["a", "b", "c", "d"], 2)
     clamps = {
         "a": [aa.ClampingMaxEffort(full(2, 3.0))],
@@ -326,9 +296,6 @@ def test_clamps_of_different_joints_are_distinguished(engine_kind) -> None:
             )
 
 
-# values that robots share
-
-
 class Staggered(aa.ClampingMaxEffort):
     """A limit of the host program that is one more for each actuator."""
 
@@ -339,7 +306,6 @@ class Staggered(aa.ClampingMaxEffort):
 
 @pytest.fixture
 def _forget_registrations():
-    """Registrations of a test end with it."""
     yield
     catalogue._registered.clear()
     schema._foreign.clear()
@@ -347,7 +313,6 @@ def _forget_registrations():
 
 @pytest.mark.usefixtures("_forget_registrations")
 def test_values_that_robots_share_are_those_of_the_first(engine_kind) -> None:
-    """One prim says the same of all robots, whose actuators then have what those of the first robot have."""
     stage = Usd.Stage.CreateInMemory()
     UsdPhysics.ArticulationRootAPI.Apply(stage.DefinePrim("/Robot", "Xform"))
     for name in ("hip", "knee"):

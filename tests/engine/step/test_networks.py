@@ -72,7 +72,6 @@ class Bench:
 
 
 def signals_of(rng: np.random.Generator, robots: int, steps: int) -> np.ndarray:
-    """Random motion, some of it not finite."""
     signals = random_motion(rng, robots * JOINTS, steps)
     ill = rng.random(signals.shape) < 0.002
     signals[ill] = rng.choice([np.nan, np.inf, -np.inf], ill.sum())
@@ -80,7 +79,6 @@ def signals_of(rng: np.random.Generator, robots: int, steps: int) -> np.ndarray:
 
 
 def test_those_of_one_network_are_one_law() -> None:
-    """Prims with the same network and scales share it; others do not."""
     plan = plan_of(2)
     assert [one.used.tolist() for one in plan.networks] == [
         [slot in (1, 4, 5) for slot in range(JOINTS)],
@@ -108,7 +106,6 @@ def test_those_of_one_network_are_one_law() -> None:
 )
 @pytest.mark.parametrize("robots", [1, 60, 97])
 def test_engines_agree(columns, width, layout, robots, rng) -> None:
-    """Efforts, faults and states agree, with faults and resets; each engine continues from the state of the other."""
     steps = NativeStep(plan_of(robots)), WarpStep(plan_of(robots), "cpu")
     benches = [Bench(step, columns, width) for step in steps]
     largest = 0.0
@@ -138,7 +135,6 @@ def test_engines_agree(columns, width, layout, robots, rng) -> None:
 
 @native_only
 def test_number_of_robots_and_threads_change_no_bit(monkeypatch, rng) -> None:
-    """A robot among many, with a second thread or without, is as it is alone."""
     robots = 9500
     signals = signals_of(rng, robots, 6)
     monkeypatch.setenv("ACTUATORS_HELPER", "1")
@@ -154,7 +150,6 @@ def test_number_of_robots_and_threads_change_no_bit(monkeypatch, rng) -> None:
 
 @pytest.mark.parametrize("kind", ["native", "warp"])
 def test_observed_effort_is_that_of_the_network(kind, rng) -> None:
-    """Before the limits, and the limit that acted is named."""
     if kind == "native" and core is None:
         pytest.skip("the native core was not built")
     step = NativeStep(plan_of(3)) if kind == "native" else WarpStep(plan_of(3), "cpu")
@@ -186,7 +181,6 @@ def test_observed_effort_is_that_of_the_network(kind, rng) -> None:
     ],
 )
 def test_core_refuses_what_would_lead_out_of_its_arrays(change, message) -> None:
-    """By name, before anything runs."""
     from isaacsim.core.experimental.actuators.laws.networks.evaluator import core_of
     from isaacsim.core.experimental.actuators.laws.networks.program import Program
 

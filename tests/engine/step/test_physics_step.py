@@ -26,7 +26,6 @@ PD = aa.PDControlConfig(10.0, 1.0)
     ],
 )
 def test_a_step_that_is_too_short_for_what_is_kept_is_refused(stages, longest) -> None:
-    """Half of the shortest step is; a rate in Hz has its own step."""
     arrays, zeros = aa.ActuatedArrays(["hip"], {".*": [PD, *stages]}), np.zeros(1, np.float32)
     arrays.step(zeros, zeros, zeros, longest)
     if any(isinstance(one, aa.RateConfig) and one.frequency for one in stages):
@@ -39,7 +38,6 @@ def test_a_step_that_is_too_short_for_what_is_kept_is_refused(stages, longest) -
 
 @pytest.mark.skipif(core is None, reason="the native core was not built")
 def test_delays_are_checked_once_per_physics_step(monkeypatch) -> None:
-    """Not in each step, and by nothing that keeps the actuators alive."""
     checked: list[float | None] = []
     monkeypatch.setattr(KeptDelays, "require_dt", lambda _, dt: checked.append(dt))
     arrays, zeros = aa.ActuatedArrays(["hip"], {".*": [PD, aa.EncoderConfig(latency=0.008)]}), np.zeros(1, np.float32)

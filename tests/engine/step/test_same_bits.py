@@ -15,7 +15,6 @@ from step_bench import DT, NAMES, Bench, built_in_entries, built_in_plan, draw
 
 if core is None:
     pytest.skip("the native core was not built", allow_module_level=True)
-
 ROBOTS, STEPS = 3, 50
 JOINTS = list(range(len(NAMES)))
 
@@ -57,7 +56,6 @@ class Pair:
         self.benches = [Bench(step) for step in self.steps]
 
     def step(self, inputs: np.ndarray) -> None:
-        """Step both, and require the same."""
         found, expected = (bench.step(inputs) for bench in self.benches)
         np.testing.assert_array_equal(found.view(np.uint32), expected.view(np.uint32))
 
@@ -110,7 +108,6 @@ class OneJoint:
             self.step.bind(Columns([0], self.inputs, self.efforts))
 
     def take(self, inputs: np.ndarray) -> bytes:
-        """All observed results of a step, as bits."""
         for array, values in zip(self.inputs, inputs, strict=True):
             array[:] = values
         self.efforts[:] = self.computed[:] = 0
@@ -152,7 +149,6 @@ def test_each_law_gives_the_same_bits(law, limits, delay, kind) -> None:
 @pytest.mark.parametrize(("position", "limit"), [(-1.0, 5), (0.0, 20), (1e-7, 9), (1.0, 10), (2.0, 10), (-3.0, 5)])
 @pytest.mark.parametrize("made", [native, warp])
 def test_where_two_rows_share_a_point_the_first_holds_there(made, position, limit) -> None:
-    """Just beyond it the second does; the end rows hold outside."""
     table = aa.ClampingPositionBased(None, [-1.0, 0.0, 0.0, 1.0], [5.0, 20.0, 9.0, 10.0])
     law = aa.ControllerPD(floats(0, 0, 0), floats(0, 0, 0), floats(1000, 1000, 1000))
     one = OneJoint(made, ActuatorEntry("a", ("a",), law, [table], None), "columns")
@@ -165,7 +161,6 @@ def test_where_two_rows_share_a_point_the_first_holds_there(made, position, limi
 @pytest.mark.parametrize("steps", [0, 1, 4, 23])
 @pytest.mark.parametrize(("first", "second"), [(native, warp), (warp, native)])
 def test_what_one_saved_the_other_continues(first, second, steps, rng) -> None:
-    """Bit for bit, with delays that wait for a first command and faults on the way."""
     source, target = (Bench(made(built_in_plan())) for made in (first, second))
     for _ in range(steps):
         source.step(draw(rng))

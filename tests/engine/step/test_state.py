@@ -12,6 +12,7 @@ from isaacsim.core.experimental.actuators.engine.step import state
 from isaacsim.core.experimental.actuators.engine.step.binding import Columns
 from isaacsim.core.experimental.actuators.engine.step.native import NativeStep, has_native_core
 from isaacsim.core.experimental.actuators.engine.step.warp import WarpStep
+from refusals import refused
 from step_bench import NAMES, ROBOTS, Bench, built_in_entries, draw, entries, full, mixed_plan
 
 
@@ -39,8 +40,6 @@ WARP = entries, warp
 
 
 class Whole:
-    """All joints in one step."""
-
     def __init__(self, entries, engine) -> None:
         step = engine(entries())
         self.bench, self.parts = Bench(step), [(list(range(len(NAMES))), step)]
@@ -178,14 +177,12 @@ def test_what_does_not_fit_is_refused_and_changes_nothing(change, words, engine,
     for _ in range(3):
         made.step(draw(rng))
     before = state.save(made.parts)
-    with pytest.raises(ValueError, match=words):
-        state.restore(made.parts, wrong)
+    refused(ValueError, lambda: state.restore(made.parts, wrong), words)
     after = state.save(made.parts)
     assert {*before} == {*after} and all(np.array_equal(before[name], after[name]) for name in before)
 
 
 def test_another_longest_delay_is_refused() -> None:
-    """Its ring has another length."""
     for longest in (3, 4):
         delay = Delay(wp.array([2] * ROBOTS, dtype=wp.int32, device="cpu"), longest)
         step = WarpStep(compile_plan([ActuatorEntry("a", ("a",), ControllerPD(full(1), full(0)), [], delay)], 3), "cpu")
@@ -196,14 +193,12 @@ def test_another_longest_delay_is_refused() -> None:
 
 
 def test_nothing_to_save_is_saved_too() -> None:
-    """An articulation without actuators."""
     saved = state.save([])
     state.restore([], saved)
     assert saved["steps"].tolist() == [0] and saved["faults"].shape == (0, 4)
 
 
 def test_states_of_both_kinds_of_arrays_are_laid_out_alike() -> None:
-    """NumPy for native code, Warp for the rest."""
     plan = mixed_plan()
     native, on_device = state.new_state(plan), state.new_state(plan, "cpu")
     for mine, other in zip(native.arrays(), on_device.arrays(), strict=True):
@@ -216,7 +211,6 @@ def test_states_of_both_kinds_of_arrays_are_laid_out_alike() -> None:
 
 @pytest.mark.parametrize("device", [None, "cpu"])
 def test_states_are_copied_whole(device) -> None:
-    """Every array of every law."""
     plan = mixed_plan()
     source, target = state.new_state(plan, device), state.new_state(plan, device)
     for number, array in enumerate(source.arrays()):
@@ -231,5 +225,4 @@ def test_two_actuators_of_one_name_are_ambiguous() -> None:
     """Saving says so, rather than keep one of the two."""
     entry = ActuatorEntry("/A/knee", ("knee",), ControllerPD(full(1), full(0)), [], None)
     parts = [([joint], WarpStep(compile_plan([entry], ROBOTS), "cpu")) for joint in range(2)]
-    with pytest.raises(ValueError, match="two actuators are called '/A/knee'"):
-        state.save(parts)
+    refused(ValueError, lambda: state.save(parts), "two actuators are called '/A/knee'")

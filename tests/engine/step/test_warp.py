@@ -12,6 +12,7 @@ from isaacsim.core.experimental.actuators.engine.plan import compile_plan
 from isaacsim.core.experimental.actuators.engine.step.binding import Columns, Indices
 from isaacsim.core.experimental.actuators.engine.step.warp import WarpStep, _words, mask_of
 from isaacsim.core.experimental.actuators.engine.step.warp_functions import BITS, advance_kernel
+from refusals import refused
 from step_bench import DT, NAMES, ROBOTS, Bench, Twin, draw, floats, full, mixed_plan
 
 KINDS = pytest.mark.parametrize("kind", ["columns", "indices"])
@@ -75,7 +76,6 @@ def test_however_it_is_called_the_bits_are_the_same(other) -> None:
 
 
 def test_the_state_before_a_step_is_only_read(rng) -> None:
-    """Also where a joint has a fault, and every number after the step is written."""
     step, bench = made()
     states = [step.new_state() for _ in range(2)]
     whole = step.new_state()
@@ -125,7 +125,6 @@ def test_a_ring_that_is_not_full_gives_its_oldest_command() -> None:
 
 
 def test_indices_add_to_what_is_there(rng) -> None:
-    """Efforts and efforts before the limits; a joint with a fault adds nothing."""
     step, bench = made("indices")
     inputs = draw(rng, faults=False)
     expected = bench.step(inputs)
@@ -143,7 +142,6 @@ def test_indices_add_to_what_is_there(rng) -> None:
 
 
 def test_columns_write_their_own_only(rng) -> None:
-    """What stands in other columns of the efforts stays."""
     step, bench = made()
     bench.feed(draw(rng))
     bench.arrays[5].fill_(7.0)
@@ -152,7 +150,6 @@ def test_columns_write_their_own_only(rng) -> None:
 
 
 def test_feedforward_may_be_absent() -> None:
-    """Then it is zero, and so may be its indices."""
     step = WarpStep(
         compile_plan([ActuatorEntry("a", ("a",), aa.ControllerPD(full(2), full(0)), [], None)], ROBOTS), "cpu"
     )
@@ -181,14 +178,12 @@ def test_indices_that_grow_too_large_are_refused_before_anything_is_written(rng)
     at = step._binding.indices[0]
     before = [array.numpy().copy() for array in step.now.arrays()]
     at.numpy()[3] = 99
-    with pytest.raises(ValueError, match="index 99 into positions: must be below 15, its length"):
-        step.step(DT)
+    refused(ValueError, lambda: step.step(DT), "index 99 into positions: must be below 15, its length")
     for array, values in zip(step.now.arrays(), before, strict=True):
         np.testing.assert_array_equal(array.numpy(), values)
 
 
 def test_spread_row_acts_at_the_next_step(rng) -> None:
-    """A value per robot, also of a delay."""
     step, bench = made()
     row = step.plan.control["kp"]
     inputs = draw(rng, faults=False)
@@ -215,7 +210,6 @@ def test_a_fault_behind_the_limits_has_no_limiter() -> None:
 
 
 def test_more_stages_than_a_word_has_bits() -> None:
-    """They are in the next word."""
     flags = [np.array([number % 2 == 0, number % 3 == 0]) for number in range(33)]
     words = _words(flags)
     assert len(words) == 2 and _words([]) == []
@@ -229,8 +223,6 @@ def losing_clamp(effort: float, q: float, qd: float, dt: float, seen: float, mos
 
 
 class Losing(aa.Clamping):
-    """A limit that loses a NaN, and whose state overflows."""
-
     PARAMETERS: ClassVar = ("most",)
     STATE: ClassVar = ("seen",)
     LAW = losing_clamp
@@ -260,15 +252,12 @@ def timing_clamp(effort: float, q: float, qd: float, dt: float, seen: float):
 
 
 class Timing(aa.Clamping):
-    """A limit that counts seconds."""
-
     PARAMETERS: ClassVar = ()
     STATE: ClassVar = ("seen",)
     LAW = timing_clamp
 
 
 def test_limits_have_the_seconds_of_the_command_before_them() -> None:
-    """A step in two halves takes as long as one."""
     entry = ActuatorEntry("a", ("a",), aa.ControllerPD(full(1), full(0)), [Timing()], None)
     step, shape = WarpStep(compile_plan([entry], ROBOTS), "cpu"), (ROBOTS, 1)
     step.bind(Columns([0], [np.ones(shape, np.float32) for _ in range(5)], np.zeros(shape, np.float32)))
@@ -288,13 +277,10 @@ def test_limits_have_the_seconds_of_the_command_before_them() -> None:
     ],
 )
 def test_a_mask_that_does_not_fit_is_refused(mask: wp.array, words: str) -> None:
-    """With what it is and what it has to be."""
-    with pytest.raises(ValueError, match=words):
-        mask_of(mask, ROBOTS, "cpu")
+    refused(ValueError, lambda: mask_of(mask, ROBOTS, "cpu"), words)
 
 
 def test_steps_allocate_nothing(rng, monkeypatch) -> None:
-    """From the second step on there is no new array and no new launch."""
     step, bench = made("indices")
     states = step.new_state(), step.new_state()
     for now, after in (states, states[::-1]):
@@ -308,7 +294,6 @@ def test_steps_allocate_nothing(rng, monkeypatch) -> None:
 
 
 def test_a_delay_goes_on_by_a_row() -> None:
-    """Back to the first one after the last; nothing beside it is touched."""
     now, after = (wp.array(np.int32([value, 7]), dtype=wp.int32, device="cpu") for value in (4, 0))
     wp.launch(advance_kernel, 1, [5, now], [after], device="cpu")
     wp.launch(advance_kernel, 1, [6, now], [now], device="cpu")

@@ -25,7 +25,6 @@ def solve(
 
 
 def test_solver_finds_efforts_of_any_stiffness(rng) -> None:
-    """In a few rounds, also where the first slope is that of a limit which does not act in the end."""
     count = 4000
     stiff, most, gain = (10.0 ** rng.uniform(*range, count) for range in ((-2, 4), (-1, 3), (-4, 1)))
     arrays = [wp.array(one, dtype=wp.float32, device="cpu") for one in (stiff, most, gain)]

@@ -56,14 +56,12 @@ HOSTILE = {
 
 @pytest.mark.parametrize(("ending", "text", "message"), HOSTILE.values(), ids=HOSTILE)
 def test_hostile_files_are_one_error(ending, text, message) -> None:
-    """A ValueError of one short line, independent of the library."""
     with pytest.raises(ValueError, match=message) as caught:
         parse(text, ending)
     assert len(str(caught.value)) < 400
 
 
 def test_many_numbers_in_a_line_of_toml_are_no_long_key() -> None:
-    """A table of a thousand numbers has a thousand dots."""
     numbers = [0.5] * 1000
     assert parse(f"a = {numbers}", ".toml") == {"a": numbers}
 

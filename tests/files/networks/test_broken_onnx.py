@@ -9,7 +9,6 @@ import pytest
 
 pytest.importorskip("onnx", reason="onnx is not installed: nothing reads its files")
 pytest.importorskip("resource", reason="what bounds the script is of POSIX")
-
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "hardening"))
 import files
 
@@ -31,13 +30,11 @@ def end_of(file: Path) -> str:
 
 
 def test_networks_are_evaluated_while_they_are_whole(networks) -> None:
-    """Refusals below are then due to the damage."""
     assert {end_of(file) for file in networks} == {"fine"}
 
 
 @pytest.mark.slow
 def test_some_broken_networks(networks) -> None:
-    """Four hundred files of the script's random sequence."""
     ends = set()
     for number in range(400):
         rng = np.random.default_rng([29, zlib.crc32(b"onnx"), number])

@@ -31,7 +31,6 @@ links = pytest.mark.skipif(sys.platform == "win32", reason="links and modes of P
 
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
-    """A network with metadata."""
     path = tmp_path / "knee.pt"
     path.write_bytes(checkpoint_file("torchscript", "lstm", METADATA))
     return path
@@ -112,7 +111,6 @@ def test_who_lacks_onnx_is_told_the_extra(source, monkeypatch) -> None:
 
 
 def scaled(network: Network, factor: float) -> Network:
-    """A network with another output."""
     last = network.operations[-1]
     assert isinstance(last, Linear)
     return Network(
@@ -147,8 +145,6 @@ def test_file_that_is_not_the_network_is_not_kept(name, existing, source, monkey
 
 
 class FullDisk(io.FileIO):
-    """A file on a disk without space."""
-
     def write(self, data) -> int:
         super().write(bytes(data)[:100])
         raise OSError(28, "No space left on device", self.name)
@@ -172,7 +168,6 @@ def test_disk_that_fails_leaves_nothing(step, source, monkeypatch) -> None:
 
 @links
 def test_link_is_followed(source, tmp_path) -> None:
-    """The link stays, and its target is replaced or created."""
     folder = tmp_path / "elsewhere"
     folder.mkdir()
     link = source.with_suffix(".safetensors")
@@ -212,7 +207,6 @@ def test_mode_is_that_of_any_new_file(source) -> None:
 
 
 def test_file_is_converted_in_place(tmp_path) -> None:
-    """A file of another format under this name is replaced; its network is kept."""
     path = tmp_path / "knee.safetensors"
     path.write_bytes(checkpoint_file("state dict", "gru", METADATA))
     convert_checkpoint(path, path, {"author": "me"})
@@ -233,7 +227,6 @@ def linear(weight: float, bias: float = 0.0) -> Network:
 
 
 def test_comparison_sees_small_differences_at_small_inputs() -> None:
-    """Large inputs do not hide a difference at zero."""
     assert compare(linear(3.0), linear(3.0)).difference == 0.0
     assert compare(linear(3.0), linear(3.0, 1e-30)).difference == np.inf
     assert compare(linear(3.0, 1.0), linear(3.0, 1.0 + 2e-6)).difference == pytest.approx(2e-6, rel=0.1)
@@ -242,7 +235,6 @@ def test_comparison_sees_small_differences_at_small_inputs() -> None:
 
 
 def test_comparison_looks_at_what_is_remembered() -> None:
-    """A difference in the cell state that hardly affects the output."""
     first = network("lstm")
     cell = first.cells[0]
     bias = cell.bias.copy()
@@ -269,7 +261,6 @@ def test_comparison_knows_what_is_not_finite() -> None:
 @pytest.mark.parametrize("kind", ["LSTM", "GRU", "MLP"])
 @pytest.mark.parametrize("way", ["script", "trace", "export"])
 def test_files_of_torch_compute_the_same_when_converted(way, kind, ending, tmp_path) -> None:
-    """Networks with scales that are in the code only."""
     torch = pytest.importorskip("torch", reason="PyTorch is not installed: nothing to compare with")
     module, given = _module_of_torch(torch, kind)
     source, target = tmp_path / ("net.pt2" if way == "export" else "net.pt"), tmp_path / f"net{ending}"
@@ -336,7 +327,6 @@ def test_real_network_is_converted(ending, tmp_path) -> None:
 
 
 def test_full_disk_is_told_with_the_name_of_the_file(tmp_path, monkeypatch) -> None:
-    """The system's error does not contain it."""
     source, target = tmp_path / "knee.safetensors", tmp_path / "other.safetensors"
     source.write_bytes(safetensors.write(NETWORKS["mlp"], {"input_idx": [0, 1, 2]}))
 

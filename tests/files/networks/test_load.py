@@ -1,7 +1,5 @@
 """Loading a checkpoint from a file: bounds, metadata beside the file, one copy of the numbers."""
 
-from __future__ import annotations
-
 import gc
 import hashlib
 import importlib.util
@@ -22,6 +20,7 @@ from isaacsim.core.experimental.actuators.files.networks.load import (
     read_file,
 )
 from neural_twin import random_network, write_network
+from refusals import refused
 from small_networks import mlp, recurrent
 
 NETWORK = random_network("mlp", 2)
@@ -29,7 +28,6 @@ NETWORK = random_network("mlp", 2)
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """A network with metadata."""
     return write_network(tmp_path / "knee.safetensors", NETWORK, {"pos_scale": 2.0, "vel_scale": 3.0})
 
 
@@ -46,16 +44,13 @@ def test_metadata_by_who_says_it(path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"a": 1, "a": 2}', "\xff"])
 def test_json_beside_the_file_is_checked(text: str, path: Path) -> None:
-    """An error names the file, whether or not the network is in use."""
     known = load_checkpoint(path)
     path.with_suffix(".json").write_text(text, "latin-1")
-    with pytest.raises(NetworkError, match=r"knee\.safetensors: .*sidecar"):
-        load_checkpoint(path)
+    refused(NetworkError, lambda: load_checkpoint(path), r"knee\.safetensors: .*sidecar")
     assert known.metadata
 
 
 def test_same_bytes_are_one_checkpoint_while_it_is_used(path: Path, tmp_path: Path) -> None:
-    """The same bytes at any path give one checkpoint, until it is no longer in use."""
     copy = tmp_path / "copy.safetensors"
     copy.write_bytes(path.read_bytes())
     first = load_checkpoint(path)
@@ -70,31 +65,25 @@ def test_same_bytes_are_one_checkpoint_while_it_is_used(path: Path, tmp_path: Pa
 
 @pytest.mark.skipif(sys.platform == "win32", reason="files of POSIX")
 def test_only_regular_files_of_bounded_size_are_read(tmp_path: Path) -> None:
-    """Pipes do not block, devices are not read, and large files are not loaded."""
     os.mkfifo(tmp_path / "pipe")
     for odd in (tmp_path / "pipe", tmp_path, Path("/dev/zero")):
         with pytest.raises(ValueError, match="must be a regular file"):
             read_file(odd)
     with open(tmp_path / "large", "wb") as large:
         large.truncate(load.LARGEST + 1)
-    with pytest.raises(ValueError, match=f"large has {load.LARGEST + 1} bytes: must be at most"):
-        read_file(tmp_path / "large")
-    with pytest.raises(FileNotFoundError):
-        read_file(tmp_path / "none")
+    refused(ValueError, lambda: read_file(tmp_path / "large"), f"large has {load.LARGEST + 1} bytes: must be at most")
+    refused(FileNotFoundError, lambda: read_file(tmp_path / "none"))
 
 
 def test_link_is_followed_only_if_asked(path: Path, tmp_path: Path) -> None:
-    """Paths given by the program may be links."""
     (tmp_path / "link").symlink_to(path)
     assert read_file(tmp_path / "link") == path.read_bytes()
-    with pytest.raises(OSError):
-        read_file(tmp_path / "link", follow=False)
+    refused(OSError, lambda: read_file(tmp_path / "link", follow=False))
 
 
 def test_bytes_that_are_no_network(tmp_path: Path) -> None:
     """A `ValueError` names them."""
-    with pytest.raises(NetworkError, match="knee"):
-        checkpoint_of(b"cos\nsystem\n(S'true'\ntR.", "knee")
+    refused(NetworkError, lambda: checkpoint_of(b"cos\nsystem\n(S'true'\ntR.", "knee"), "knee")
 
 
 def apart(folder: Path, location: str, *, first: int = 8, count: int = 8, content: bytes | None = None) -> Path:
@@ -148,15 +137,13 @@ def test_weights_elsewhere_are_refused(location: str, bytes_of: tuple[int, int],
     (tmp_path / "weights.bin").write_bytes(bytes(16))
     (folder / "link.bin").symlink_to(tmp_path / "weights.bin")
     path = apart(folder, location, first=bytes_of[0], count=bytes_of[1])
-    with pytest.raises(NetworkError, match=rf"knee\.onnx: tensor 'w' .*{told}"):
-        load_checkpoint(path)
+    refused(NetworkError, lambda: load_checkpoint(path), rf"knee\.onnx: tensor 'w' .*{told}")
     # bytes without a folder have no other files
     with pytest.raises(NetworkError, match="must be inside, for this file is in no folder"):
         checkpoint_of(path.read_bytes(), "knee")
 
 
 def test_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    """The error is one of networks and one of files."""
     for error in (NetworkError, FileNotFoundError):
         with pytest.raises(error, match=r"gone\.onnx does not exist: must be the path of a network file"):
             load_checkpoint(tmp_path / "gone.onnx")
@@ -186,8 +173,7 @@ def test_the_name_decides_nothing() -> None:
 
 def test_who_lacks_the_library_is_told_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "onnx", None)
-    with pytest.raises(NetworkError, match=r"^net: .*pip install .*\[nets\]'"):
-        read_checkpoint(b"\x08\x08", "net")
+    refused(NetworkError, lambda: read_checkpoint(b"\x08\x08", "net"), r"^net: .*pip install .*\[nets\]'")
 
 
 @pytest.mark.parametrize(
@@ -203,18 +189,16 @@ def test_who_lacks_the_library_is_told_the_extra(monkeypatch: pytest.MonkeyPatch
     ],
 )
 def test_what_is_not_recognised_is_named_with_what_to_do(data: bytes, says: str) -> None:
-    with pytest.raises(NetworkError) as error:
-        read_checkpoint(data, "robot.usd's net")
-    assert str(error.value).startswith("robot.usd's net: ") and says in str(error.value)
-    assert "torch.onnx.export" in str(error.value) and "ELF" not in str(error.value)
+    text = refused(NetworkError, lambda: read_checkpoint(data, "robot.usd's net"))
+    assert text.startswith("robot.usd's net: ") and says in text
+    assert "torch.onnx.export" in text and "ELF" not in text
 
 
 def test_size_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert load.LARGEST == 64 * 2**20
     data = safetensors.write(READ_NETWORK, {})
     monkeypatch.setattr(load, "LARGEST", len(data) - 1)
-    with pytest.raises(NetworkError, match="Use a smaller network"):
-        read_checkpoint(data, "net")
+    refused(NetworkError, lambda: read_checkpoint(data, "net"), "Use a smaller network")
 
 
 def test_whatever_else_fails_is_one_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,14 +21,12 @@ MODULE = "isaacsim.core.experimental.actuators.files.networks"
 
 @pytest.fixture(autouse=True)
 def knee(tmp_path: Path) -> Path:
-    """A network in the working folder."""
     (tmp_path / "more.json").write_text('{"note": "from tests", "effort_scale": 21.0}')
     (tmp_path / "knee.pt").write_bytes(checkpoint_file("torchscript", "lstm", METADATA))
     return tmp_path / "knee.pt"
 
 
 def test_commands_of_the_page_run(monkeypatch, knee) -> None:
-    """The commands run as written."""
     if importlib.util.find_spec("onnx") is None:
         pytest.skip("onnx is not installed")
     text = (REPOSITORY / "docs" / "Overview.md").read_text()

@@ -34,7 +34,6 @@ from torch_stand_in import unrecognised
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("onnx") is None, reason="onnx is not installed")
 posix = pytest.mark.skipif(sys.platform == "win32", reason="files of POSIX")
-
 # limits for the most expensive file; a good file takes milliseconds
 SECONDS, MEGABYTES = 20.0, 640
 METADATA = {"input_idx": [0]}
@@ -43,13 +42,11 @@ ROOT = "/Robot"
 
 @pytest.fixture(scope="module")
 def corpus() -> dict[str, tuple[bytes, str]]:
-    """Files by name, with the text of their errors."""
     return malicious()
 
 
 @pytest.mark.slow
 def test_each_is_one_clear_error(corpus) -> None:
-    """The error names problem and remedy briefly, and no file takes long."""
     wrong: dict[str, str] = {}
     for key, (data, told) in corpus.items():
         began = time.perf_counter()
@@ -69,7 +66,6 @@ def test_each_is_one_clear_error(corpus) -> None:
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_file_cut_off_anywhere_is_one_error(format) -> None:
-    """Files are cut off at each of the first bytes and at many others, or have random bytes in them."""
     data, random = good(format, {"effort_scale": 20.0}), np.random.default_rng(0)
     for end in sorted({*range(40), *range(0, len(data), max(len(data) // 150, 1)), *range(len(data) - 40, len(data))}):
         try:
@@ -184,7 +180,6 @@ def test_watch_sees_what_runs(tmp_path) -> None:
 
 
 def test_largest_network_is_laid_out_soon() -> None:
-    """The largest number of values, all needed until the end."""
     count = MOST_OPERATIONS - 2
     operations = (*[Unary("neg", 0)] * count, Concatenate(tuple(range(1, count + 1))), Slice(count + 1, 0, 1))
     began = time.perf_counter()
@@ -196,7 +191,6 @@ def test_largest_network_is_laid_out_soon() -> None:
 
 @pytest.mark.parametrize("format", ["torchscript", "pt2", "onnx"])
 def test_forward_that_doubles_its_output_is_honoured(format, tmp_path) -> None:
-    """The code doubles the output of the same tensors, also after conversion."""
     networks = []
     for number, data in enumerate(doubled()[format]):
         (tmp_path / f"{number}.pt").write_bytes(data)
@@ -231,7 +225,6 @@ def parsed(stage: Usd.Stage, joints):
 
 
 def test_every_format_is_read_through_a_prim(tmp_path) -> None:
-    """The name of the file does not matter."""
     files = {f"joint_{number}": f"./net_{number}.bin" for number in range(len(FORMATS))}
     for format, path in zip(FORMATS, files.values(), strict=True):
         (tmp_path / path).write_bytes(good(format))
@@ -241,7 +234,6 @@ def test_every_format_is_read_through_a_prim(tmp_path) -> None:
 
 @pytest.mark.slow
 def test_every_problem_names_its_prim(corpus, tmp_path) -> None:
-    """One error has a line for each prim."""
     files = {f"joint_{number:03}": f"./{number:03}.pt" for number in range(len(corpus))}
     for path, (data, _) in zip(files.values(), corpus.values(), strict=True):
         (tmp_path / path).write_bytes(data)

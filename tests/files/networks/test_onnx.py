@@ -27,7 +27,6 @@ def model(
     opset: int = 17,
     **metadata: str,
 ):
-    """A model of these nodes, by default with six inputs x."""
     graph = helper.make_graph(
         nodes,
         "g",
@@ -41,13 +40,10 @@ def model(
 
 
 def read(made) -> Network:
-    """The network of a model."""
     return reader.read(made.SerializeToString())[0]
 
 
 class Runtime:
-    """onnxruntime on a file, with its states."""
-
     def __init__(self, data: bytes, rows: int) -> None:
         library = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed: nothing to compare with")
         self.session = library.InferenceSession(data)
@@ -60,7 +56,6 @@ class Runtime:
         }
 
     def step(self, x: np.ndarray) -> np.ndarray:
-        """Return the effort of each row."""
         effort, *states = self.session.run(None, {self.name: x.reshape(self.shape), **self.states})
         self.states = dict(zip(self.states, states, strict=True))
         return effort.reshape(-1)
@@ -116,12 +111,10 @@ WB = {"w": W, "b": B}
 
 
 def node(kind: str, sources: str, outputs: str, **attributes):
-    """A node; names of its values are separated by spaces."""
     return helper.make_node(kind, ["" if one == "-" else one for one in sources.split()], outputs.split(), **attributes)
 
 
 def ints(*values: int) -> np.ndarray:
-    """Whole numbers."""
     return np.array(values, np.int64)
 
 
@@ -289,14 +282,12 @@ def test_states_by_name_may_stand_in_any_order() -> None:
 
 
 def broken(change: Callable):
-    """A good model, changed."""
     made = FITS["bias of a product"]()
     change(made)
     return made
 
 
 def tensor(made, **fields) -> None:
-    """Change the first initializer."""
     for name, value in fields.items():
         if isinstance(value, list):
             getattr(made.graph.initializer[0], name)[:] = value

@@ -16,7 +16,6 @@ METADATA = {"model_type": "mlp", "input_idx": [0, 2], "pos_scale": 0.1, "note": 
 
 
 def assert_same(first: Network, second: Network) -> None:
-    """Assert that two networks have the same operations with the same bits."""
     assert first.inputs == second.inputs and len(first.operations) == len(second.operations)
     for one, other in zip(first.operations, second.operations, strict=True):
         assert type(one) is type(other)
@@ -41,7 +40,6 @@ def test_the_library_reads_what_is_written() -> None:
 
 
 def file_of(header, body: bytes = b"") -> bytes:
-    """A file with this header."""
     text = header if isinstance(header, bytes) else json.dumps(header).encode()
     return len(text).to_bytes(8, "little") + text + body
 
@@ -99,7 +97,6 @@ def test_damaged_files_are_one_error(data, says) -> None:
 
 
 def header_of(data: bytes) -> tuple[dict, bytes]:
-    """Header and numbers."""
     length = int.from_bytes(data[:8], "little")
     return json.loads(data[8 : 8 + length]), data[8 + length :]
 

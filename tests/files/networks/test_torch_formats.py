@@ -47,7 +47,6 @@ def test_other_files_are_none_of_pytorch() -> None:
 
 
 def test_an_error_tells_what_torch_may_run() -> None:
-    """Torch may run a module, but not tensors."""
     with pytest.raises(NeedsTorchError, match="operation ldexp") as error:
         torch_formats.read(UNKNOWN, {})
     assert error.value.form == "torchscript"

@@ -1,7 +1,5 @@
 """Articulations and joints are found anywhere on a stage."""
 
-from __future__ import annotations
-
 import pytest
 from isaacsim.core.experimental.actuators import Articulation, PDControlConfig, Simulation, add_actuator, add_motors
 from isaacsim.core.experimental.actuators.files.usd.articulation import (
@@ -53,11 +51,7 @@ def instanced(stage: Usd.Stage, path: str, source: str) -> Usd.Stage:
     return stage
 
 
-# prims
-
-
 def test_every_prim_enters_instances():
-    """Visit what lies inside an instance, at its path on the stage."""
     stage = instanced(stage_with("/Source", "/Source/link"), "/Copy", "/Source")
     assert [str(prim.GetPath()) for prim in every_prim(stage.GetPrimAtPath("/Copy"))] == ["/Copy", "/Copy/link"]
 
@@ -66,7 +60,6 @@ def test_every_prim_enters_instances():
     "hide", [lambda prim: prim.SetActive(False), lambda prim: prim.SetSpecifier(Sdf.SpecifierOver)]
 )
 def test_every_prim_skips_what_is_not_there(hide):
-    """Skip prims that are inactive or mere overs, and what lies below them."""
     stage = stage_with("/R", "/R/gone", "/R/gone/below", "/R/there")
     hide(stage.GetPrimAtPath("/R/gone"))
     assert [str(prim.GetPath()) for prim in every_prim(stage.GetPrimAtPath("/R"))] == ["/R", "/R/there"]
@@ -97,13 +90,11 @@ def test_axes_are_those_that_a_joint_leaves_free(kind, locked, axes):
 
 
 def test_no_prim_has_no_axes():
-    """A path without a prim is of no joint."""
     stage = stage_with("/A")
     assert axes_of(stage.GetPrimAtPath("/hip")) == ()
 
 
 def test_payloads_that_are_not_loaded_are_listed(tmp_path):
-    """Those of the whole stage, or those on the way to or from a path."""
     (tmp_path / "arm.usda").write_text('#usda 1.0\n(defaultPrim = "Arm")\ndef Xform "Arm" {}\n')
     stage = stage_with("/World/A", "/World/B", "/World/AB")
     for path in ("/World/A", "/World/B/arm", "/World/AB"):
@@ -117,7 +108,6 @@ def test_payloads_that_are_not_loaded_are_listed(tmp_path):
 
 
 def test_roots_come_in_stage_order():
-    """List articulation roots in stage order, instances included, inactive ones not."""
     stage = instanced(stage_with("/Z", "/A/base", "/Gone"), "/Copy", "/A")
     make_root(stage, "/Gone", "/A/base", "/Z")
     stage.GetPrimAtPath("/Gone").SetActive(False)
@@ -125,11 +115,7 @@ def test_roots_come_in_stage_order():
 
 
 def test_stage_without_articulations_has_no_roots():
-    """List nothing where there is nothing."""
     assert articulation_roots(stage_with("/World/A")) == []
-
-
-# bodies
 
 
 @pytest.mark.parametrize(
@@ -137,7 +123,6 @@ def test_stage_without_articulations_has_no_roots():
     [({}, []), ({"body0": "/A"}, ["/A"]), ({"body1": "/B"}, ["/B"]), ({"body0": "/A", "body1": "/B"}, ["/A", "/B"])],
 )
 def test_bodies_of_a_joint(sides, bodies):
-    """The world is no body."""
     stage = stage_with("/A", "/B", ("/hip", "PhysicsRevoluteJoint"))
     for side, body in sides.items():
         stage.GetPrimAtPath("/hip").CreateRelationship(f"physics:{side}").SetTargets([body])
@@ -145,7 +130,6 @@ def test_bodies_of_a_joint(sides, bodies):
 
 
 def test_joint_that_is_not_on_the_stage_has_no_bodies():
-    """Need no joint at the path."""
     assert bodies_of(stage_with("/A"), "/hip") == []
 
 
@@ -174,7 +158,6 @@ def names(made: SmallStage, root: str) -> list[str]:
 @unmoved
 @pytest.mark.parametrize("root", ["/World/R", "/World/R/base", "/World/R/fix"])
 def test_order_is_breadth_first(root: str) -> None:
-    """Go out from the base, whichever prim is the root."""
     assert names(tree(root), root) == ["shoulder_a", "shoulder_b", "elbow_a", "elbow_b"]
 
 
@@ -199,7 +182,6 @@ def test_root_link_comes_first() -> None:
 @unmoved
 @pytest.mark.parametrize("name", ["unitree_go1.usda", "i2rt_yam.usda"])
 def test_topmost_link_comes_first(name: str) -> None:
-    """With nested links of which none is fixed, physics starts there."""
     pytest.importorskip("mujoco", reason="the embedded simulator is not installed")
     with Simulation(ROBOTS / name) as sim:
         (root,) = articulation_roots(sim.stage)
@@ -209,7 +191,6 @@ def test_topmost_link_comes_first(name: str) -> None:
 
 @unmoved
 def test_fixed_link_comes_first() -> None:
-    """Begin where the robot is fixed to the world."""
     made = tree("/World/R")
     made.stage.RemovePrim("/World/R/fix")
     made.joint("/World/R/fix", "Fixed", None, "/World/R/fore_a")
@@ -219,7 +200,6 @@ def test_fixed_link_comes_first() -> None:
 @unmoved
 @pytest.mark.parametrize(("attribute", "value"), [("excludeFromArticulation", True), ("jointEnabled", False)])
 def test_joint_that_is_no_part_is_left_out(attribute: str, value: bool) -> None:
-    """It is neither listed nor followed."""
     made = tree("/World/R")
     made.stage.GetPrimAtPath("/World/R/shoulder_b").GetAttribute(f"physics:{attribute}").Set(value)
     assert names(made, "/World/R") == ["shoulder_a", "elbow_a"]
@@ -227,7 +207,6 @@ def test_joint_that_is_no_part_is_left_out(attribute: str, value: bool) -> None:
 
 @unmoved
 def test_other_robots_are_left_out() -> None:
-    """Each articulation has its own joints, in the order of the request."""
     made = tree("/World/R")
     made.root("/World/S")
     made.body("/World/S/base")
@@ -239,7 +218,6 @@ def test_other_robots_are_left_out() -> None:
 
 @unmoved
 def test_robot_without_joints_has_none() -> None:
-    """Return an empty list."""
     made = SmallStage()
     made.root("/World/S")
     assert joint_orders(made.stage, ["/World/S"]) == [[]]
@@ -271,7 +249,6 @@ def found(stage: Usd.Stage, path: str) -> list[str]:
 
 @unmoved
 def test_joints_below_a_prim_are_its_own() -> None:
-    """Joints of every kind in stage order, those of instances too, without the prim itself."""
     stage = tree("/World/R").stage
     stage.DefinePrim("/World/R/wheel", "PhysicsRevoluteJoint")
     stage.DefinePrim("/World/R/wheel/axle", "PhysicsRevoluteJoint")
@@ -287,7 +264,6 @@ def test_joints_below_a_prim_are_its_own() -> None:
 @unmoved
 @pytest.mark.parametrize("root", ["/World/R/base", "/World/R/fix", "/World/R/links"])
 def test_joints_beside_a_root_are_found_by_the_links_they_connect(root: str) -> None:
-    """With the articulation root on a link or on a joint, and from a prim above links alone; other robots are not."""
     made = SmallStage()
     base = "/World/R/links/base" if root == "/World/R/links" else "/World/R/base"
     for path in (base, "/World/R/upper", "/World/S/base", "/World/S/upper"):
@@ -301,9 +277,6 @@ def test_joints_beside_a_root_are_found_by_the_links_they_connect(root: str) -> 
     assert set(found(made.stage, root)) == {"/World/R/fix", "/World/R/hip", f"{base}/weld"}
 
 
-# the list of Isaac Sim's robot schema
-
-
 def list_joints(stage: Usd.Stage, robot: str, *joints: str) -> None:
     relation = stage.GetPrimAtPath(robot).CreateRelationship("isaac:physics:robotJoints")
     relation.SetTargets([Sdf.Path(joint) for joint in joints])
@@ -311,7 +284,6 @@ def list_joints(stage: Usd.Stage, robot: str, *joints: str) -> None:
 
 @unmoved
 def test_listed_joints_come_first_in_the_order_of_the_list() -> None:
-    """The others follow; a joint that is listed twice or is missing has no effect."""
     stage = tree("/World/R").stage
     listed = [f"/World/R/{name}" for name in ("elbow_b", "shoulder_b", "gone", "elbow_b")]
     list_joints(stage, "/World/R", *listed)
@@ -322,7 +294,6 @@ def test_listed_joints_come_first_in_the_order_of_the_list() -> None:
 
 @unmoved
 def test_list_adds_joints_that_lie_elsewhere() -> None:
-    """They get motors by name as the others do."""
     stage = tree("/World/R").stage
     stage.DefinePrim("/World/R/Looks", "Scope")
     list_joints(stage, "/World/R/Looks", "/World/R/shoulder_a")
@@ -333,7 +304,6 @@ def test_list_adds_joints_that_lie_elsewhere() -> None:
 
 @unmoved
 def test_robots_in_a_list_stand_for_their_joints() -> None:
-    """Whichever of them lists the other, too."""
     stage = tree("/World/R").stage
     stage.DefinePrim("/World/S/gripper")
     list_joints(stage, "/World/S", "/World/S/gripper", "/World/R/elbow_a")
@@ -343,7 +313,6 @@ def test_robots_in_a_list_stand_for_their_joints() -> None:
 
 @unmoved
 def test_list_above_a_robot_orders_its_joints_only() -> None:
-    """It may be that of a larger one."""
     stage = tree("/World/R/base").stage
     stage.DefinePrim("/World/S/wheel", "PhysicsRevoluteJoint")
     list_joints(stage, "/World", "/World/S/wheel", "/World/R/elbow_b", "/World/R/shoulder_a")
@@ -353,7 +322,6 @@ def test_list_above_a_robot_orders_its_joints_only() -> None:
 
 @unmoved
 def test_list_leaves_the_order_of_dofs_alone() -> None:
-    """Their order is that of physics; a list that is no relationship is ignored."""
     stage = tree("/World/R").stage
     before = joint_orders(stage, ["/World/R"])
     list_joints(stage, "/World/R", "/World/R/elbow_b")
@@ -365,7 +333,6 @@ def test_list_leaves_the_order_of_dofs_alone() -> None:
 
 @unmoved
 def test_motors_are_authored_in_the_order_of_the_list() -> None:
-    """So the actuators of the wrapper are, too."""
     stage = tree("/World/R").stage
     list_joints(stage, "/World/R", "/World/R/elbow_b", "/World/R/shoulder_a")
     prims = add_motors("/World/R", {"elbow_b|shoulder_a": [PDControlConfig(1.0, 0.0)]}, stage=stage)
@@ -375,7 +342,6 @@ def test_motors_are_authored_in_the_order_of_the_list() -> None:
 
 @unmoved
 def test_prim_without_links_has_no_joints() -> None:
-    """Return an empty list."""
     stage = tree("/World/R").stage
     stage.DefinePrim("/World/Looks", "Scope")
     assert found(stage, "/World/Looks") == []

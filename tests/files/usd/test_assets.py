@@ -60,14 +60,12 @@ def Xform "Robot" (prepend apiSchemas = ["PhysicsArticulationRootAPI"])
 
 
 def found(file: Path):
-    """The checkpoint that the knee of a robot file names."""
     stage = Usd.Stage.Open(str(file))
     (spec,) = discover(stage, ROOT, [KNEE], files=True)
     return spec.checkpoint
 
 
 def issue(file: Path) -> str:
-    """The one problem of a robot file."""
     with pytest.raises(ActuatorParseError) as caught:
         found(file)
     (only,) = caught.value.issues
@@ -76,7 +74,6 @@ def issue(file: Path) -> str:
 
 @pytest.fixture
 def asset(tmp_path: Path) -> Path:
-    """A folder with a network in a folder of its own, and one outside."""
     write_network(tmp_path / "asset" / "nets" / "knee.safetensors", NETWORK, {"pos_scale": 3.0})
     write_network(tmp_path / "outside" / "knee.safetensors", NETWORK, {})
     (tmp_path / "asset" / "link.safetensors").symlink_to(tmp_path / "outside" / "knee.safetensors")
@@ -85,9 +82,6 @@ def asset(tmp_path: Path) -> Path:
     (tmp_path / "asset-other").mkdir()
     write_network(tmp_path / "asset-other" / "knee.safetensors", NETWORK, {})
     return tmp_path / "asset"
-
-
-# what may be read
 
 
 @pytest.mark.parametrize(
@@ -102,7 +96,6 @@ def asset(tmp_path: Path) -> Path:
     ],
 )
 def test_file_of_the_tree_is_read(path, asset) -> None:
-    """Relative to the layer, from any working directory."""
     assert found(robot_file(asset / "robot.usda", path)).metadata == {"pos_scale": 3.0}
 
 
@@ -112,7 +105,6 @@ def test_absolute_path_inside_the_tree_is_read(asset) -> None:
 
 
 def test_path_is_relative_to_the_layer_that_names_it(asset, tmp_path) -> None:
-    """A stage that references the robot from elsewhere reads the robot's file."""
     robot_file(asset / "robot.usda", "nets/knee.safetensors")
     world = tmp_path / "world.usda"
     world.write_text('#usda 1.0\n(defaultPrim = "Robot")\ndef "Robot" (references = @asset/robot.usda@) {\n}\n')
@@ -120,7 +112,6 @@ def test_path_is_relative_to_the_layer_that_names_it(asset, tmp_path) -> None:
 
 
 def test_package_holds_its_networks(asset, tmp_path) -> None:
-    """Paths inside a usdz, opened or referenced."""
     package = tmp_path / "packed" / "robot.usdz"
     package.parent.mkdir()
     robot_file(asset / "robot.usda", "./nets/knee.safetensors")
@@ -137,7 +128,6 @@ def test_package_holds_its_networks(asset, tmp_path) -> None:
 
 
 def test_json_beside_the_file_adds_metadata(asset) -> None:
-    """It precedes the metadata of the file."""
     (asset / "nets" / "knee.json").write_text('{"vel_scale": 5.0, "pos_scale": 4.0}')
     file = robot_file(asset / "robot.usda", "nets/knee.safetensors")
     assert found(file).metadata == {"pos_scale": 4.0, "vel_scale": 5.0}
@@ -147,13 +137,9 @@ def test_json_beside_the_file_adds_metadata(asset) -> None:
 
 
 def test_same_file_is_one_network(asset, tmp_path) -> None:
-    """Two robots that name the same bytes share them."""
     first = found(robot_file(asset / "robot.usda", "nets/knee.safetensors"))
     write_network(tmp_path / "other" / "knee.safetensors", NETWORK, {"pos_scale": 3.0})
     assert found(robot_file(tmp_path / "other" / "robot.usda", "knee.safetensors")) is first
-
-
-# what may not
 
 
 @pytest.mark.parametrize(
@@ -219,13 +205,9 @@ def test_file_that_is_no_network_is_one_issue_among_others(asset) -> None:
 
 
 def test_metadata_that_cannot_be_used_is_an_issue(asset) -> None:
-    """Found with the prim, before anything is built."""
     write_network(asset / "nets" / "knee.safetensors", NETWORK, {"input_idx": [0, 1]})
     told = issue(robot_file(asset / "robot.usda", "nets/knee.safetensors"))
     assert "(layer robot.usda)" in told and "input_idx" in told
-
-
-# what the host program named
 
 
 def test_program_may_name_any_file(asset, tmp_path) -> None:
@@ -267,7 +249,6 @@ def test_layer_in_memory_has_no_folder(asset) -> None:
 
 
 def test_listed_folders_are_open_to_any_stage(asset, tmp_path) -> None:
-    """Their files, those of their folders, and no others."""
     layer = Sdf.Layer.FindOrOpen(str(robot_file(asset / "robot.usda", "x")))
     outside = tmp_path / "outside"
     assert allowed(layer, "../outside/knee.safetensors", [outside]).path == str(outside / "knee.safetensors")
@@ -276,7 +257,6 @@ def test_listed_folders_are_open_to_any_stage(asset, tmp_path) -> None:
 
 
 def test_link_put_in_place_after_the_check_is_not_followed(asset, tmp_path) -> None:
-    """The file is opened by its real path, without following a link."""
     layer = Sdf.Layer.FindOrOpen(str(robot_file(asset / "robot.usda", "x")))
     checked = allowed(layer, "nets/knee.safetensors")
     (asset / "nets" / "knee.safetensors").unlink()
@@ -285,13 +265,9 @@ def test_link_put_in_place_after_the_check_is_not_followed(asset, tmp_path) -> N
 
 
 def test_urls_are_not_remembered(asset) -> None:
-    """Naming one by a program does not open it."""
     layer = Sdf.Layer.FindOrOpen(str(robot_file(asset / "robot.usda", "x")))
     note_authored(layer, "http://127.0.0.1:9/net.onnx")
     refused(ValueError, lambda: allowed(layer, "http://127.0.0.1:9/net.onnx"), "must be a path of this machine")
-
-
-# what the host program permits
 
 
 def test_permitted_folder_is_open_to_any_stage_while_it_is(asset, tmp_path) -> None:
@@ -327,7 +303,6 @@ def test_what_is_not_recognised_is_told_with_prim_file_and_remedy(asset, run_by_
 
 
 def test_what_is_trusted_is_run(asset, tmp_path, run_by_torch) -> None:
-    """By path, or for one reading; where the layer may name the file."""
     unknown = unknown_file(asset / "nets" / "unknown.pt")
     file = robot_file(asset / "robot.usda", "nets/unknown.pt")
     for path in (asset, unknown, tmp_path):
@@ -350,7 +325,6 @@ def test_what_is_trusted_is_run(asset, tmp_path, run_by_torch) -> None:
 
 
 def test_package_is_trusted_by_its_own_path(asset, tmp_path, run_by_torch) -> None:
-    """All that it holds, and nothing beside it."""
     unknown_file(asset / "nets" / "unknown.pt")
     package = tmp_path / "packed" / "robot.usdz"
     package.parent.mkdir()

@@ -37,7 +37,6 @@ def test_drive_of_a_letter_is_that_of_the_axis(instance) -> None:
 
 @pytest.mark.parametrize("instance", ["X", "transZ"])
 def test_drive_of_a_slide(instance) -> None:
-    """Values are in meters."""
     stage = driven(instance, kind="Prismatic")
     assert read_property(stage, "stiffnesses", [(SLIDE, "linear")]).tolist() == [1.0]
     assert f"{DRIVE}:{instance}: read as {DRIVE}:linear" in misnamed(stage, [SLIDE])[0]
@@ -48,7 +47,6 @@ def test_drive_of_a_slide(instance) -> None:
     [(("angular", "X"), "angular"), (("X", "angular"), "angular"), (("X", "Y"), "Y"), (("X", "Z"), "X")],
 )
 def test_own_name_wins_and_then_the_letter_of_the_axis(instances, read) -> None:
-    """Instances that are not read have a message."""
     stage = driven(*instances)
     assert instance_for(stage.GetPrimAtPath(HINGE), DRIVE, "angular") == read
     (other,) = set(instances) - {read}
@@ -66,13 +64,11 @@ def test_drive_of_no_axis_is_named(instance) -> None:
 
 
 def test_joint_of_several_axes_has_letters() -> None:
-    """They have no message."""
     stage = driven("rotX", "transY", "X", kind="")
     assert [line.split()[2] for line in misnamed(stage, [SLIDE])] == [f"{DRIVE}:X,"]
 
 
 def test_drive_that_is_called_right_is_not_named() -> None:
-    """Nor is a schema without instance of another family."""
     stage = driven("angular")
     stage.GetPrimAtPath(HINGE).AddAppliedSchema("PhysxJointAPI")
     assert misnamed(stage, [HINGE]) == []
@@ -98,7 +94,6 @@ def test_a_layer_is_renamed_for_others() -> None:
 
 
 def test_a_file_is_opened_with_its_drive() -> None:
-    """With a warning; the type of the drive is looked at there too."""
     made = pendulum()
     made.drive(HINGE, "X", stiffness=1.0, maxForce=20.0, type="acceleration")
     with (

@@ -86,14 +86,12 @@ def actuator(
     specifier: str = "def NewtonActuator",
     metadata: str = "",
 ) -> str:
-    """Text of an actuator prim."""
     applied = "prepend apiSchemas = [" + ", ".join(f'"{schema}"' for schema in schemas) + "]" if schemas else ""
     rows = [f"rel newton:targets = {targets}" if targets else "", *values]
     return f'{specifier} "{name}" (\n{applied}\n{metadata}\n)\n{{\n' + "\n".join(rows) + "\n}\n"
 
 
 def robot(*actuators: str, layout: str = "robot") -> str:
-    """Text of a robot, its actuators included."""
     apis = {"robot_api": "", "link_api": "", "joint_api": ""} | LAYOUTS[layout][1]
     return ROBOT.format(actuators="\n".join(actuators), **apis)
 
@@ -135,23 +133,17 @@ def specs(stage: Usd.Stage, root: str = ROOT) -> list[ActuatorSpec]:
 
 
 def spec(stage: Usd.Stage) -> ActuatorSpec:
-    """The only spec of the stage."""
     (only,) = specs(stage)
     return only
 
 
 def issues(stage: Usd.Stage, root: str = ROOT) -> tuple[str, ...]:
-    """The problems of the stage."""
     with pytest.raises(ActuatorParseError) as caught:
         specs(stage, root)
     return caught.value.issues
 
 
-# what is read
-
-
 def test_reads_every_value():
-    """Return path, targets and configs of a prim."""
     values = ["newton:kp = 20", "newton:kd = 2", "newton:constEffort = -1", "newton:maxEffort = 10"]
     stage = stage_of(actuator(*(f"float {value}" for value in values), "int newton:delaySteps = 3"))
     assert specs(stage) == [
@@ -209,7 +201,6 @@ def test_gains_become_float(row):
     ],
 )
 def test_blocked_value_falls_back(row, part):
-    """Treat a blocked value as not authored."""
     weak = layer(
         world(robot(actuator("float newton:kp = 5", "float newton:maxEffort = 5", "int newton:delaySteps = 5")))
     )
@@ -218,7 +209,6 @@ def test_blocked_value_falls_back(row, part):
 
 
 def test_strongest_opinion_wins():
-    """Read the composed value."""
     weak = layer(world(robot(actuator("float newton:kp = 5", "float newton:kd = 1"))))
     assert spec(stacked(override("float newton:kp = 6"), weak)).controller == PDControlConfig(6.0, 1.0)
 
@@ -227,7 +217,6 @@ SAMPLES = "float newton:kp.timeSamples = {\n0: 9,\n}"
 
 
 def test_default_value_over_time_samples_is_read():
-    """The default value of a layer hides time samples of a weaker one, without a warning."""
     weak = layer(world(robot(actuator(SAMPLES))))
     assert spec(stacked(override("float newton:kp = 5"), weak)).controller.kp == 5.0
 
@@ -238,7 +227,6 @@ SPLINE = "double newton:kp.spline = {\n1: 9,\n}"
 @pytest.mark.parametrize("row", [SAMPLES, SPLINE])
 @pytest.mark.parametrize("stronger", [True, False])
 def test_values_over_time_beside_a_default_value_are_named(row, stronger):
-    """The default value is read, with a warning of values over time in the same or a stronger layer."""
     default = f"{row.split()[0]} newton:kp = 5"
     weak = layer(world(robot(actuator(default, *([] if stronger else [row])))))
     stage = stacked(override(row if stronger else ""), weak)
@@ -252,7 +240,6 @@ def test_values_over_time_beside_a_default_value_are_named(row, stronger):
 
 
 def test_values_over_time_that_nobody_reads_are_named_once():
-    """Say that the property has no effect, and no more."""
     rows = ["float newton:ki = 5", "float newton:ki.timeSamples = {\n0: 9,\n}"]
     with pytest.warns(UserWarning) as caught:
         specs(stage_of(actuator(*rows)))
@@ -261,24 +248,20 @@ def test_values_over_time_that_nobody_reads_are_named_once():
 
 
 def test_several_targets_make_one_spec():
-    """Keep all targets of a prim in authored order."""
     assert spec(stage_of(actuator(targets=f"[<{SLIDE}>, <{HIP}>]"))).targets == (SLIDE, HIP)
 
 
 def test_forwarded_target_is_resolved():
-    """Follow a target that is a relationship itself."""
     stage = stage_of(actuator(f"rel joint = <{SLIDE}>", targets=f"<{ACT}.joint>"))
     assert spec(stage).targets == (SLIDE,)
 
 
 def test_specs_come_in_stage_order():
-    """Return specs in the order of the prims, not of joints or names."""
     stage = stage_of(actuator(name="z", targets=f"<{SLIDE}>"), actuator(name="a"))
     assert [found.path.rsplit("/", 1)[1] for found in specs(stage)] == ["z", "a"]
 
 
 def test_robot_without_actuators_has_no_specs():
-    """Return nothing where there is nothing."""
     assert specs(stage_of()) == []
 
 
@@ -291,14 +274,10 @@ def test_reading_leaves_the_stage_alone():
 
 @pytest.mark.parametrize("name", ["pendulum", "arm_2dof", "franka_panda", "anymal_c"])
 def test_reads_every_robot_file(robots, name):
-    """Find one actuator per drivable joint in each robot file."""
     stage = Usd.Stage.Open(str(robots / f"{name}.usda"))
     joints = [str(prim.GetPath()) for prim in stage.Traverse() if axes_of(prim)]
     found = discover(stage, articulation_roots(stage)[0], joints)
     assert sorted(target for each in found for target in each.targets) == sorted(joints)
-
-
-# where it is found
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -312,19 +291,16 @@ def test_finds_actuators_authored_at_the_robot(layout):
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("targets", ["", f"<{ROOT}/joints/hp>"], ids=["no target", "misspelled target"])
 def test_reports_a_lost_actuator(layout, targets):
-    """Report an actuator that drives nothing, whichever prim is the articulation root."""
     stage = stage_of(actuator(targets=targets), layout=layout)
     assert [issue.split(">")[0] for issue in issues(stage, LAYOUTS[layout][0])] == [f"<{ACT}"]
 
 
 def test_finds_an_actuator_outside_the_robot():
-    """An actuator is found by its targets, at any place."""
     assert spec(Usd.Stage.Open(layer(world(actuator(name="far"), robot())))).path == "/World/far"
 
 
 @pytest.mark.parametrize("instanceable", ["false", "true"])
 def test_finds_actuators_of_referenced_robots(instanceable):
-    """Find the actuators of two robots made from one file, each its own, instanced or not."""
     source = layer(world(robot(actuator("float newton:kp = 5"))))
     arcs = f"instanceable = {instanceable}\nprepend references = @{source.identifier}@</World/Robot>"
     copies = [f'def "{name}" (\n{arcs}\n)\n{{\n}}' for name in ("A", "B")]
@@ -355,12 +331,10 @@ def payload_stage(load: Usd.Stage.InitialLoadSet) -> Usd.Stage:
 
 
 def test_finds_actuators_of_a_loaded_payload():
-    """Read a payload when it is loaded."""
     assert spec(payload_stage(Usd.Stage.LoadAll)).path == ACT
 
 
 def test_unloaded_payload_is_named():
-    """Warn of the robot's payload that is not loaded, and of no other's."""
     stage = payload_stage(Usd.Stage.LoadNone)
     with pytest.warns(UserWarning, match=f"<{ROOT}>.*: {ROOT}/Actuators[.] Load them") as caught:
         assert specs(stage) == []
@@ -368,7 +342,6 @@ def test_unloaded_payload_is_named():
 
 
 def test_unloaded_robot_is_named():
-    """Warn of a robot that is not loaded itself."""
     source = layer(world(robot(actuator())))
     text = f'def "World"\n{{\ndef "Robot" (\nprepend payload = @{source.identifier}@</World/Robot>\n)\n{{\n}}\n}}'
     with pytest.warns(UserWarning, match=f"not loaded are not read: {ROOT}"):
@@ -377,7 +350,6 @@ def test_unloaded_robot_is_named():
 
 @pytest.mark.parametrize("strong", [True, False], ids=["sublayer over prim", "prim over sublayer"])
 def test_finds_actuators_across_sublayers(strong):
-    """Compose robot, actuator and values from layers of their own."""
     values = override("float newton:kp = 5")
     prim = layer(
         f'over "World"\n{{\nover "Robot"\n{{\nover "Actuators"\n{{\n{actuator("float newton:kd = 1")}}}\n}}\n}}'
@@ -387,7 +359,6 @@ def test_finds_actuators_across_sublayers(strong):
 
 
 def test_muted_layer_says_nothing():
-    """Read the stage without the layers that are muted."""
     values = override("float newton:kp = 5")
     stage = stacked(values, layer(world(robot(actuator("float newton:kp = 1")))))
     stage.MuteLayer(values.identifier)
@@ -395,7 +366,6 @@ def test_muted_layer_says_nothing():
 
 
 def test_finds_an_actuator_referenced_on_its_own():
-    """Read an actuator that lies in a file of its own and targets a joint of the stage."""
     source = layer(actuator("float newton:kp = 5", targets=""), "act.usda")
     arc = f"prepend references = @{source.identifier}@</act>"
     text = f'def "act" (\n{arc}\n)\n{{\nrel newton:targets = <{HIP}>\n}}'
@@ -403,7 +373,6 @@ def test_finds_an_actuator_referenced_on_its_own():
 
 
 def test_finds_actuators_of_the_selected_variant():
-    """Read the prims of the selected variant only."""
     sets = "".join(
         f'"{variant}" {{\nover "Robot"\n{{\nover "Actuators"\n{{\n{actuator(f"float newton:kp = {kp}")}\n}}\n}}\n}}\n'
         for variant, kp in (("soft", 1), ("hard", 9))
@@ -436,7 +405,6 @@ def test_ignores_what_is_no_actuator(text):
 
 
 def test_ignores_actuators_below_an_inactive_parent():
-    """Ignore what lies below an inactive prim."""
     stage = stage_of(actuator("float newton:kp = nan"))
     stage.GetPrimAtPath(f"{ROOT}/Actuators").SetActive(False)
     assert specs(stage) == []
@@ -448,7 +416,6 @@ def two_robots(first: str, second: str) -> Usd.Stage:
 
 
 def test_each_robot_gets_its_own_actuators():
-    """Return to each of two robots the actuators that drive it."""
     stage = two_robots(actuator(name="left"), actuator(name="right"))
     twin = discover(stage, "/World/Twin", [joint.replace("Robot", "Twin") for joint in JOINTS])
     assert [each.path for each in specs(stage) + twin] == [f"{ROOT}/Actuators/left", "/World/Twin/Actuators/right"]
@@ -461,14 +428,11 @@ def test_wrong_actuator_of_another_robot_does_no_harm():
 
 
 def test_lists_every_actuator_of_the_stage():
-    """List actuators of all robots, instances included, wrong or not."""
     source = layer(world(robot(actuator(targets=""))))
     text = f'def "A" (\ninstanceable = true\nprepend references = @{source.identifier}@</World/Robot>\n)\n{{\n}}'
     stage = Usd.Stage.Open(layer(world(robot(actuator(name="own")), text)))
     assert actuator_paths(stage) == [f"{ROOT}/Actuators/own", "/World/A/Actuators/act"]
 
-
-# what is reported
 
 VALUES = {
     # line of the prim, and a pattern of the message
@@ -619,20 +583,17 @@ every_problem = pytest.mark.parametrize(("text", "says"), PROBLEMS.values(), ids
 
 @every_problem
 def test_problem_names_prim_attribute_layer_and_value(text, says):
-    """The problem is one line that starts with the prim."""
     (issue,) = issues(stage_of(text))
     assert issue.startswith(f"<{ACT}>") and says in issue and "\n" not in issue
 
 
 @every_problem
 def test_problem_ends_with_a_remedy(text, says):
-    """Say at the end of a problem what to do about it."""
     (issue,) = issues(stage_of(text))
     assert any(remedy in issue.split(says)[1] for remedy in REMEDIES)
 
 
 def test_long_value_is_cut():
-    """Keep the message of a large wrong value short."""
     (issue,) = issues(stage_of(actuator(f"float[] newton:kp = {list(range(10_000))}")))
     assert len(issue) < 400 and "… (layer robot.usda): must be finite" in issue
 
@@ -646,13 +607,11 @@ def test_stronger_layer_of_the_wrong_kind_is_named(stronger):
 
 
 def test_value_beats_its_connection():
-    """Read the value of an attribute that is connected as well."""
     stage = stage_of(actuator("float newton:kp = 5", f"float newton:kp.connect = <{HIP}.x>"))
     assert spec(stage).controller.kp == 5.0
 
 
 def test_cut_connection_falls_back():
-    """An attribute with a removed connection is not authored."""
     stage = stacked(
         override("float newton:kp.connect = None"),
         layer(world(robot(actuator(f"float newton:kp.connect = <{HIP}.x>")))),
@@ -669,12 +628,10 @@ def test_cut_connection_falls_back():
     ],
 )
 def test_foreign_schema_is_ignored(schema):
-    """Ignore applied schemas of other families."""
     assert spec(stage_of(actuator(schemas=(PD, schema)))) == spec(stage_of(actuator(schemas=(PD,))))
 
 
 def test_type_name_does_not_vouch_for_the_value():
-    """Refuse a string where a stronger layer declares the attribute as float."""
     stage = stacked(override("float newton:kp"), layer(world(robot(actuator('string newton:kp = "abc"')))))
     attribute = stage.GetPrimAtPath(ACT).GetAttribute("newton:kp")
     assert (attribute.GetTypeName(), attribute.Get()) == ("float", "abc")
@@ -683,19 +640,16 @@ def test_type_name_does_not_vouch_for_the_value():
 
 @pytest.mark.parametrize("declaration", ["float newton:kp", 'float newton:kp (\ndoc = "stiff"\n)'])
 def test_problem_names_the_layer_that_holds_the_value(declaration):
-    """Name the layer with the wrong value, not a stronger one that only declares the attribute."""
     stage = stacked(override(declaration), layer(world(robot(actuator("float newton:kp = nan")))))
     assert "newton:kp = nan (layer robot.usda)" in issues(stage)[0]
 
 
 def test_problem_names_the_strongest_value():
-    """The layer is that of the strongest value."""
     stage = stacked(override("float newton:kp = nan"), layer(world(robot(actuator("float newton:kp = 5")))))
     assert "newton:kp = nan (layer opinion.usda)" in issues(stage)[0]
 
 
 def test_joint_has_one_actuator():
-    """Report the second actuator of a joint and name the first."""
     (issue,) = issues(stage_of(actuator(name="one"), actuator(name="two")))
     assert issue.startswith(
         f"<{ROOT}/Actuators/two>.newton:targets = <{HIP}>: already driven by <{ROOT}/Actuators/one>"
@@ -703,7 +657,6 @@ def test_joint_has_one_actuator():
 
 
 def test_actuator_of_a_robot_drives_that_robot():
-    """Report an actuator inside the robot that drives another one."""
     stage = two_robots(actuator(targets="</World/Twin/joints/hip>"), "")
     assert issues(stage)[0].startswith(
         f"<{ACT}>.newton:targets = </World/Twin/joints/hip>: not a joint of the articulation <{ROOT}>"
@@ -711,7 +664,6 @@ def test_actuator_of_a_robot_drives_that_robot():
 
 
 def test_actuator_drives_one_robot():
-    """An actuator with targets in two robots is reported to both of them."""
     stage = two_robots(actuator(targets=f"[<{HIP}>, </World/Twin/joints/hip>]"), "")
     with pytest.raises(ActuatorParseError) as caught:
         discover(stage, "/World/Twin", [joint.replace("Robot", "Twin") for joint in JOINTS])
@@ -727,7 +679,6 @@ def test_two_controllers_one_of_which_cannot_be_used():
 
 
 def test_all_problems_are_reported_at_once():
-    """Report every problem of every prim in one error."""
     stage = stage_of(
         actuator("float newton:kp = nan", "float newton:kd = -1", "int newton:delaySteps = -1", name="one"),
         actuator("float newton:maxEffort = nan", name="two", targets="", schemas=(CLAMP,)),
@@ -746,12 +697,9 @@ def test_all_problems_are_reported_at_once():
 
 
 def test_error_is_a_value_error_with_one_line_per_problem():
-    """Let callers catch a ValueError and read one problem a line."""
     error = ActuatorParseError(["first", "second"])
     assert isinstance(error, ValueError) and str(error).split("\n") == list(error.issues) == ["first", "second"]
 
-
-# what is warned of
 
 HINTS = {
     # authored property, and a pattern of the warning
@@ -791,7 +739,6 @@ def test_property_without_effect_is_named(row, hint):
 
 @pytest.mark.parametrize("row", ["float Newton:kp = 5", "float NEWTON:kp = 5", "float n\u0435wton:kp = 5"])
 def test_namespace_that_looks_like_ours_is_named(row):
-    """A property in a namespace that differs by case or by a letter of another script is a warning."""
     with pytest.warns(UserWarning, match=r"no schema applied here has it, .* Did you mean newton:kp\?") as caught:
         specs(stage_of(actuator(row)))
     (warning,) = (str(each.message) for each in caught)
@@ -806,7 +753,6 @@ def test_hint_names_the_schemas_that_have_the_property():
 
 
 def test_one_warning_lists_all_properties_of_a_prim():
-    """Warn once for each prim, a line for each property."""
     stage = stage_of(
         actuator("float newton:Kp = 5", "float newton:Kd = 5", name="one"),
         actuator("float newton:KP = 5", name="two", targets=f"<{SLIDE}>"),
@@ -819,7 +765,6 @@ def test_one_warning_lists_all_properties_of_a_prim():
 
 
 def test_layer_of_a_property_without_effect_is_that_of_its_value():
-    """Name the layer that misspells."""
     with pytest.warns(UserWarning, match="newton:Kp \\(layer opinion.usda\\)"):
         specs(stacked(override("float newton:Kp = 5"), layer(world(robot(actuator())))))
 
@@ -829,7 +774,6 @@ def test_layer_of_a_property_without_effect_is_that_of_its_value():
     ["float physics:mass = 1", "float kp = 5", "float acme:kp = 5", "float newtonKp = 5", 'string userDocBrief = ""'],
 )
 def test_properties_of_others_are_not_ours(row):
-    """Say nothing of properties outside the namespace."""
     assert spec(stage_of(actuator(row))).path == ACT
 
 
@@ -844,7 +788,6 @@ UNKNOWN = {
 
 @pytest.mark.parametrize(("schema_name", "says"), UNKNOWN.values(), ids=UNKNOWN)
 def test_unknown_schema_leaves_the_actuator_usable(schema_name, says):
-    """Warn of the unknown schema, and of the properties that may be its, and read the others."""
     stage = stage_of(actuator("float newton:magic = 5", schemas=(PD, schema_name)))
     with pytest.warns(UserWarning) as warned:
         found = spec(stage)
@@ -900,7 +843,6 @@ def test_misspelt_controller_alone_is_an_error():
 
 
 def test_unknown_controller_leaves_the_joint_to_its_drive():
-    """The other prims are read with a warning; the prim alone is an error."""
     text = actuator(name="magic", schemas=("NewtonMagicControlAPI",))
     stage = stage_of(text, actuator(name="known", targets=f"<{SLIDE}>"))
     with pytest.warns(UserWarning, match=r"applies NewtonMagicControlAPI.*\. Its joints keep their own drives"):
@@ -927,24 +869,18 @@ def test_properties_for_a_component_of_the_host_are_not_judged(acme):
 
 
 def test_prim_has_one_delay(acme):
-    """Report a delay of the host program's beside the built-in one."""
     (issue,) = issues(stage_of(actuator(schemas=(PD, DELAY, "AcmeLagAPI"))))
     assert issue.startswith(
         f"<{ACT}> has delay schemas ['NewtonActuatorDelayAPI', 'AcmeLagAPI']: must have at most one"
     )
 
 
-# one prim
-
-
 @pytest.mark.parametrize("path", ["/", ROOT, HIP])
 def test_prim_that_is_no_actuator_gives_nothing(path):
-    """Return nothing for prims of other types."""
     assert parse_prim(stage_of(actuator()).GetPrimAtPath(path)) is None
 
 
 def test_prim_that_is_not_there_is_refused():
-    """Say that a path has no prim, which is not the same as a prim of another type."""
     with pytest.raises(ValueError, match=r"no such prim on the stage[.] Give the path"):
         parse_prim(stage_of().GetPrimAtPath(ACT))
 
@@ -958,11 +894,7 @@ def test_prim_is_parsed_wherever_it_stands(specifier):
     assert parse_prim(stage.GetPrimAtPath(ACT)).controller == PDControlConfig(5.0, 0.0)
 
 
-# prims of no articulation
-
-
 def test_actuator_of_nobody_is_named():
-    """A broken prim between two robots is a warning, and both robots are read."""
     parts = (robot(actuator()), robot(actuator()).replace("Robot", "Twin"), actuator(name="lost", targets=""))
     stage = Usd.Stage.Open(layer(world(*parts)))
     with pytest.warns(UserWarning, match="</World/lost> is ignored: it drives no joint of an articulation") as caught:
@@ -970,12 +902,7 @@ def test_actuator_of_nobody_is_named():
     assert len(caught) == 1
 
 
-# what is not opened
-
-
 class Trap:
-    """Writes a file when it is unpickled."""
-
     def __init__(self, path: str) -> None:
         self.path = path
 
@@ -984,7 +911,6 @@ class Trap:
 
 
 def test_model_file_is_not_opened(tmp_path):
-    """A prim is read without opening its model file."""
     trap, sprung = tmp_path / "trap.pt", tmp_path / "sprung"
     trap.write_bytes(pickle.dumps(Trap(str(sprung))))
     trap.chmod(0)
@@ -994,12 +920,9 @@ def test_model_file_is_not_opened(tmp_path):
 
 @pytest.mark.parametrize("path", ["../../../../etc/passwd", "/nowhere/net.onnx", "http://127.0.0.1:9/net.onnx"])
 def test_model_path_is_kept_as_authored(path):
-    """Neither resolve nor follow the path of a model file."""
     found = spec(stage_of(actuator(f"asset newton:modelPath = @{path}@", schemas=("NewtonNeuralControlAPI",))))
     assert found.controller.model_path == path
 
-
-# any prim at all
 
 rows = st.builds(
     "{} newton:{} = {}".format,
@@ -1074,7 +997,6 @@ def said_of(text: str) -> tuple:
 @pytest.mark.parametrize("config", [config for config in OURS if config.EARLIER_SCHEMA])
 @pytest.mark.parametrize("rows", [{}, VALUED, BAD], ids=["fallbacks", "values", "problems"])
 def test_earlier_name_of_a_schema_is_read_as_that_of_today(config, rows):
-    """The results are identical; a prim with both names has one law."""
     today, earlier = config.SCHEMA, config.EARLIER_SCHEMA
     said = said_of(own(config, today, rows=rows.get(config, ())))
     assert config.__name__ in said[0] and bool(said[1]) is (rows is BAD) and not said[2]
@@ -1083,13 +1005,10 @@ def test_earlier_name_of_a_schema_is_read_as_that_of_today(config, rows):
 
 
 def test_earlier_name_is_no_name_to_register():
-    """It is built in as that of today is."""
     for name in (name for config in OURS for name in (config.SCHEMA, config.EARLIER_SCHEMA) if name):
         with pytest.raises(ValueError, match=f"{name} is built in"):
             register_actuator_component(name, ControllerPD, ComponentKind.CONTROLLER)
 
-
-# with and without the schema plugins
 
 SCRIPT = """
 import sys
@@ -1123,8 +1042,6 @@ GOOD = {
     f"good {values}": actuator(*values)
     for values in ((), ("float newton:kp = 5",), ("float newton:kp = None",), ("int newton:delaySteps = 0",))
 }
-
-
 OWN = [
     own(config, *names, rows=rows.get(config, ()))
     for config in OURS
@@ -1166,18 +1083,15 @@ def fresh_python(*arguments: str) -> list:
 
 @pytest.mark.slow
 def test_plugin_changes_nothing(readings):
-    """Read the same specs and report the same problems with the schema plugins and without."""
     assert readings["all"][1:] == readings["newton's"][1:] == readings["none"][1:]
 
 
 @pytest.mark.parametrize("plugins", PLUGINS)
 def test_plugin_is_registered_where_it_should_be(readings, plugins):
-    """Compare processes that do not know the same schemas."""
     assert readings[plugins][0] == PLUGINS[plugins]
 
 
 def test_plugin_comparison_reads_specs_and_problems(readings):
-    """Compare good files, files that are warned of, and bad ones."""
     texts = [*readings["all"][1 : -1 - len(OWN)], readings["all"][-1]]
     good = [text.startswith("[ActuatorSpec(") for text in texts]
     assert good == [*(True for _ in (*GOOD, *HINTS)), *(False for _ in PROBLEMS), True]
@@ -1194,7 +1108,6 @@ def test_plugin_comparison_reads_specs_and_problems(readings):
     [("inf", "8", True), ("inf", "inf", False), ("20", "8", False), ("20", "inf", False), (None, "8", True)],
 )
 def test_speed_limit_without_a_stall_effort_is_warned_of(stall, speed, idle) -> None:
-    """An infinite stall effort, which is the fallback too, switches the speed curve off."""
     values = [f"float newton:velocityLimit = {speed}"]
     if stall is not None:
         values.append(f"float newton:saturationEffort = {stall}")
@@ -1256,13 +1169,11 @@ def test_broken_prim_belongs_to_its_robot(root, joint, actuator, targets):
 @every_place
 @BROKEN
 def test_broken_prim_concerns_no_other_robot(root, joint, actuator, targets):
-    """Leave another robot's broken prim to that robot."""
     stage = stage_with(joint, "/World/Other/base/hip", roots=(root, "/World/Other/base"))
     assert Ownership(stage, "/World/Other/base", ["/World/Other/base/hip"]).of(actuator, targets) == "another's"
 
 
 def test_driver_of_a_joint_belongs_to_its_robot_wherever_it_lies():
-    """Go by the target first, by the place second."""
     stage = stage_with("/World/A/hip", "/World/B/hip", roots=("/World/A", "/World/B"))
     owner = Ownership(stage, "/World/A", ["/World/A/hip"])
     places = ("/World/A/act", "/World/B/act", "/World/act", "/act")
@@ -1277,13 +1188,11 @@ def test_robot_is_asked_about_its_prim_that_drives_another_one():
 
 
 def test_only_robot_claims_the_whole_world():
-    """Claim a broken prim anywhere below the prim that holds the only robot."""
     stage = stage_with("/World/A/hip", roots=("/World/A",))
     assert Ownership(stage, "/World/A", ["/World/A/hip"]).of("/World/Actuators/act", []) == "ours"
 
 
 def test_prim_between_robots_goes_to_the_one_it_points_at():
-    """Go by the path of a misspelled target where the place does not decide."""
     stage = stage_with("/World/A/hip", "/World/B/hip", roots=("/World/A", "/World/B"))
     owners = [Ownership(stage, f"/World/{name}", [f"/World/{name}/hip"]) for name in "AB"]
     assert [owner.of("/World/act", ["/World/B/hp"]) for owner in owners] == ["another's", "ours"]
@@ -1292,7 +1201,6 @@ def test_prim_between_robots_goes_to_the_one_it_points_at():
 @pytest.mark.parametrize("path", ["/World/act", "/act", "/Elsewhere/act"])
 @BROKEN
 def test_prim_between_robots_belongs_to_nobody(path, targets):
-    """A prim between two robots, or apart from all, belongs to none."""
     stage = stage_with("/World/A/hip", "/World/B/hip", roots=("/World/A", "/World/B"))
     owners = [Ownership(stage, f"/World/{name}", [f"/World/{name}/hip"]) for name in "AB"]
     assert [owner.of(path, targets) for owner in owners] == ["nobody's", "nobody's"]
@@ -1302,7 +1210,6 @@ def test_prim_between_robots_belongs_to_nobody(path, targets):
     ("path", "owner"), [("/World/A/Actuators/act", "/World/A"), ("/World/A/hand/Actuators/act", "/World/A/hand/base")]
 )
 def test_prim_of_a_robot_in_a_robot_belongs_to_the_inner_one(path, owner):
-    """Go to the nearest articulation where one lies below another."""
     roots = ("/World/A", "/World/A/hand/base", "/World/B")
     stage = stage_with(roots=roots)
     claims = [root for root in roots if Ownership(stage, root, [f"{root}/hip"]).of(path, []) == "ours"]
@@ -1329,7 +1236,6 @@ def test_joint_of_the_robot_that_is_not_its_own_is_no_door():
     ids=["nowhere", "below", "above"],
 )
 def test_root_may_lack_the_schema(schema, root):
-    """The articulation of a host may be named by a prim above or below the one with the schema, or have none."""
     stage = stage_with("/World/R/hip", roots=schema)
     stage.DefinePrim("/World/R/base")
     assert Ownership(stage, root, ["/World/R/hip"]).of("/World/R/Actuators/act", []) == "ours"
@@ -1337,6 +1243,5 @@ def test_root_may_lack_the_schema(schema, root):
 
 @pytest.mark.parametrize(("path", "near"), [("/World/A/mesh", True), ("/World/B/mesh", False), ("/mesh", False)])
 def test_nearness_is_a_matter_of_place(path, near):
-    """Know what lies at this robot."""
     stage = stage_with(roots=("/World/A", "/World/B"))
     assert Ownership(stage, "/World/A", []).is_near(path) is near

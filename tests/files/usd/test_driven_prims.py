@@ -54,7 +54,6 @@ def test_articulation_root_may_be_robot_link_or_joint(root):
 
 
 def test_robots_keep_values_of_their_own():
-    """Drive a copy with the value that it has itself on the stage."""
     stage = robot_stage()
     aa.add_actuator(ROBOT, "knee", "act", STIFF, stage=stage)
     for number in range(2):
@@ -84,7 +83,6 @@ def converted(root: str) -> Usd.Stage:
 
 @pytest.mark.parametrize("root", ["/World/Arm/Geometry/base", "/World/Arm/Geometry", "/World/Arm/Physics/fix"])
 def test_robot_whose_joints_are_beside_its_root_is_driven(root) -> None:
-    """By prims that are authored at its path, one by one or by pattern, and by configs."""
     pytest.importorskip("mujoco", reason="the embedded simulator is not installed")
     motors = {"shoulder": [STIFF], ".*bow": [aa.PDControlConfig(4.0, 0.0)]}
     for way in ("prims", "motors", "configs"):
@@ -110,7 +108,6 @@ def test_robot_whose_joints_are_beside_its_root_is_driven(root) -> None:
 
 
 def test_payload_that_is_not_loaded_is_named_where_its_joints_are_missed(tmp_path) -> None:
-    """Whoever looks for them, or for the robot itself."""
     pendulum().stage.Export(str(tmp_path / "arm.usda"))
     made = SmallStage()
     made.root("/World/Base")
@@ -129,7 +126,6 @@ def test_payload_that_is_not_loaded_is_named_where_its_joints_are_missed(tmp_pat
 
 
 def test_joints_of_one_name_are_told_apart_by_path() -> None:
-    """Which the error lists."""
     stage = robot_stage()
     UsdPhysics.RevoluteJoint.Define(stage, f"{ROBOT}/other/knee")
     with pytest.raises(ValueError, match=rf"'knee': name found 2 times: \['{KNEE}', '{ROBOT}/other/knee'\]\. Give"):
@@ -150,8 +146,6 @@ def test_actuator_built_in_python_goes_by_path_where_joints_share_a_name() -> No
         with aa.ArticulationActuators.from_actuators(ROBOT, [(pd, paths[2])]) as actuators:
             assert actuators.actuated_dof_indices == [2]
 
-
-# joints with several axes
 
 WRIST = "/World/Robot/wrist"
 
@@ -204,7 +198,6 @@ def test_every_axis_of_a_joint_is_driven_by_its_name(way) -> None:
 
 
 def test_axes_come_back_as_they_went_in() -> None:
-    """With armature and friction of each axis, also through a reference to the robot."""
     stage = wrist()
     motors = {
         "wrist:rotX": aa.MotorConfig(STIFF, armature=0.5),
@@ -221,7 +214,6 @@ def test_axes_come_back_as_they_went_in() -> None:
 
 
 def test_only_axis_of_a_generic_joint_is_the_joint() -> None:
-    """Its name and its prim need no axis; an axis is accepted."""
     stage = wrist(("rotY",))
     for name in ("wrist", "wrist:rotY"):
         prim = aa.add_actuator(ROBOT, name, "act", STIFF, stage=stage, overwrite_existing=True)
@@ -239,7 +231,6 @@ def test_only_axis_of_a_generic_joint_is_the_joint() -> None:
     ],
 )
 def test_axis_that_is_meant_has_to_be_said(name, target, says) -> None:
-    """By the name of the target, and in the prim; the error lists what there is."""
     stage = wrist()
     has = r"joint 'wrist', which has rotX, rotZ\. Name 'wrist:rotX' for instance\."
     refused(ValueError, lambda: aa.add_actuator(ROBOT, name, "act", STIFF, stage=stage), rf"'{name}': {says} {has}")
@@ -256,7 +247,6 @@ def test_axis_that_is_meant_has_to_be_said(name, target, says) -> None:
 
 
 def test_one_axis_has_one_actuator() -> None:
-    """Others of the joint are free to have theirs."""
     stage = wrist()
     aa.add_actuator(ROBOT, "wrist:rotX", "one", STIFF, stage=stage)
     aa.add_motors(ROBOT, {"wrist:rotZ": [STIFF]}, stage=stage)
@@ -268,18 +258,13 @@ def test_one_axis_has_one_actuator() -> None:
         aa.motors_of(stage)
 
 
-# other units
-
-
 def cgs(stage: Usd.Stage) -> Usd.Stage:
-    """The same robot in centimeters and grams."""
     UsdGeom.SetStageMetersPerUnit(stage, 0.01)
     UsdPhysics.SetStageKilogramsPerUnit(stage, 0.001)
     return stage
 
 
 def sliding() -> Usd.Stage:
-    """A robot with a hinge and a slide."""
     stage = robot_stage()
     stage.GetPrimAtPath(KNEE).SetTypeName("PhysicsPrismaticJoint")
     return stage
@@ -308,7 +293,6 @@ def test_numbers_of_prims_are_in_the_units_of_the_stage() -> None:
 
 
 def driven(host: ArraysHost, target: float) -> list[list[float]]:
-    """Efforts at this distance from the target."""
     with aa.use_host(host), aa.ArticulationActuators(ROBOT):
         host.play()
         host.arrays().position_targets[:] = target
@@ -317,7 +301,6 @@ def driven(host: ArraysHost, target: float) -> list[list[float]]:
 
 
 def test_motors_come_back_in_si_from_a_stage_in_other_units() -> None:
-    """With armature and friction of their joints."""
     made = pendulum()
     motors = {"hinge": aa.MotorConfig(aa.PDControlConfig(20.0, 2.0), armature=0.5, friction=0.25)}
     aa.add_motors(ROBOT, motors, stage=cgs(made.stage))
@@ -328,7 +311,6 @@ def test_motors_come_back_in_si_from_a_stage_in_other_units() -> None:
 
 
 def test_prim_whose_numbers_have_no_one_unit_is_refused() -> None:
-    """When it is written, and when it is read for a simulator in SI."""
     stage = sliding()
     aa.add_actuator(ROBOT, ["hip", "knee"], "act", STIFF, stage=stage)
     assert efforts(stage) == [[10.0, 10.0]]
@@ -338,7 +320,6 @@ def test_prim_whose_numbers_have_no_one_unit_is_refused() -> None:
 
 
 def test_values_of_a_schema_of_ones_own_have_no_known_unit(monkeypatch) -> None:
-    """They are read in meters and kilograms only."""
     monkeypatch.setattr(schema, "_foreign", {"SpringAPI": "clamping"})
     stage = robot_stage()
     aa.add_actuator(ROBOT, "knee", "act", STIFF, stage=stage).AddAppliedSchema("SpringAPI")

@@ -1,7 +1,5 @@
 """Fallbacks of actuators on joints go with their actuators; what the robot's author put there stays."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Sequence
@@ -57,7 +55,6 @@ def furnished() -> SmallStage:
 
 
 def author(stage: Usd.Stage, motor: Sequence[Any], by: str = "motors") -> None:
-    """Give the hinge a motor in place of the one that it has."""
     if by == "motors":
         aa.add_motors(ROOT, {"hinge": list(motor)}, stage=stage, overwrite_existing=True)
         return
@@ -81,7 +78,6 @@ def in_other_units() -> Usd.Stage:
 
 
 def text_of(stage: Usd.Stage) -> str:
-    """The joint as the layer of the stage has it."""
     layer = stage.GetRootLayer()
     copy = Sdf.Layer.CreateAnonymous(".usda")
     Sdf.CopySpec(layer, HINGE, copy, "/hinge")
@@ -89,7 +85,6 @@ def text_of(stage: Usd.Stage) -> str:
 
 
 def values(stage: Usd.Stage) -> dict[str, Any]:
-    """The authored values of the joint."""
     joint = stage.GetPrimAtPath(HINGE)
     return {one.GetName(): one.Get() for one in joint.GetAuthoredAttributes() if one.HasAuthoredValue()}
 
@@ -109,7 +104,6 @@ def test_motor_with_fewer_laws_leaves_the_joint_as_it_was(made: Any, by: str) ->
 
 
 def test_motors_in_place_of_each_other_leave_nothing_behind() -> None:
-    """Each after the other is as each alone."""
     motors = [RICH, [PD, aa.FrictionConfig(0.1)], [PD, ENVELOPE], RICH, [PD, ROTOR], [PD]]
     stage = furnished().stage
     for motor in motors:
@@ -120,7 +114,6 @@ def test_motors_in_place_of_each_other_leave_nothing_behind() -> None:
 
 
 def test_value_that_was_changed_since_stays() -> None:
-    """A value that the user changed stays; the other fallbacks are removed."""
     made = bare()
     author(made.stage, RICH)
     made.stage.GetPrimAtPath(HINGE).GetAttribute("newton:friction").Set(3.0)
@@ -141,7 +134,6 @@ def test_properties_given_by_number_stay() -> None:
 
 
 def test_axes_of_a_joint_keep_their_own() -> None:
-    """Another motor of one axis leaves the friction of the other."""
     made = SmallStage()
     made.root(ROOT)
     made.body(f"{ROOT}/base")
@@ -203,7 +195,6 @@ def test_effort_limit_of_the_joint_is_not_that_of_a_fallback(made: Any, most: fl
 
 
 def test_effort_limit_of_the_joint_is_that_of_urdf_below_a_fallback() -> None:
-    """An attribute that converters leave, and that a drive without a limit has."""
     made = bare()
     made.attribute(HINGE, "urdf:limit:effort", 7.0)
     author(made.stage, RICH)
@@ -212,7 +203,6 @@ def test_effort_limit_of_the_joint_is_that_of_urdf_below_a_fallback() -> None:
 
 
 def limit_of(actuators: aa.ArticulationActuators) -> float:
-    """The effort limit of the hinge's actuator."""
     (limit,) = (one for one in actuators.actuators[0].clamping if hasattr(one, "max_effort"))
     return float(limit.max_effort.numpy()[0])
 
@@ -317,7 +307,6 @@ def test_motor_in_a_simulation_leaves_the_joint_what_its_author_gave_it(made: An
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_what_a_motor_in_a_simulation_states_is_stronger_than_its_author(engine: str) -> None:
-    """Numbers, rotors and friction stages; what it leaves out is the author's."""
     stage = furnished().stage
     author(stage, RICH)
     viscous = 0.125 * DEGREES
@@ -371,7 +360,6 @@ def test_group_in_a_simulation_leaves_the_joint_what_its_author_gave_it(rules: A
 
 @pytest.mark.parametrize("cfg", GROUPS)
 def test_side_of_a_comparison_has_what_groups_leave_to_the_joint(cfg: Any, tmp_path: Path) -> None:
-    """Those of the author, of a joint with a motor and of one with a drive."""
     stage = furnished().stage
     author(stage, RICH)
     stage.Export(str(file := tmp_path / "robot.usda"))
@@ -383,7 +371,6 @@ def test_side_of_a_comparison_has_what_groups_leave_to_the_joint(cfg: Any, tmp_p
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_friction_of_the_author_in_a_simulation_is_what_the_simulator_takes(engine: str) -> None:
-    """Two dry frictions on PhysX, one on MuJoCo, which has attributes of its own too; as without the other motor."""
     for attributes in (
         {f"{AXIS}staticFrictionEffort": 0.375, f"{AXIS}dynamicFrictionEffort": 0.25},
         {"mjc:frictionloss": 0.375, "mjc:armature": 0.25, "mjc:damping": 0.75},
@@ -408,7 +395,6 @@ def test_friction_of_the_author_in_a_simulation_is_what_the_simulator_takes(engi
 
 
 def test_armature_of_an_actuator_of_mujoco_is_no_fallback(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It stays, without that of the replaced actuator; whatever the simulator is called."""
     pytest.importorskip("mujoco")
     monkeypatch.setattr("isaacsim.core.experimental.actuators.simulators.mujoco.host.MujocoHost.engine", "Another")
     made = pendulum()
@@ -429,7 +415,6 @@ def test_armature_of_an_actuator_of_mujoco_is_no_fallback(monkeypatch: pytest.Mo
 
 
 def test_value_that_was_set_in_a_simulation_is_no_fallback() -> None:
-    """It stays, beside fallbacks that go; and in copies of the robot each has its own."""
     stage = furnished().stage
     author(stage, RICH)
     with aa.Simulation(stage, num_envs=2) as sim:
@@ -461,7 +446,6 @@ DEGREE = math.radians(1)
 
 
 def friction_values(stage: Usd.Stage) -> list[float | None]:
-    """Newton's attributes of the hinge."""
     return [stage.GetPrimAtPath(HINGE).GetAttribute(name).Get() for name in ("newton:friction", "newton:damping")]
 
 
@@ -482,7 +466,6 @@ def test_joints_get_coulomb_and_viscous_friction(in_engine: bool) -> None:
 
 
 def test_newton_reads_the_fallback() -> None:
-    """Its importer."""
     newton = pytest.importorskip("newton")
     made = pendulum()
     author_friction(made)
@@ -518,14 +501,12 @@ def test_what_physx_has_authored_follows() -> None:
 
 
 def test_joints_without_a_friction_stage_get_nothing() -> None:
-    """Nor do those of other actuators."""
     made = pendulum()
     aa.add_actuator(ROOT, "hinge", "own", PD, stage=made.stage)
     assert friction_values(made.stage) == [None, None]
 
 
 def test_friction_of_a_stronger_layer_stays_with_a_warning() -> None:
-    """By name and value."""
     made = pendulum()
     made.attribute(HINGE, "newton:friction", 2.0)
     stage = made.stage
@@ -538,7 +519,6 @@ def test_friction_of_a_stronger_layer_stays_with_a_warning() -> None:
 
 
 def test_an_error_leaves_neither_prim_nor_fallback(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The edit target is as before."""
     from isaacsim.core.experimental.actuators.files.usd import author as module
 
     def fails(*_: Any) -> None:
@@ -553,7 +533,6 @@ def test_an_error_leaves_neither_prim_nor_fallback(monkeypatch: pytest.MonkeyPat
 
 
 def test_here_the_stage_replaces_the_fallback() -> None:
-    """While actuators are attached, from the file and from a program."""
     pytest.importorskip("mujoco")
     made = pendulum()
     author_friction(made)
@@ -577,14 +556,12 @@ NAMES = ("velocityDependentResistance", "maxActuatorVelocity", "speedEffortGradi
 
 
 def driven_pendulum(**drive: float) -> SmallStage:
-    """A pendulum with a drive."""
     made = pendulum()
     made.drive(HINGE, **{"stiffness": 1.0, **drive})
     return made
 
 
 def envelope_values(stage: Usd.Stage) -> list[float | None]:
-    """Effort at rest of the drive, and its envelope."""
     joint = stage.GetPrimAtPath(HINGE)
     names = ["drive:angular:physics:maxForce", *(f"physxDrivePerformanceEnvelope:angular:{name}" for name in NAMES)]
     return [joint.GetAttribute(name).Get() for name in names]
@@ -594,7 +571,6 @@ IN_DEGREES = [16.0, 0.5 * DEGREE, 10.0 / DEGREE, 0.5 / DEGREE]
 
 
 def test_drives_get_the_envelope() -> None:
-    """By add_actuator and add_motors, per degree on joints that turn."""
     made, other = driven_pendulum(), driven_pendulum(maxForce=9.0)
     aa.add_actuator(ROOT, "hinge", "own", PD, clamping=[LIMITED], stage=made.stage)
     aa.add_motors(ROOT, {"hinge": [PD, LIMITED]}, stage=other.stage)
@@ -632,7 +608,6 @@ def test_stages_in_other_units_have_their_own_envelope() -> None:
     ids=["no drive", "line", "power"],
 )
 def test_joints_without_such_a_drive_stay(made: Any, limit: aa.EnvelopeClampingConfig) -> None:
-    """Neither the schema nor a largest effort."""
     found = made()
     aa.add_motors(ROOT, {"hinge": [PD, limit]}, stage=found.stage)
     assert "PhysxDrivePerformanceEnvelopeAPI:angular" not in applied_schemas(found.stage.GetPrimAtPath(HINGE))
@@ -640,7 +615,6 @@ def test_joints_without_such_a_drive_stay(made: Any, limit: aa.EnvelopeClampingC
 
 
 def test_lint_names_what_no_drive_of_physx_has(tmp_path: Path) -> None:
-    """A note with the joint; none for an envelope that is authored."""
     for limit, is_named in ((aa.EnvelopeClampingConfig(max_power=100.0), True), (LIMITED, False)):
         made = driven_pendulum()
         aa.add_motors(ROOT, {"hinge": [PD, limit]}, stage=made.stage)
@@ -651,7 +625,6 @@ def test_lint_names_what_no_drive_of_physx_has(tmp_path: Path) -> None:
 
 
 def test_envelope_that_an_actuator_computes_is_not_warned_of() -> None:
-    """On MuJoCo, whose drives have none; without the actuator it is."""
     made = driven_pendulum()
     aa.add_motors(ROOT, {"hinge": [PD, LIMITED]}, stage=made.stage)
     with warnings.catch_warnings():
@@ -663,7 +636,6 @@ def test_envelope_that_an_actuator_computes_is_not_warned_of() -> None:
 
 
 def test_stronger_layer_keeps_its_envelope() -> None:
-    """A warning says what PhysX has in place of it."""
     made = driven_pendulum()
     stage = made.stage
     made.stage.GetPrimAtPath(HINGE).AddAppliedSchema("PhysxDrivePerformanceEnvelopeAPI:angular")

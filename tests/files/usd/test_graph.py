@@ -47,7 +47,6 @@ def "Backdrop"
     custom token inputs:text = "no node"
 }}
 """
-
 TYPES = {
     "string": "string",
     "token": "token",
@@ -68,7 +67,6 @@ TYPES = {
     "timecode": "timecode",
     "asset": "any",
 }
-
 # as written in USD, and as nodes get it
 VALUES: list[tuple] = [
     ("bool", "1", True),
@@ -100,20 +98,17 @@ def saved_node(name: str) -> NodePrim:
 
 
 def test_nodes_are_those_of_the_graph_in_stage_order() -> None:
-    """Settings of old files and what the editor adds are no nodes."""
     names = [read.path.removeprefix(f"{GRAPH}/") for read in read_one(graph(SAVED)).nodes]
     assert names == ["OnPlaybackTick", "Targets", "Controller"]
 
 
 def test_node_has_type_and_ports() -> None:
-    """Attributes of the editor are no ports."""
     read = saved_node("OnPlaybackTick")
     assert read.type == "omni.graph.action.OnPlaybackTick"
     assert list(read.ports) == ["outputs:deltaSeconds", "outputs:tick"]
 
 
 def test_connections_of_every_form_are_sources() -> None:
-    """Prepended, plain, several at once; also from the input of a constant."""
     ports = saved_node("Controller").ports
     assert ports["inputs:execIn"].sources == (f"{GRAPH}/OnPlaybackTick.outputs:tick", f"{GRAPH}/Other.outputs:execOut")
     assert ports["inputs:plain"].sources == (f"{GRAPH}/OnPlaybackTick.outputs:tick",)
@@ -121,14 +116,12 @@ def test_connections_of_every_form_are_sources() -> None:
 
 
 def test_target_is_a_value() -> None:
-    """A relationship holds paths."""
     target = saved_node("Controller").ports["inputs:targetPrim"]
     assert (target.type, target.value, target.sources) == ("target", ("/World/Robot",), ())
 
 
 @pytest.mark.parametrize(("name", "port"), [("Controller", "inputs:robotPath"), ("Targets", "inputs:input0")])
 def test_unset_value_is_none(name, port) -> None:
-    """With and without a connection."""
     assert saved_node(name).ports[port].value is None
 
 
@@ -143,12 +136,10 @@ def test_value_is_plain(kind, text, value) -> None:
 
 @pytest.mark.parametrize(("usd", "ogn"), TYPES.items())
 def test_type_has_the_name_of_omnigraph(usd, ogn) -> None:
-    """As its documentation translates them."""
     assert ogn_type(usd) == ogn
 
 
 def test_settings_and_variables_are_apart() -> None:
-    """A variable is an attribute with a prefix."""
     variables = "custom double3 graph:variable:at = (1, 2, 3)\n custom int graph:variable:n"
     read = read_one(graph("", settings=f"{SETTINGS}\n {variables}"))
     assert list(read.settings) == ["evaluator:type"]
@@ -164,7 +155,6 @@ def test_layer_is_named() -> None:
 
 
 def test_inactive_graphs_and_nodes_are_left_out() -> None:
-    """Deactivating is how one leaves them out."""
     stage = stage_with(graph(node("A", "t") + node("B", "t")), graph(node("C", "t"), name="Second"))
     stage.GetPrimAtPath(f"{GRAPH}/A").SetActive(False)
     stage.GetPrimAtPath("/World/Second").SetActive(False)
@@ -173,7 +163,6 @@ def test_inactive_graphs_and_nodes_are_left_out() -> None:
 
 
 def test_graph_in_a_graph_keeps_its_nodes() -> None:
-    """Nodes belong to the nearest graph above them, in a folder or not."""
     inner = graph(node("Inside", "t"), name="Inner")
     outer = graph(inner + f'def Scope "Folder" {{ {node("Outside", "t")} }}')
     first, second = read_graphs(stage_with(outer))
@@ -182,6 +171,5 @@ def test_graph_in_a_graph_keeps_its_nodes() -> None:
 
 
 def test_node_without_a_type_has_none() -> None:
-    """Whoever loads it reports that."""
     text = f'def OmniGraphNode "N" {{\n {wire("int inputs:x", "M.outputs:y")}\n }}'
     assert read_one(graph(text)).nodes[0].type == ""

@@ -29,13 +29,9 @@ BATCH = 50
 FLOAT32_MAX = float(np.finfo(np.float32).max)
 INF = math.inf
 
-# the rules
-
 
 @dataclass
 class Rule:
-    """Valid values of an attribute."""
-
     kind: str
     fallback: Any = None
     low: float = -INF
@@ -43,7 +39,6 @@ class Rule:
     infinite: bool = False
 
     def allows(self, value) -> bool:
-        """Return True if a number is in range."""
         if math.isnan(value):
             return False
         if math.isinf(value):
@@ -84,7 +79,6 @@ SCHEMAS = CONTROLLERS | CLAMPS | DELAY
 HARMLESS = ["PhysxJointAPI", "CollectionAPI:links", "AcmeControlAPI", "NewtonActuatorControlBaseAPI"]
 UNKNOWN = ["NewtonPDControllAPI", "NewtonPDControlAPI:left", "NewtonMagicClampingAPI", "NewtonMimicAPI", "NewtonThing"]
 MISSPELLED = ["Kp", "max_effort", "gain", "kp:gain", "delaysteps"]
-
 # USD's own types
 TYPES = {
     name: kind
@@ -111,8 +105,6 @@ NOTHING, BLOCK = object(), object()
 
 @dataclass
 class Opinion:
-    """The opinion of one layer on one property."""
-
     type: str
     default: Any = NOTHING
     samples: bool = False
@@ -134,9 +126,6 @@ class Prim:
     properties: dict[str, list[Opinion | None]] = field(default_factory=dict)
     targets: list[str] | None = None
     targets_are_attribute: bool = False
-
-
-# making prims
 
 
 def any_number(rng: np.random.Generator, kind: str, calm: bool):
@@ -274,11 +263,7 @@ def any_prim(rng: np.random.Generator, name: str) -> Prim:
     return prim
 
 
-# writing them down
-
-
 def write_opinion(spec: Sdf.PrimSpec, name: str, opinion: Opinion) -> None:
-    """Author one property of one layer."""
     if opinion.relationship:
         Sdf.RelationshipSpec(spec, f"newton:{name}").targetPathList.explicitItems = [Sdf.Path("/Robot/base")]
         return
@@ -378,9 +363,6 @@ def open_scene(robot: Sdf.Layer, scene: str) -> tuple[Usd.Stage, str]:
     return Usd.Stage.Open(layer), "/Copy"
 
 
-# what has to happen
-
-
 def expected_value(rule: Rule, opinions: list[Opinion | None]) -> tuple[bool, Any]:
     """True if an attribute is valid, and its value."""
     stack = [opinion for opinion in opinions if opinion]
@@ -413,7 +395,6 @@ def expected_value(rule: Rule, opinions: list[Opinion | None]) -> tuple[bool, An
 
 
 def expected_spec(prim: Prim, root: str) -> ActuatorSpec | None:
-    """The expected spec of the prim; None if it is refused."""
     applied = [schema for schema in prim.schemas if schema not in prim.deleted]
     if sum(schema in CONTROLLERS for schema in applied) != 1:
         return None
@@ -461,12 +442,10 @@ def refusal(call: Callable, *arguments) -> tuple[Any, tuple[str, ...]]:
 
 
 def as_text(prim: Usd.Prim) -> str:
-    """The text of all layers of the prim."""
     return "".join(spec.GetAsText() for spec in prim.GetPrimStack())
 
 
 def named(issue: str) -> str:
-    """The prim that a problem names, in one line with a remedy."""
     assert issue.startswith("<") and "\n" not in issue and issue.endswith(".") and len(issue) < 600, issue
     return issue[1:].split(">", maxsplit=1)[0]
 

@@ -17,6 +17,7 @@ from isaacsim.core.experimental.actuators.files.usd.joint_properties import (
 )
 from places import ROBOTS
 from pxr import Sdf, Usd, UsdGeom, UsdPhysics
+from refusals import refused
 from robot_files import OF_SHOULDER, SHOULDER, number
 from small_stages import SmallStage, pendulum
 
@@ -35,7 +36,6 @@ def made() -> SmallStage:
 @pytest.mark.parametrize("name", PROPERTIES)
 @pytest.mark.parametrize("axis", ["angular", "linear", "rotY"])
 def test_every_property_is_read_as_it_was_written(made, name, axis) -> None:
-    """And was not there before, the fallback aside."""
     place = [(HINGE, axis)]
     assert np.isnan(authored(made.stage, name, place)).all()
     assert read_property(made.stage, name, place) == [PROPERTIES[name].fallback]
@@ -64,7 +64,6 @@ def test_numbers_of_the_stage_are_in_its_units(made, axis) -> None:
 
 
 def test_attribute_without_its_schema_says_nothing(made) -> None:
-    """A drive that is not applied does not drive."""
     made.attribute(HINGE, "drive:angular:physics:stiffness", 3.0)
     assert read_property(made.stage, "stiffnesses", AXIS) == [0.0]
     made.stage.GetPrimAtPath(HINGE).AddAppliedSchema("PhysicsDriveAPI:angular")
@@ -93,7 +92,6 @@ def test_no_velocity_limit_of_newton_is_zero(made, value) -> None:
     ],
 )
 def test_other_schemas_are_read_where_that_of_the_axis_is_silent(made, attribute, name, expected) -> None:
-    """The schema of the axis precedes the others."""
     made.attribute(HINGE, attribute, 2.0)
     assert read_property(made.stage, name, AXIS) == [pytest.approx(expected)]
     with Usd.EditContext(made.stage, made.stage.GetSessionLayer()):
@@ -103,7 +101,6 @@ def test_other_schemas_are_read_where_that_of_the_axis_is_silent(made, attribute
 
 
 def test_newton_agrees_with_what_was_written(made) -> None:
-    """Its importer reads drives and limits as they are read here."""
     newton = pytest.importorskip("newton", reason="newton is not installed")
     values = {"stiffnesses": 3.0, "dampings": 0.5, "position_targets": 0.2, "velocity_targets": 0.1}
     values |= {"max_efforts": 4.0, "lower_limits": -0.3, "upper_limits": 0.6}
@@ -119,7 +116,6 @@ def test_newton_agrees_with_what_was_written(made) -> None:
     ("name", "expected"), [("hinge", "angular"), ("hinge:rotY", "rotY"), ("hinge:transX", "transX")]
 )
 def test_axis_of_a_dof_is_told_by_its_name(made, name, expected) -> None:
-    """That of a joint with one axis, by the joint."""
     if expected != "angular":
         made.stage.GetPrimAtPath(HINGE).SetTypeName("PhysicsJoint")
     assert axis_of(made.stage, HINGE, name) == expected
@@ -134,21 +130,15 @@ def test_only_free_axis_of_a_generic_joint(made) -> None:
     assert axis_of(made.stage, HINGE, "hinge") == "rotY"
 
 
-# what cannot be written
-
-
 def locked(stage: Usd.Stage) -> None:
-    """The layer takes no edits."""
     stage.GetRootLayer().SetPermissionToEdit(False)
 
 
 def gone(stage: Usd.Stage) -> None:
-    """The joint was removed."""
     stage.RemovePrim(HINGE)
 
 
 def instanced(stage: Usd.Stage) -> None:
-    """The robot is an instance."""
     layer = Sdf.Layer.CreateAnonymous(".usda")
     layer.TransferContent(stage.GetRootLayer())
     stage.RemovePrim("/World/Robot")
@@ -170,10 +160,8 @@ def out_of_reach(stage: Usd.Stage) -> None:
 
 
 def test_joint_that_is_gone_cannot_be_read(made) -> None:
-    """No default is made up for it."""
     gone(made.stage)
-    with pytest.raises(HostError, match="hinge>: not on the stage any more"):
-        read_property(made.stage, "armatures", AXIS)
+    refused(HostError, lambda: read_property(made.stage, "armatures", AXIS), "hinge>: not on the stage any more")
 
 
 @pytest.mark.parametrize(
@@ -187,16 +175,13 @@ def test_joint_that_is_gone_cannot_be_read(made) -> None:
     ids=["locked", "gone", "instanced", "out of reach"],
 )
 def test_what_cannot_be_written_is_refused(made, spoil, message) -> None:
-    """The layers are as before."""
     spoil(made.stage)
     layers = [layer.ExportToString() for layer in made.stage.GetUsedLayers()]
-    with pytest.raises(HostError, match=message):
-        write_properties(made.stage, {"armatures": np.array([0.5])}, AXIS)
+    refused(HostError, lambda: write_properties(made.stage, {"armatures": np.array([0.5])}, AXIS), message)
     assert [layer.ExportToString() for layer in made.stage.GetUsedLayers()] == layers
 
 
 def test_hidden_by_a_stronger_layer_is_undone(made) -> None:
-    """Also if the edit target had no opinion on the joint."""
     weak = Sdf.Layer.CreateAnonymous(".usda")
     made.stage.GetRootLayer().subLayerPaths.append(weak.identifier)
     write_properties(made.stage, {"armatures": np.array([0.5])}, AXIS)
@@ -204,9 +189,6 @@ def test_hidden_by_a_stronger_layer_is_undone(made) -> None:
     with Usd.EditContext(made.stage, weak), pytest.raises(HostError, match="a stronger layer authors it"):
         write_properties(made.stage, {"stiffnesses": np.array([1.0]), "armatures": np.array([0.7])}, AXIS)
     assert (weak.ExportToString(), read_property(made.stage, "stiffnesses", AXIS)) == (empty, [0.0])
-
-
-# envelopes of drives
 
 
 def with_envelope(made: SmallStage, **values: float) -> SmallStage:
@@ -231,7 +213,6 @@ def test_an_envelope_is_told_with_its_joint(made, name, value, said) -> None:
 
 
 def test_an_envelope_that_bounds_nothing_is_not_told(made) -> None:
-    """Zero and infinite, or the largest number there is."""
     none = {"maxActuatorVelocity": 3.4028235e38, "speedEffortGradient": 0.0, "velocityDependentResistance": 0.0}
     assert envelopes(with_envelope(made, **none).stage, AXIS) == []
     assert envelopes(with_envelope(made, maxActuatorVelocity=math.inf).stage, AXIS) == []
@@ -244,14 +225,12 @@ URDF = {"effort": ("max_efforts", 30.0), "velocity": ("max_velocities", 2.0)} | 
 
 
 def of_urdf(made: SmallStage, values: dict[str, float]) -> None:
-    """Author what a converter leaves on a joint."""
     joint = made.stage.GetPrimAtPath(HINGE)
     for name, value in values.items():
         joint.CreateAttribute(f"urdf:limit:{name}", Sdf.ValueTypeNames.Float, custom=True).Set(value)
 
 
 def test_limits_that_a_converter_left_hold_in_si(made) -> None:
-    """With any units of the stage."""
     UsdGeom.SetStageMetersPerUnit(made.stage, 0.01)
     of_urdf(made, {name: value for name, (_, value) in URDF.items()})
     for name, value in URDF.values():
@@ -259,7 +238,6 @@ def test_limits_that_a_converter_left_hold_in_si(made) -> None:
 
 
 def test_what_the_joint_says_itself_is_stronger(made) -> None:
-    """As soon as it is authored."""
     of_urdf(made, {name: value for name, (_, value) in URDF.items()})
     for name, _ in URDF.values():
         write_properties(made.stage, {name: np.array([0.1])}, AXIS)
@@ -277,7 +255,6 @@ ARM = ROBOTS / "arm_2dof.usda"
 
 
 def test_the_strongest_layer_that_says_it() -> None:
-    """By the name of its file; None without an opinion, or without the schema."""
     above = Sdf.Layer.CreateAnonymous("above.usda")
     above.subLayerPaths.append(str(ARM))
     stage = Usd.Stage.Open(above)

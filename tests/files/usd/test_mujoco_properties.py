@@ -1,7 +1,5 @@
 """Properties of joints as MuJoCo takes them from a stage: before play they are those after it."""
 
-from __future__ import annotations
-
 import math
 import re
 import warnings
@@ -50,7 +48,6 @@ def found(robot: Any) -> list[float]:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_actuators_of_mujoco_count_before_play(engine: str) -> None:
-    """On MuJoCo, which has them; PhysX does not know them."""
     with Simulation(driven().stage, engine=installed(engine)) as sim:
         robot = sim.articulation(ROBOT)
         expected = [40.0, 4.0, 6.0, 1.0, 0.0, 0.0, 0.0]
@@ -62,7 +59,6 @@ def test_actuators_of_mujoco_count_before_play(engine: str) -> None:
 
 
 def test_control_modes_come_back_to_gains_of_an_actuator() -> None:
-    """They had no gains to come back to."""
     with Simulation(driven().stage) as sim:
         sim.play()
         robot = sim.articulation(ROBOT)
@@ -72,7 +68,6 @@ def test_control_modes_come_back_to_gains_of_an_actuator() -> None:
 
 
 def test_attributes_of_mujoco_on_joints_count_before_play() -> None:
-    """They apply where no other attribute of the property is authored."""
     made = pendulum()
     values = {"armature": 0.5, "frictionloss": 0.25, "damping": 0.75}
     for name, value in values.items():
@@ -113,7 +108,6 @@ def test_zero_that_is_set_before_play_replaces_attributes_of_mujoco(
 
 
 def test_attribute_of_mujoco_in_a_stronger_layer_is_named() -> None:
-    """Nothing is written then."""
     made = pendulum()
     made.attribute(HINGE, "mjc:armature", 0.5)
     stage = made.stage
@@ -137,7 +131,6 @@ def test_attribute_of_mujoco_in_a_stronger_layer_is_named() -> None:
 def test_what_is_set_before_play_beside_an_actuator_holds(
     setter: str, values: tuple[float | None, ...], expected: list[float]
 ) -> None:
-    """Properties that are not set keep their values, also where a drive with gains replaces the actuator."""
     with Simulation(driven().stage) as sim:
         robot = sim.articulation(ROBOT)
         getattr(robot, f"set_dof_{setter}")(*values)
@@ -155,7 +148,6 @@ def test_what_is_set_before_play_beside_an_actuator_holds(
     ],
 )
 def test_what_has_no_effect_beside_an_actuator_is_refused(setter: str, values: tuple[float, ...], words: str) -> None:
-    """Nothing is written then; while physics runs it can be set."""
     stage = driven().stage
     before = stage.GetRootLayer().ExportToString()
     with Simulation(stage) as sim:
@@ -234,7 +226,6 @@ CASES = [
 
 @pytest.mark.parametrize(("values", "actuator"), CASES)
 def test_motor_is_that_of_the_same_mjcf(values: dict[str, Any], actuator: str) -> None:
-    """Armature and friction of the joint included."""
     mujoco = pytest.importorskip("mujoco")
     made = pendulum()
     mjc_actuator(made, "drive", **values)
@@ -248,7 +239,6 @@ def test_motor_is_that_of_the_same_mjcf(values: dict[str, Any], actuator: str) -
 
 
 def test_dc_motors_of_prims() -> None:
-    """What a motor has not is named, and those that none stands for."""
     made = pendulum()
     ranged = {"gainPrm": [0.5, 0.25, 0.0, 0.0, 3.0], "dynPrm": [*[0.0] * 7, 5.0]} | DC_MOTOR
     mjc_actuator(made, "drive", **ranged, **forces(-1.0, 1.0, "ctrl"))
@@ -263,7 +253,6 @@ def test_dc_motors_of_prims() -> None:
 
 
 def test_range_of_position_targets_is_none_of_a_motor() -> None:
-    """A warning has the range in units of the joint."""
     made = pendulum()
     mjc_actuator(made, "drive", **position(-2.0), **forces(-1.0, 4.0, "ctrl"))
     with pytest.warns(
@@ -315,7 +304,6 @@ def test_drives_of_what_is_no_robot_hold_targets_within_the_range_too() -> None:
 
 
 def test_what_the_joint_has_counts() -> None:
-    """Its limit, its armature beside that of the actuator, its friction; nothing where nothing is authored."""
     made = pendulum()
     mjc_actuator(made, "drive", **position(2.0))
     assert aa.motors_of(made.stage) == {"hinge": aa.MotorConfig(aa.PDControlConfig(40.0, 4.0))}
@@ -373,7 +361,6 @@ def test_other_actuators_and_drives_come_first() -> None:
     ],
 )
 def test_actuators_that_no_motor_stands_for(actuators: Sequence[dict[str, Any]], why: str) -> None:
-    """They are named, with the reason."""
     made = pendulum()
     for number, values in enumerate(actuators):
         mjc_actuator(made, f"a{number}", **values)
@@ -393,7 +380,6 @@ def test_limit_of_a_joint_that_is_none_of_a_motor() -> None:
 
 
 def test_drive_of_a_joint_does_what_the_actuator_does() -> None:
-    """Gains and effort limits include the gear; a velocity target limits no effort."""
     made = pendulum()
     mjc_actuator(made, "drive", **position(-2.0), **forces(-3.0, 2.0), armature=0.25)
     (axis,) = read_scene(made.stage).articulations[0].axes
@@ -472,7 +458,6 @@ def test_actuators_of_a_joint_with_limits_of_their_own_are_named() -> None:
 
 
 def test_constant_effort_of_a_joint_outside_robots() -> None:
-    """Its drive holds it where the actuator does."""
     made = pendulum()
     mjc_actuator(made, "x", **PUSHED)
     made.stage.GetPrimAtPath(ROBOT).RemoveAppliedSchema("PhysicsArticulationRootAPI")
@@ -501,7 +486,6 @@ def test_drive_of_the_joint_stays_where_it_has_gains() -> None:
     ],
 )
 def test_actuators_that_no_drive_stands_for(values: dict[str, Any], why: str) -> None:
-    """They do not act, and are named."""
     made = pendulum()
     mjc_actuator(made, "x", **values)
     with pytest.warns(UserWarning, match=rf"do not act: </World/x> \({re.escape(why)}"):
@@ -553,7 +537,6 @@ def test_motors_have_the_effort_mode_of_the_integrator_that_the_stage_names(
 
 
 def test_motor_that_must_be_explicit_beside_an_implicit_integrator_is_named() -> None:
-    """A gear is between it and its joint."""
     made = pendulum()
     scene = made.stage.DefinePrim("/World/scene", "PhysicsScene")
     scene.CreateAttribute("mjc:option:integrator", Sdf.ValueTypeNames.Token).Set("implicitfast")

@@ -1,7 +1,5 @@
 """The message of a robot without actuators names what drives its joints, and how to get motors."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -20,7 +18,6 @@ ROBOT = "/World/Robot"
 
 
 def warning_of(stage: Any) -> str:
-    """The only warning of the wrapper."""
     with Simulation(stage), pytest.warns(UserWarning) as caught:
         assert ArticulationActuators(ROBOT).actuators == []
     assert len(caught) == 1 and caught[0].filename == __file__
@@ -28,7 +25,6 @@ def warning_of(stage: Any) -> str:
 
 
 def test_drives_of_usd_are_named_with_their_gains_in_si() -> None:
-    """Degrees of the stage become radians."""
     made = pendulum()
     made.drive(f"{ROBOT}/hinge", stiffness=1.0, damping=0.5, maxForce=20.0)
     said = warning_of(made.stage)
@@ -39,7 +35,6 @@ def test_drives_of_usd_are_named_with_their_gains_in_si() -> None:
 
 @pytest.mark.filterwarnings("ignore:MjcActuator prims that no joint drive stands for")
 def test_actuators_of_mujoco_are_named() -> None:
-    """Those of this robot only; a drive without gains drives nothing."""
     made = pendulum()
     made.drive(f"{ROBOT}/hinge", stiffness=0.0, damping=0.0)
     for name, target in (("motor", f"{ROBOT}/hinge"), ("other", "/World/Elsewhere")):
@@ -48,7 +43,6 @@ def test_actuators_of_mujoco_are_named() -> None:
 
 
 def test_nothing_is_said_to_be_nothing() -> None:
-    """And what is proposed works as it is."""
     made = pendulum()
     said = warning_of(made.stage)
     assert "driven by nothing else." in said
@@ -58,7 +52,6 @@ def test_nothing_is_said_to_be_nothing() -> None:
 
 
 def test_a_host_without_stage_has_none_to_find() -> None:
-    """The remedy is the same; a wrapper that does not search gives no warning."""
     with use_host(ArraysHost(["hip"])):
         with pytest.warns(UserWarning, match="there is no USD stage to find any on. Describe motors"):
             ArticulationActuators("/Robot")
@@ -88,7 +81,6 @@ HINGE = "/World/Robot/hinge"
 
 @pytest.mark.parametrize("schema", ["NewtonMimicAPI", "MjcEqualityJointAPI", "PhysxMimicJointAPI:rotX"])
 def test_joints_that_follow(schema: str) -> None:
-    """By each of the schemas, unless it is disabled."""
     made = pendulum()
     assert not follows(made.stage, HINGE)
     made.stage.GetPrimAtPath(HINGE).AddAppliedSchema(schema)
@@ -98,7 +90,6 @@ def test_joints_that_follow(schema: str) -> None:
 
 
 def test_actuators_of_mujoco_by_what_they_act_on() -> None:
-    """One without a target acts on nothing."""
     made = pendulum()
     made.stage.DefinePrim("/World/idle", "MjcActuator")
     made.stage.DefinePrim("/World/motor", "MjcActuator").CreateRelationship("mjc:target").SetTargets([HINGE])

@@ -1,7 +1,5 @@
 """Layers over files: what is edited, and what is refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +15,12 @@ from isaacsim.core.experimental.actuators.files.usd.supplies import ACTUATORS, s
 from isaacsim.core.experimental.actuators.tools.inspection.lint import fix
 from places import ROBOTS
 from pxr import Sdf, Usd
+from refusals import refused
 from robot_files import OF_SHOULDER, SHOULDER, Edit, edited
 from small_stages import pendulum
 
 
 def test_each_kind_of_edit(tmp_path: Path) -> None:
-    """A parameter, a property of a joint in its own units, and a schema; of a parameter, the smaller value."""
     file, overlay = edited(tmp_path), tmp_path / "sub" / "over.usda"
     overlay.parent.mkdir()
     edits = [
@@ -41,7 +39,6 @@ def test_each_kind_of_edit(tmp_path: Path) -> None:
 
 
 def test_several_schemas_of_a_prim(tmp_path: Path) -> None:
-    """The second does not undo the first."""
     file, overlay = edited(tmp_path), tmp_path / "over.usda"
     pairs = [("NewtonPDControlAPI", "A"), ("NewtonMaxEffortClampingAPI", "B")]
     write_overlay(file, overlay, [SchemaEdit(OF_SHOULDER, *pair) for pair in pairs])
@@ -50,7 +47,6 @@ def test_several_schemas_of_a_prim(tmp_path: Path) -> None:
 
 
 def test_a_layer_of_the_file_is_not_replaced(tmp_path: Path) -> None:
-    """Neither the file nor one that it is made of."""
     below = edited(tmp_path, name="below.usda")
     above = Sdf.Layer.CreateNew(str(tmp_path / "above.usda"))
     above.subLayerPaths.append("below.usda")
@@ -68,7 +64,6 @@ NAMES = ["LF_HAA", "RF_HAA", "LH_HAA", "RH_HAA"]
 
 
 def four_at_once(stage: Any) -> None:
-    """One actuator for four joints."""
     for name in NAMES:
         stage.RemovePrim(f"{ANYMAL}/Actuators/{name}")
     prim = aa.add_actuator(
@@ -89,14 +84,12 @@ def broken(folder: Path, *edits: Edit) -> Path:
 
 
 def split_into(file: Path, overlay: Path) -> Any:
-    """The stage of a file that was corrected in full."""
     fixed, left = fix(file, overlay)
     assert [one.rule for one in fixed] == ["several-targets"] and left == []
     return Usd.Stage.Open(str(overlay))
 
 
 def test_each_target_gets_a_prim(tmp_path: Path) -> None:
-    """Called after its joint, with all that the first one has."""
     file = broken(tmp_path)
     stage = split_into(file, tmp_path / "fixed.usda")
     for path, joint in zip([LEGS, *(f"{ANYMAL}/Actuators/{name}" for name in NAMES[1:])], NAMES, strict=True):
@@ -109,7 +102,6 @@ def test_each_target_gets_a_prim(tmp_path: Path) -> None:
 
 
 def test_what_the_file_says_later_holds_for_all(tmp_path: Path) -> None:
-    """The new prims hold no copies."""
     file = broken(tmp_path)
     split_into(file, tmp_path / "fixed.usda")
     layer = Sdf.Layer.FindOrOpen(str(file))
@@ -141,13 +133,11 @@ def test_a_robot_that_is_referred_to(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_split_is_said(edit: Edit, why: str, tmp_path: Path) -> None:
-    """And is left, with the reason."""
     (finding,) = aa.lint(broken(tmp_path, edit))
     assert finding.rule == "several-targets" and why in finding.remedy and not finding.edits
 
 
 def test_a_robot_of_an_instance_is_not_split(tmp_path: Path) -> None:
-    """It can be in the file that the instance refers to."""
     broken(tmp_path)
     scene: Any = Usd.Stage.CreateNew(str(tmp_path / "scene.usda"))
     robot = scene.DefinePrim("/Dog")
@@ -159,7 +149,6 @@ def test_a_robot_of_an_instance_is_not_split(tmp_path: Path) -> None:
 
 
 def test_limits_that_are_lowered_hold_for_each(tmp_path: Path) -> None:
-    """An edit of the prim itself is one of those that inherit from it."""
     limits: list[Edit] = [
         lambda stage, joint=joint: stage.GetAttributeAtPath(
             f"{ANYMAL}/joints/{joint}.drive:angular:physics:maxForce"
@@ -175,7 +164,6 @@ def test_limits_that_are_lowered_hold_for_each(tmp_path: Path) -> None:
 
 
 def test_shipped_robots_need_none() -> None:
-    """Each of their joints has its prim."""
     for file in ROBOTS.glob("*.usda"):
         (robot,) = aa.inspect_robots(file)
         assert all(len(one.joints) == 1 for one in robot.actuators)
@@ -186,7 +174,6 @@ MOTORS = {"hinge": MotorConfig(PDControlConfig(20.0, 2.0), [MaxEffortClampingCon
 
 
 def robot_file(folder: Path, name: str = "robot.usda") -> Path:
-    """A pendulum without actuators."""
     made = pendulum()
     made.stage.GetRootLayer().Export(str(folder / name))
     return folder / name
@@ -223,7 +210,6 @@ def test_a_new_file_becomes_a_sublayer(tmp_path: Path) -> None:
 
 
 def test_motors_come_with_the_variant_that_has_the_joints(tmp_path: Path) -> None:
-    """A robot without physics has no motors."""
     stage: Any = Usd.Stage.Open(str(asset(tmp_path)))
     add_motors("/Robot", MOTORS, stage=stage, layer=tmp_path / "motors.usda")
     stage.Save()
@@ -237,7 +223,6 @@ def test_motors_come_with_the_variant_that_has_the_joints(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("layer", ["physics.usda", "motors.usda"])
 def test_a_layer_of_the_robot_is_edited_where_it_is(layer: str, tmp_path: Path) -> None:
-    """Behind variant and payload; a second time as well."""
     stage: Any = Usd.Stage.Open(str(asset(tmp_path)))
     for kp in (1.0, 20.0):
         motors = {"hinge": [PDControlConfig(kp, 2.0)]}
@@ -248,7 +233,6 @@ def test_a_layer_of_the_robot_is_edited_where_it_is(layer: str, tmp_path: Path) 
 
 
 def test_joints_in_a_variant_of_the_file_itself(tmp_path: Path) -> None:
-    """The motors are in the same variant."""
     stage: Any = Usd.Stage.CreateNew(str(tmp_path / "robot.usda"))
     robot = stage.DefinePrim("/Robot")
     physics = robot.GetVariantSets().AddVariantSet("Physics")
@@ -266,7 +250,6 @@ def test_joints_in_a_variant_of_the_file_itself(tmp_path: Path) -> None:
 
 
 def test_a_stage_in_memory_names_the_file_in_full(tmp_path: Path) -> None:
-    """For it has no folder of its own."""
     stage: Any = pendulum().stage
     add_motors(ROOT, MOTORS, stage=stage, layer=tmp_path / "motors.usda")
     assert stage.GetRootLayer().subLayerPaths == [str(tmp_path / "motors.usda")]
@@ -274,22 +257,18 @@ def test_a_stage_in_memory_names_the_file_in_full(tmp_path: Path) -> None:
 
 
 def test_an_error_leaves_nothing_behind(tmp_path: Path) -> None:
-    """No file, no sublayer; a file that was there is as it was."""
     stage: Any = Usd.Stage.Open(str(robot_file(tmp_path)))
     file = tmp_path / "motors.usda"
     wrong = {"hinge": [PDControlConfig(1.0, 1.0), MaxEffortClampingConfig("joint")]}
-    with pytest.raises(ValueError, match="hinge have no effort limit"):
-        add_motors(ROOT, wrong, stage=stage, layer=file)
+    refused(ValueError, lambda: add_motors(ROOT, wrong, stage=stage, layer=file), "hinge have no effort limit")
     stage.GetPrimAtPath(f"{ROOT}/hinge").CreateAttribute("physxJointAxis:angular:armature", Sdf.ValueTypeNames.Float)
     add_motors(ROOT, {"hinge": MotorConfig(armature=1.0)}, stage=stage)
-    with pytest.raises(Exception, match="a stronger layer authors it"):
-        add_motors(ROOT, MOTORS, stage=stage, layer=file)
+    refused(Exception, lambda: add_motors(ROOT, MOTORS, stage=stage, layer=file), "a stronger layer authors it")
     assert not stage.GetRootLayer().subLayerPaths and not file.exists()
     with pytest.raises(ValueError, match=r"layer = '.*motors.txt': must end in \.usda"):
         add_motors(ROOT, MOTORS, stage=stage, layer=tmp_path / "motors.txt")
     stage.GetRootLayer().SetPermissionToEdit(False)
-    with pytest.raises(ValueError, match=r"layer robot\.usda is locked"):
-        add_motors(ROOT, MOTORS, stage=stage, layer=file)
+    refused(ValueError, lambda: add_motors(ROOT, MOTORS, stage=stage, layer=file), r"layer robot\.usda is locked")
     assert not file.exists()
 
 
@@ -321,7 +300,6 @@ def test_motors_of_any_name_and_shared_supplies_are_replaced(tmp_path: Path, nam
 
 
 def test_nothing_is_written_after_an_error(tmp_path: Path) -> None:
-    """An error in the block leaves no file."""
     file = tmp_path / "overlay.usda"
     with (
         pytest.raises(ValueError, match="matches no joint"),
@@ -332,7 +310,6 @@ def test_nothing_is_written_after_an_error(tmp_path: Path) -> None:
 
 
 def test_equal_motors_replace_those_that_inherit(tmp_path: Path) -> None:
-    """Motors of a pattern act where those of the file inherit; an overlay of the overlay replaces them once more."""
     file, joints, kp = ROBOTS / "so101.usda", ["shoulder_pan", "shoulder_lift"], 3.0
     for name in ("first.usda", "second.usda"):
         overlay, kp = tmp_path / name, kp + 1.0

@@ -92,7 +92,6 @@ def every_config(function):
 
 @every_config
 def test_usd_knows_each_schema_that_newton_does_not_know(known, config) -> None:
-    """Applied once to an actuator, with words on it."""
     kind, types, words, _ = known[config.SCHEMA]
     # a supply is a prim of its own, too
     assert (kind, types) == ("SingleApplyAPI", [ACTUATOR_TYPE, *([PRIM_TYPE] if config is SupplyConfig else [])])
@@ -101,7 +100,6 @@ def test_usd_knows_each_schema_that_newton_does_not_know(known, config) -> None:
 
 @every_config
 def test_properties_are_the_fields(known, config) -> None:
-    """Type, fallback and bounds of each, its rule in words, and no other."""
     rows = known[config.SCHEMA][3]
     described = {one.attribute: one for one in parameters_of(config).values()}
     assert rows.keys() == described.keys() | ({ACTUATORS} if config is SupplyConfig else set())
@@ -126,7 +124,6 @@ def test_no_schema_is_known_under_two_names() -> None:
 
 
 def test_nothing_is_registered_for_programs_without_usd() -> None:
-    """Nor by reading actuators of a stage that another program opened."""
     code = "import isaacsim.core.experimental.actuators\nprint(json.dumps('pxr' in sys.modules))"
     assert fresh_python(code) is False
     code = "import isaacsim.core.experimental.actuators.files.usd.discover"
@@ -142,7 +139,6 @@ def test_nothing_is_registered_for_programs_without_usd() -> None:
 )
 @pytest.mark.slow
 def test_whoever_opens_stages_registers(start) -> None:
-    """Before the first one is open."""
     assert fresh_python(start + KNOWN, OURS[0].SCHEMA).keys() == {OURS[0].SCHEMA}
 
 

@@ -30,7 +30,6 @@ MOVED = {one.attribute: one.earlier for one in parameters_of(CUTOFF).values()}
 
 
 def may_stand_beside(first: type[Config], second: type[Config]) -> bool:
-    """True if a prim may have both."""
     return first is not second and (first.KIND != second.KIND or KINDS[first.KIND].many)
 
 
@@ -44,7 +43,6 @@ def written_by(law: type[Config]) -> list[type[Config]]:
 
 @pytest.mark.parametrize("law", CONFIGS)
 def test_laws_of_a_prim_share_no_attribute(law) -> None:
-    """Nor one with the stand-in of another law, or of their own."""
     others = [other for other in CONFIGS if may_stand_beside(law, other)]
     for written, other in itertools.product(written_by(law), [law, *others]):
         shared = set(attributes_of(written).values()).intersection(attributes_of(other).values())
@@ -85,7 +83,6 @@ def through_a_file(stages: Sequence, file: Path, *, as_before: bool = False) -> 
 
 
 def read(stage: Usd.Stage):
-    """The actuator of a stage, of which nothing is remarked."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         return parse_prim(stage.GetPrimAtPath(ACT))
@@ -102,7 +99,6 @@ def values_of(stages: Sequence) -> dict:
 
 
 def nearly(stages: Sequence) -> dict:
-    """The values of stages, to the precision of files."""
     expected = values_of(motor_of(stages).stages)
     return {name: pytest.approx(one, rel=1e-6) if isinstance(one, float) else one for name, one in expected.items()}
 
@@ -110,7 +106,6 @@ def nearly(stages: Sequence) -> dict:
 @pytest.mark.parametrize("geared", [False, True], ids=["", "geared"])
 @pytest.mark.parametrize("law", CONFIGS, ids=lambda law: law.__name__)
 def test_pairs_come_back_from_a_file(law, geared, tmp_path) -> None:
-    """Each law beside each other one; two that an actuator cannot have are refused by name."""
     for other in CONFIGS:
         pair = [numbered(law), numbered(other, 17.0)]
         stages = complete(pair, geared=geared and "transmission" not in (law.KIND, other.KIND))
@@ -134,7 +129,6 @@ def test_pairs_come_back_from_a_file(law, geared, tmp_path) -> None:
 )
 @pytest.mark.parametrize("alone", [False, True], ids=["", "without stand-ins"])
 def test_cutoff_of_an_older_file_keeps_its_values(stages, alone, tmp_path) -> None:
-    """Which are those at the joint, in attributes of newton that its stand-in has, too."""
     stage = through_a_file(stages, tmp_path / "older.usda", as_before=True)
     prim = stage.GetPrimAtPath(ACT)
     if alone:

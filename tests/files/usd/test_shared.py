@@ -25,7 +25,6 @@ def hinge(stage):
 
 
 def test_a_class_is_not_the_prim_itself(stage) -> None:
-    """Its opinions remain without the prim; opinions of stronger layers are the prim's own."""
     assert classes_of(hinge(stage)) == [SCOPE.AppendChild("_motor")]
     assert len(hinge(stage).GetPrimStack()) == 2
     assert [spec.layer for spec in own_specs(hinge(stage))] == [stage.GetRootLayer()]
@@ -60,6 +59,5 @@ def test_only_classes_that_nobody_needs_are_dropped(stage) -> None:
 
 
 def test_names_are_free(stage) -> None:
-    """With a number where they are taken."""
     assert free_name(stage, SCOPE, "_knee") == "_knee"
     assert free_name(stage, SCOPE, "_motor") == "_motor_2"

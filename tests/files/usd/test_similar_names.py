@@ -17,14 +17,12 @@ def test_nearest_of_several_is_meant(name) -> None:
 
 @pytest.mark.parametrize("name", KNOWN)
 def test_name_without_its_family_is_known(name) -> None:
-    """Or with a separator, or with the family of others of ours."""
     rest = name.removeprefix("Newton")
     for near in (rest, f"Newton:{rest}", f"newton_{rest}", f"Articulation{rest}", rest.removesuffix("API")):
         assert nearest(near, KNOWN) == name
 
 
 def test_name_in_look_alike_letters_is_known() -> None:
-    """All that can be, of two scripts."""
     cyrillic = str.maketrans("eoPCAIacpty", "\u0435\u043e\u0420\u0421\u0410\u0406\u0430\u0441\u0440\u0442\u0443")
     greek = str.maketrans("oNPAIatu", "\u03bf\u039d\u03a1\u0391\u0399\u03b1\u03c4\u03c5")
     for name in KNOWN:
@@ -35,12 +33,10 @@ def test_name_in_look_alike_letters_is_known() -> None:
     "name", ["", "API", "NewtonAPI", "ControlAPI", "MyControlAPI", "PhysicsDriveAPI", "\u0436" * 22, "x" * 10_000]
 )
 def test_far_name_means_none(name) -> None:
-    """Nor does one of another language."""
     assert nearest(name, KNOWN) is None
 
 
 def test_name_of_a_million_signs_takes_no_time() -> None:
-    """Letters, or invisible characters."""
     start = time.process_time()
     assert nearest("N" * 1_000_000, KNOWN) is None
     assert nearest(KNOWN[0] + "\u200b" * 1_000_000, KNOWN) == KNOWN[0]

@@ -65,14 +65,12 @@ def test_units_are_those_authored_or_si(length, mass, units) -> None:
 
 @pytest.mark.parametrize("unit", [0.0, -1.0, math.nan, math.inf])
 def test_unit_that_is_none_is_refused(unit) -> None:
-    """By name and value."""
     for name, made in (("metersPerUnit", stage(unit)), ("kilogramsPerUnit", stage(1.0, unit))):
         with pytest.raises(UnsupportedSceneError, match=f"{name} = {unit:g}: must be finite and > 0"):
             units_of(made)
 
 
 def test_force_and_torque() -> None:
-    """Of the base units, with seconds."""
     assert (CGS.force, CGS.torque) == (pytest.approx(1e-5), pytest.approx(1e-7))
 
 
@@ -119,7 +117,6 @@ def test_force_and_torque() -> None:
     ],
 )
 def test_numbers_are_converted_by_their_unit(config, angular, linear) -> None:
-    """Of axes that turn and that slide, there and back."""
     for turns, expected in ((True, angular), (False, linear)):
         written = to_stage(config, CGS, [turns])
         assert list(vars(written).values()) == [
@@ -132,13 +129,11 @@ def test_numbers_are_converted_by_their_unit(config, angular, linear) -> None:
 
 
 def test_metres_and_kilograms_change_nothing() -> None:
-    """The config is the same one."""
     config = PDControlConfig(2.0, 3.0)
     assert from_stage(config, StageUnits(1.0, 1.0), [True, False]) is config
 
 
 def test_joints_that_turn_and_that_slide_have_no_number_in_common() -> None:
-    """Unless the length is that of SI, or the number has no such unit."""
     with pytest.raises(ValueError, match=r"PDControlConfig\.kp is of joints that turn and .* metersPerUnit = 0\.01 "):
         from_stage(PDControlConfig(2.0, 3.0), CGS, [True, False])
     assert from_stage(PDControlConfig(2.0, 3.0), StageUnits(1.0, 0.001), [True, False]).kp == 0.002
@@ -146,7 +141,6 @@ def test_joints_that_turn_and_that_slide_have_no_number_in_common() -> None:
 
 
 def test_every_parameter_has_a_dimension_that_fits_its_unit() -> None:
-    """By the words of the unit, each of which is known here."""
     known = {
         "N·m/rad or N/m": (1, -1),
         "N·m·s/rad or N·s/m": (1, -1),
@@ -191,7 +185,6 @@ def authored(stage: Usd.Stage, config) -> tuple[str, str]:
 
 
 def broken(stage: Usd.Stage, prim: str, name: str, value_type: str):
-    """The stage with a value that is blocked, not a number, and of another type."""
     for value in (Sdf.ValueBlock(), math.nan, (1.0, 2.0, 3.0)):
         layer = Sdf.Layer.CreateAnonymous(".usda")
         layer.TransferContent(stage.GetRootLayer())
@@ -208,7 +201,6 @@ def broken(stage: Usd.Stage, prim: str, name: str, value_type: str):
 @pytest.mark.parametrize("units", STAGES)
 @pytest.mark.parametrize("kind", ["Revolute", "Prismatic"])
 def test_required_value_that_is_missing_or_invalid_is_named_by_every_reader(kind, units) -> None:
-    """Prim and attribute, whatever the unit of the stage."""
     for config_type in CONFIGS:
         required = [one for one in parameters_of(config_type).values() if one.fallback is None]
         if not required:
@@ -287,7 +279,6 @@ def test_number_that_a_file_cannot_hold_is_refused_with_its_stage() -> None:
 
 
 def test_number_that_is_too_large_in_si_is_named_by_readers() -> None:
-    """On a stage in kilometres, in the range of single precision there."""
     stage = robot(1000.0, 1000.0, "Revolute")
     _, prim = authored(stage, PDControlConfig(30.0, 2.0))
     stage.GetPrimAtPath(prim).GetAttribute("newton:kp").Set(1e38)
@@ -298,7 +289,6 @@ def test_number_that_is_too_large_in_si_is_named_by_readers() -> None:
 
 
 def test_armature_that_overflows_is_a_value_error() -> None:
-    """That of a rotor in any unit, and that of a motor in the units of the stage."""
     law = PDControlConfig(30.0, 2.0)
     with pytest.raises(ValueError, match=r"ratio²·rotor_inertia = 1e\+40, that is finite in single precision"):
         add_motors(

@@ -23,5 +23,4 @@ def test_error_of_usd_names_the_file(tmp_path, text, said):
 
 
 def test_what_can_be_read_is_returned():
-    """Let results and arguments through."""
     assert read(Usd.Stage.CreateInMemory(), text=b"fine") == "fine"

@@ -14,7 +14,6 @@ SCALAR = [(law.config, law.component) for law in catalogue.laws() if not (law.cu
 
 
 def taken(config: type) -> dict:
-    """Descriptions of the values that the law of a config takes."""
     return {name: one for name, one in parameters_of(config).items() if one.of_law}
 
 
@@ -42,8 +41,6 @@ def test_given_arguments_are_kept_and_checked(config, component) -> None:
 
 
 def test_controller_without_a_law_says_so() -> None:
-    """The message names the class and what it lacks."""
-
     class Lawless(Controller):
         """Neither a `LAW` nor a `compute`."""
 

@@ -12,13 +12,11 @@ def matrices(rng: np.random.Generator, count: int, size: int) -> np.ndarray:
 
 
 def test_joint_without_others_has_its_inertia() -> None:
-    """Both inertias are the entry of a diagonal matrix."""
     for found in inertias_of(np.diag([0.5, 2.0])):
         np.testing.assert_allclose(found, [0.5, 2.0])
 
 
 def test_effective_inertia_is_that_of_a_joint_with_the_others_free(rng) -> None:
-    """The acceleration by an effort of that joint alone, of a batch of robots."""
     mass = matrices(rng, 20, 5)
     effective, _ = inertias_of(mass)
     accelerations = np.linalg.solve(mass, np.broadcast_to(np.eye(5), mass.shape))
@@ -27,7 +25,6 @@ def test_effective_inertia_is_that_of_a_joint_with_the_others_free(rng) -> None:
 
 @pytest.mark.parametrize("size", [2, 7, 30])
 def test_coupled_inertias_bound_the_matrix(size, rng) -> None:
-    """Joints that are stepped one by one, each with its own, never overshoot together."""
     mass = matrices(rng, 40, size)
     effective, coupled = inertias_of(mass)
     assert (coupled <= effective * (1 + 1e-9)).all()
@@ -55,7 +52,6 @@ def test_matrices_that_are_not_known_have_the_identity(rng) -> None:
 
 
 def test_small_masses_are_known() -> None:
-    """Of a hand with so many light joints that the determinant is no number any more."""
     light = np.eye(40) * 1e-9
     assert np.linalg.det(light) == 0.0
     for masses in (light[None], np.stack([light, np.ones((40, 40))])):

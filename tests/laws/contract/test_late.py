@@ -49,13 +49,11 @@ JOINTS = list(MOTORS)
 
 
 def bits(state) -> dict[str, bytes]:
-    """The arrays of a saved state."""
     return {name: np.asarray(values).tobytes() for name, values in state.items()}
 
 
 @pytest.mark.parametrize("robots", [1, 5, 37])
 def test_engines_have_the_same_bits_over_resets_and_faults(robots, rng) -> None:
-    """All laws mixed, of one robot and of many; a signal that is not finite, of one joint."""
     given = late_reference.inputs(rng, 60, robots, len(JOINTS))
     for step, (signal, joint) in {11: (0, 0), 12: (1, 3), 25: (2, 1), 26: (3, 4), 40: (0, 2)}.items():
         given[step][signal][robots // 2, joint] = np.nan
@@ -109,7 +107,6 @@ def test_robots_are_single_robots_but_for_their_draws(rng) -> None:
 
 
 def test_columns_with_gaps_have_the_bits_of_those_without(rng) -> None:
-    """Joints without an actuator between others."""
     names = [name for joint in JOINTS for name in (joint, f"{joint}_free")]
     given = late_reference.inputs(rng, 25, 4, len(names))
     packed = [[np.ascontiguousarray(one[:, ::2]) for one in step] for step in given]
@@ -150,7 +147,6 @@ def test_effort_acts_so_many_steps_late(lag, rng) -> None:
 
 
 def test_seconds_and_steps_add_up(rng) -> None:
-    """At the step of the simulation, which may change."""
     given = late_reference.inputs(rng, 30, 2, 1)
     both = on_both(["a"], {"a": [PD, aa.EffortDelayConfig(0.5 * DT, 2.0)]}, given, DT)
     np.testing.assert_array_equal(both, on_both(["a"], {"a": [PD, aa.EffortDelayConfig(steps=2.5)]}, given, DT))
@@ -182,7 +178,6 @@ def test_parameters_per_robot_and_new_ones_act_at_the_next_step(engine, rng) -> 
 @pytest.mark.parametrize("name", "abcde")
 @pytest.mark.slow("warp")
 def test_actuators_with_two_states_have_the_bits_of_one(engine, name, rng) -> None:
-    """States that alternate, and indices in place of columns; half of the actuators are reset on the way."""
     robots, given = 4, late_reference.inputs(rng, 24, 4, 1)
     expected = stepped(
         arrays := arrays_on(engine, ["j"], {"j": MOTORS[name]}, robots),

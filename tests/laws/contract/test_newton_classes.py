@@ -32,7 +32,6 @@ with quiet_warp(), warnings.catch_warnings():
     # older versions of newton use what newer ones of Python and Warp warn of
     warnings.simplefilter("ignore")
     newton = pytest.importorskip("newton.actuators", reason="newton is not installed")
-
 NAMES, ROBOTS, DT = ["hip", "knee"], 3, 0.01
 
 
@@ -61,13 +60,11 @@ def wrapped(*pairs: tuple[Any, str]) -> ours.ArticulationActuators:
 
 
 def efforts(host: ArraysHost) -> list[float]:
-    """Efforts of the hips after a step."""
     host.step(DT)
     return host.arrays().efforts.reshape(ROBOTS, -1)[:, 0].tolist()
 
 
 def test_builders_take_newtons_classes(host) -> None:
-    """Results of newton's parser; the components are ours, and instances of its classes."""
     from isaacsim.core.experimental.actuators.compat.impl import build_clamping, build_controller
 
     with warnings.catch_warnings():
@@ -78,8 +75,6 @@ def test_builders_take_newtons_classes(host) -> None:
     with wrapped((ours.ActuatorConfig(law, [limit]), "hip")):
         assert efforts(host) == [3.0] * ROBOTS
 
-
-# built-in laws
 
 TABLE = {"lookup_positions": (-1.0, 0.0, 0.0, 2.0), "lookup_efforts": (20.0, 5.0, 9.0, 40.0)}
 LAWS: dict[str, Callable[[Any], list]] = {
@@ -120,14 +115,12 @@ def run(config, steps: int = 100) -> tuple[list[list[float]], str]:
 
 @pytest.mark.parametrize("law", LAWS)
 def test_built_in_laws_run_as_ours(law) -> None:
-    """Bit for bit, on the same engine."""
     expected = run(ActuatorConfig(*LAWS[law](lambda name: getattr(ours, name))))
     assert np.ptp(expected[0]) > 10
     assert run(ActuatorConfig(*LAWS[law](theirs))) == expected
 
 
 def test_lookup_table_of_a_file_is_read(tmp_path) -> None:
-    """As is one of an object that newton has put on a device, and forgotten, before."""
     expected = run(ActuatorConfig(*LAWS["table"](theirs)))
     rows = zip(*TABLE.values(), strict=True)
     (tmp_path / "table.txt").write_text("# q, effort\n" + "".join(f"{q}, {e}\n" for q, e in rows))
@@ -162,9 +155,6 @@ def test_objects_stay_those_given(host) -> None:
     with wrapped((config, "hip")) as wrapper:
         assert wrapper.actuators[0].controller is controller
         assert efforts(host) == [0.5] * 3
-
-
-# computations of the user's own
 
 
 class Leaky(theirs("Controller")):
@@ -210,8 +200,6 @@ class Leaky(theirs("Controller")):
 
 
 class Halving(theirs("Clamping")):
-    """Half of every effort."""
-
     @classmethod
     def resolve_arguments(cls, args: dict) -> dict:
         return {}
@@ -243,7 +231,6 @@ class LateTable(theirs("ClampingPositionBased")):
 
 
 def test_own_computation_runs_as_newton_runs_it(host) -> None:
-    """With the arguments of its version and a state of its own class; the state is reset robot by robot."""
     law, half = Leaky(full([1.0, 2.0, 4.0])), Halving()
     with wrapped((ActuatorConfig(law, [half]), "hip")) as wrapper:
         assert wrapper.actuators[0].controller is law
@@ -262,7 +249,6 @@ def test_own_computation_runs_as_newton_runs_it(host) -> None:
 
 
 def test_built_in_limit_before_one_of_the_users_own(host) -> None:
-    """It is computed by the kernel that ours has."""
     limit = theirs("ClampingMaxEffort")(full([2.0, 4.0, 9.0]))
     config = ActuatorConfig(theirs("ControllerPD")(full(5.0), full(0.0)), [limit, Halving()])
     with wrapped((config, "hip")):
@@ -326,7 +312,6 @@ class Named(theirs("ControllerPD")):
 
 
 def test_subclass_with_newtons_computation_runs_on_the_engine(host) -> None:
-    """Its added members are kept."""
     law = Named(5.0)
     with wrapped((ActuatorConfig(law), "hip")) as wrapper:
         assert wrapper.engine == run(ActuatorConfig(*LAWS["pd"](lambda name: getattr(ours, name))), 2)[1]
@@ -339,7 +324,6 @@ def test_subclass_with_newtons_computation_runs_on_the_engine(host) -> None:
 
 
 def test_method_put_on_an_object_is_called(host) -> None:
-    """An object may have a computation that its class has not."""
     law = theirs("ControllerPD")(full(5.0), full(0.0))
     law.compute = lambda *arguments, **named: arguments[9].fill_(42.0)
     with wrapped((ActuatorConfig(law), "hip")):
@@ -363,7 +347,6 @@ class Asking(theirs("Controller")):
 
 
 def test_arrays_that_a_component_asks_for_are_those_of_the_control_object(host) -> None:
-    """By the indices of velocities; None where there is none, and a wrapper is given them."""
     order = wp.array([2, 0, 1], dtype=wp.uint32, device="cpu")
     with quiet_warp():
         actuator = ours.Actuator(order, Asking())
@@ -378,9 +361,6 @@ def test_arrays_that_a_component_asks_for_are_those_of_the_control_object(host) 
     with wrapped((ActuatorConfig(Asking()), "hip")) as wrapper:
         wrapper.set_custom_input("wind", np.array([[1, 9], [2, 9], [3, 9]], np.float32))
         assert efforts(host) == [1.0, 2.0, 3.0]
-
-
-# networks of Torch
 
 
 def network_files(folder: Path) -> dict[Any, Path]:
@@ -413,7 +393,6 @@ def network_files(folder: Path) -> dict[Any, Path]:
 
 @pytest.mark.filterwarnings("ignore")
 def test_networks_of_torch_run_as_newton_runs_them(tmp_path) -> None:
-    """To the bit, with a reset of one robot; their states are saved."""
     rng = np.random.default_rng(3)
     for kind, path in network_files(tmp_path).items():
         order, mask = full(range(ROBOTS), wp.uint32), full([False, True, False], wp.bool)
@@ -463,15 +442,11 @@ class OwnNetwork(theirs("ControllerNeuralMLP")):
 
 
 def test_networks_of_newton_are_not_of_the_end_of_the_step() -> None:
-    """What is said of them is that newton computes them, not that they have to be networks."""
     actuator = ours.Actuator(full(range(ROBOTS), wp.uint32), controller=OwnNetwork())
     with pytest.raises(NotImplementedError, match=r"is a network that Torch or newton computes: must be .* a network "):
         trial_laws.require_solvable(actuator)
     with pytest.raises(TypeError, match="OwnNetwork: must be left out, as a network has no effort at the end"):
         ours.ActuatedArrays(["hip"], [(ActuatorConfig(OwnNetwork()), "hip")], ROBOTS, effort_mode="implicit")
-
-
-# refusals
 
 
 class Empty(theirs("Controller")):
@@ -507,12 +482,10 @@ PD = lambda **named: theirs("ControllerPD")(**({"kp": full(1.0), "kd": full(1.0)
     ],
 )
 def test_unusable_components_are_refused_when_constructed(make: Callable[[], Any], said: str) -> None:
-    """By the config, before anything knows of robots."""
     refused(ValueError, make, said)
 
 
 def test_abstract_methods_that_are_missing_are_named() -> None:
-    """By the error that newton's own raise when they are called."""
     said = r"Empty does not override \['compute', 'is_stateful'\]: must do so"
     refused(NotImplementedError, lambda: ActuatorConfig(Empty()), f"controller = .*{said}")
     refused(NotImplementedError, lambda: ours.Actuator(full(range(ROBOTS), wp.uint32), controller=Empty()), said)
@@ -530,16 +503,12 @@ def test_abstract_methods_that_are_missing_are_named() -> None:
 def test_arrays_that_do_not_fit_are_refused_before_anything_changes(
     host: ArraysHost, law: Callable[[], Any], said: str
 ) -> None:
-    """The drives keep their gains, and the components of other joints are what they were."""
     good, bad = PD(), law()
     kinds = type(good), type(bad)
     host.arrays().stiffnesses[:] = 7.0
     refused(ValueError, lambda: wrapped((ActuatorConfig(good), "hip"), (ActuatorConfig(bad), "knee")), said)
     assert (type(good), type(bad)) == kinds
     assert set(host.arrays().stiffnesses) == {7.0}
-
-
-# whole actuators
 
 
 def whole(law: str, count: int = ROBOTS, peer=None):
@@ -561,7 +530,6 @@ def test_whole_actuators_stand_for_their_components(law) -> None:
 
 
 def test_arrays_take_whole_actuators() -> None:
-    """In a loop of one's own."""
     with ours.ActuatedArrays(NAMES, [(whole("max"), "knee")], ROBOTS) as leg:
         q, qd, goal = np.zeros((3, ROBOTS, 2), np.float32)
         goal[:, 1] = 0.25
@@ -569,7 +537,6 @@ def test_arrays_take_whole_actuators() -> None:
 
 
 def test_group_steps_whole_actuators() -> None:
-    """As newton steps them, with the indices and names of arrays that they have."""
     order, others = (wp.array(one, dtype=wp.uint32, device="cpu") for one in ([2, 0, 1], [0, 2, 1]))
     names = {"control_target_pos_attr": "goal", "control_target_vel_attr": "rate", "control_output_attr": "torque"}
     made = []
@@ -619,7 +586,6 @@ def test_whole_actuators_that_cannot_be_used_are_refused(host, make, said) -> No
 
 
 def test_group_refuses_what_is_no_actuator() -> None:
-    """By a message that shows it."""
     refused(TypeError, lambda: ours.ActuatorGroup([3]), "actuator = 3: must be an Actuator, ours or newton's")
 
 
@@ -628,18 +594,13 @@ def test_group_refuses_what_is_no_actuator() -> None:
     reason="newton has an implicit effort mode from 1.6 on",
 )
 def test_effort_mode_of_newton_is_recognised() -> None:
-    """By the name that its class has."""
     module = importlib.import_module(newton.Actuator.__module__)
     assert vars(module)["_EffortModeImplicit"].__name__ == "_EffortModeImplicit"
     assert type(vars(whole("pd"))["_effort_mode"]).__name__ == "_EffortModeExplicit"
 
 
-# components read from USD
-
-
 @pytest.fixture
 def authored() -> Iterator[ArraysHost]:
-    """A robot with an actuator of every law."""
     stage = Usd.Stage.CreateInMemory()
     UsdPhysics.ArticulationRootAPI.Apply(stage.DefinePrim("/Robot", "Xform"))
     paths = [f"/Robot/{name}" for name in NAMES]
@@ -673,7 +634,6 @@ def components(wrapper: ours.ArticulationActuators) -> list:
 
 @pytest.mark.parametrize("there", [True, False])
 def test_components_of_prims_are_instances_of_newtons(authored, there, monkeypatch) -> None:
-    """Where newton.actuators was imported before; they are ours in any case, and step as ever."""
     if not there:
         monkeypatch.delitem(sys.modules, "newton.actuators")
     with ours.ArticulationActuators("/Robot") as wrapper:
@@ -694,7 +654,6 @@ def test_components_of_prims_are_instances_of_newtons(authored, there, monkeypat
 
 @pytest.mark.parametrize("kind", ["mlp", "lstm", "gru"])
 def test_networks_of_files_are_instances_of_newtons(host, kind, tmp_path) -> None:
-    """Of its class for the kind of network, where its version has one, and give the same efforts."""
     path = write_network(tmp_path / "net.safetensors", random_network(kind, 2), {})
     name = f"ControllerNeural{kind.upper()}"
     there = newton_classes.peer_of(name, newton)
@@ -710,7 +669,6 @@ def test_networks_of_files_are_instances_of_newtons(host, kind, tmp_path) -> Non
 
 
 def test_an_actuator_of_a_wrapper_has_no_effort_modes_of_newtons(authored) -> None:
-    """It is an instance of newton's class, whose methods it has no parts for; as newton's it is another object."""
     with ours.ArticulationActuators("/Robot") as wrapper:
         actuator = wrapper.actuators[1]
         actuator.set_effort_mode_explicit()
@@ -722,7 +680,6 @@ def test_an_actuator_of_a_wrapper_has_no_effort_modes_of_newtons(authored) -> No
 
 
 def test_newtons_names_register_components(host) -> None:
-    """Its enumeration, whichever it calls the controllers, and subclasses of its classes."""
     kind = newton.ComponentKind
     ours.register_actuator_component("TestHalvingAPI", Halving, kind.CLAMPING)
     ours.register_actuator_component("TestNamedAPI", Named, getattr(kind, "DRIVE", None) or kind.CONTROLLER)
@@ -742,11 +699,7 @@ def test_newtons_names_register_components(host) -> None:
         assert efforts(host) == [2.5] * 3
 
 
-# elsewhere
-
-
 def test_public_actuator_takes_them() -> None:
-    """The one with arrays of its own."""
     law = theirs("ControllerPD")(full(2.0), full(0.0))
     limit = theirs("ClampingMaxEffort")(full([1.0, 3.0, 5.0]))
     actuator = ours.Actuator(wp.array(np.arange(ROBOTS), dtype=wp.uint32, device="cpu"), law, clamping=[limit])
@@ -758,7 +711,6 @@ def test_public_actuator_takes_them() -> None:
 
 
 def test_newtons_own_actuator_still_takes_them(host) -> None:
-    """An object that has driven one of our robots is one of newton's as before."""
     law = theirs("ControllerPID")(full(2.0), full(0.0), full(0.0), full(1.0))
     with wrapped((ActuatorConfig(law), "hip")):
         assert efforts(host) == [2.0] * 3

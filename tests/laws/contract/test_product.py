@@ -23,7 +23,6 @@ def bound_kernel(numbers: wp.array[float], bound: wp.array[float]):
     ],
 )
 def test_bound_has_the_gradient_of_what_it_is(numbers, bound, gradients) -> None:
-    """Of the product within, of the other bound beyond it."""
     given = wp.array(numbers, dtype=wp.float32, device="cpu", requires_grad=True)
     found = wp.zeros(1, dtype=wp.float32, device="cpu", requires_grad=True)
     with wp.Tape() as tape:

@@ -33,8 +33,6 @@ from network_oracle import evaluate
 from warm_python import warm_python
 
 pytestmark = pytest.mark.usefixtures("optimized_kernels")
-
-
 ROWS = (1, 2, 31, 32, 33, 1000)
 NUMBERS = {"clamp": (-0.3, 0.6), "elu": (1.2,), "leaky_relu": (0.1,), "softplus": (2.0,)}
 native_only = pytest.mark.skipif(core is None, reason="the native core was not built")
@@ -50,8 +48,6 @@ ENGINES = [pytest.param("native", marks=native_only), "warp"]
 
 
 class Draw:
-    """Weights drawn one after the other."""
-
     def __init__(self, seed: int = 3) -> None:
         self.rng = np.random.default_rng(seed)
 
@@ -82,7 +78,6 @@ def mlp(widths: Sequence[int], activation: str = "softsign", seed: int = 3) -> N
 
 
 def of_unary(function: str) -> Network:
-    """A function of inputs for which it is defined and well-conditioned."""
     draw = Draw()
     # 0.3 to 2.3 for functions with a pole
     shift: list[Operation] = [draw.linear(0, 6, 9)]
@@ -145,8 +140,6 @@ NETWORKS: dict[str, Network] = {
 
 
 class Rows:
-    """A network evaluated on rows, with its state."""
-
     def __init__(self, kind: str, network: Network, rows: int, in_place: bool = True) -> None:
         self.network, self.evaluator = network, make(kind, network, rows)
         states = {"mlp": 0, "gru": 1, "lstm": 2}[network.kind]
@@ -164,7 +157,6 @@ class Rows:
 
 
 def motion(rows: int, inputs: int, step: int) -> np.ndarray:
-    """Inputs that differ in all rows."""
     phases = np.random.default_rng(11).uniform(0.2, 3, (rows, inputs))
     return (2 * np.sin(phases * (1 + 0.05 * step))).astype(np.float32)
 
@@ -188,7 +180,6 @@ def test_agrees_with_float64(name, engine) -> None:
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", NETWORKS)
 def test_a_row_does_not_depend_on_the_others(name, engine) -> None:
-    """Bits are the same for any number and order of rows, in place or from one state into another."""
     network, most = NETWORKS[name], max(ROWS)
     order = np.random.default_rng(2).permutation(most)
     whole, shuffled = Rows(engine, network, most), Rows(engine, network, most, in_place=False)
@@ -218,7 +209,6 @@ def everything(engine: str, rows: int) -> bytes:
 @native_only
 @pytest.mark.slow
 def test_all_instruction_sets_give_the_same_bits() -> None:
-    """Instruction sets of this processor."""
     line = f"import sys; sys.path[:0] = {sys.path!r}\nimport test_evaluator as t, hashlib\n"
     line += "name = t.NativeEvaluator(t.Program(t.mlp((2, 1))), 1).name\n"
     line += "print(name, hashlib.sha256(t.everything('native', 45)).hexdigest())"
@@ -235,7 +225,6 @@ def test_all_instruction_sets_give_the_same_bits() -> None:
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("name", ["mlp (6, 32, 32, 32, 1)", "relu", "lstm (2, 8, 2)", "gru (2, 8, 2)", "between"])
 def test_a_bad_row_gets_nan_keeps_its_state_and_touches_no_other(name, value, engine) -> None:
-    """The row gives NaN for any network; the next finite input continues from the state before."""
     network, rows, bad = NETWORKS[name], 40, 17
     good, spoilt = (Rows(engine, network, rows, in_place) for in_place in (True, False))
     x = motion(rows, network.inputs, 0)
@@ -278,7 +267,6 @@ def test_extreme_inputs_saturate(function, limits, engine) -> None:
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("kind", ["lstm", "gru"])
 def test_extreme_inputs_leave_recurrent_layers_bounded(kind, engine) -> None:
-    """Gates saturate completely, and remain usable."""
     network = recurrent(kind)
     given, hidden, cell = Rows(engine, network, 3), None, None
     for scale in (1e30, -1e30, 1e-42, 1.0):
@@ -304,7 +292,6 @@ def test_functions_of_numbers_everywhere(engine) -> None:
 
 @native_only
 def test_powers_of_all_kinds() -> None:
-    """Negative bases, zeros and infinities give the results of libraries."""
     some = np.float32([-3, -2.5, -1, -0.5, 0, 0.5, 1, 2, 3, 7.5, 1e20, -1e20])
     pairs = np.array(np.meshgrid(some, np.float32([-3, -2, -0.5, 0, 0.5, 1, 2, 3, 4.7])), np.float32).reshape(2, -1).T
     given = Rows("native", Network(2, (Slice(0, 0, 1), Slice(0, 1, 2), Binary("pow", 1, 2))), len(pairs))
@@ -363,7 +350,6 @@ def test_arrays_may_be_parts_of_larger_ones(engine) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_arrays_that_do_not_fit_are_refused(engine) -> None:
-    """The error names the array."""
     given = make(engine, recurrent("gru"), 3)
     x, y, state = np.zeros((3, 2), np.float32), np.zeros(3, np.float32), [np.zeros((2, 3, 8), np.float32)]
     wrong: list[tuple[str, tuple]] = [
@@ -413,7 +399,6 @@ def test_the_core_refuses_lines_that_lead_out_of_their_network(name) -> None:
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", ["mlp (6, 32, 32, 32, 1)", "lstm (2, 8, 2)"])
 def test_a_call_takes_no_memory(name, engine) -> None:
-    """Calls after the first one with the same arrays, also with two alternating states."""
     given = Rows(engine, NETWORKS[name], 12, in_place=False)
     x = motion(12, given.network.inputs, 0)
     for _ in range(4):

@@ -93,9 +93,8 @@ def test_columns_of_a_gru_are_normalised() -> None:
     ],
 )
 def test_each_wrong_value_is_one_clear_error(network, said, says) -> None:
-    with pytest.raises(NetworkError) as error:
-        check_metadata(said, network)
-    assert says in str(error.value) and "Correct it in the file, or in a JSON file of the same name" in str(error.value)
+    text = refused(NetworkError, lambda: check_metadata(said, network))
+    assert says in text and "Correct it in the file, or in a JSON file of the same name" in text
 
 
 def test_lstm_takes_two_inputs() -> None:

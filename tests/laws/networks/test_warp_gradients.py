@@ -31,7 +31,6 @@ def array(values) -> wp.array:
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_outputs_and_states_are_those_of_the_evaluator(name) -> None:
-    """Results have the same bits, also with a row that is not finite."""
     network, rng = NETWORKS[name], np.random.default_rng(3)
     program, x = Program(network), rng.normal(size=(ROWS, network.inputs)).astype(np.float32)
     x[2, 0] = np.nan
@@ -71,7 +70,6 @@ def slopes(network: Network, points) -> np.ndarray:
     ],
 )
 def test_kinks_and_far_ends_have_the_slopes_of_torch(function, points, expected) -> None:
-    """No gradient is NaN."""
     taken = {"alpha": 0.25, "beta": 1.0, "slope": 0.25, "lower": 0.25, "upper": 1.0}
     network = Network(1, (Unary(function, 0, tuple(taken[name] for name in UNARY[function])),))
     np.testing.assert_allclose(slopes(network, points).ravel(), expected, atol=1e-6)
@@ -79,7 +77,6 @@ def test_kinks_and_far_ends_have_the_slopes_of_torch(function, points, expected)
 
 @pytest.mark.parametrize("function", ["minimum", "maximum"])
 def test_two_equal_numbers_have_half_each(function) -> None:
-    """The chosen argument has the whole gradient."""
     network = Network(2, (Slice(0, 0, 1), Slice(0, 1, 2), Binary(function, 1, 2)))
     found = slopes(network, [[1.0, 1.0], [1.0, 2.0], [3.0, 2.0]])
     first = [0.5, 1.0, 0.0] if function == "minimum" else [0.5, 0.0, 1.0]
@@ -94,7 +91,6 @@ def test_power_of_zero() -> None:
 
 
 def test_gradients_are_added_up_and_gone_back_twice() -> None:
-    """A second pass is independent of the first."""
     network = Network(1, (Linear(0, np.array([[3.0]], np.float32), np.zeros(1, np.float32)),))
     evaluator, by_x = DifferentiableEvaluator(network, 2, "cpu"), array([[1.0], [0.0]])
     evaluator.evaluate(array([[1.0], [1.0]]), array(np.zeros(2)))
@@ -106,7 +102,6 @@ def test_gradients_are_added_up_and_gone_back_twice() -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("optimized_kernels")
 def test_compiles_for_cuda(tmp_path) -> None:
-    """Evaluation and gradients compile."""
     module = differentiable_kernel().module
     (file, *_) = wp.compile_aot_module(module, arch=90, module_dir=tmp_path, use_ptx=True)
     text = Path(file).read_text().replace("\0", "")

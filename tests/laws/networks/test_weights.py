@@ -13,7 +13,6 @@ from small_networks import NETWORKS
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_numbers_are_those_of_the_program(name) -> None:
-    """Weights keep their order, and names are those of tensors in a file."""
     network = NETWORKS[name]
     weights = Weights(network)
     np.testing.assert_array_equal(weights.numbers, Program(network).numbers)
@@ -26,7 +25,6 @@ def test_numbers_are_those_of_the_program(name) -> None:
 
 @pytest.mark.parametrize("name", ["mlp", "lstm 2", "gru 2"])
 def test_changed_network_computes_with_what_was_given(name) -> None:
-    """The original network and arrays taken before do not change."""
     network = NETWORKS[name]
     weights = Weights(network)
     before = weights.numbers
@@ -43,7 +41,6 @@ def test_changed_network_computes_with_what_was_given(name) -> None:
 @pytest.mark.skipif(native.core is None, reason="the native core was not built")
 @pytest.mark.parametrize("name", ["mlp", "lstm 2", "gru 2"])
 def test_core_computes_with_numbers_that_are_set(name) -> None:
-    """Bits are those of a network made of them; another count is refused."""
     network = NETWORKS[name]
     weights, rng = Weights(network), np.random.default_rng(3)
     weights.change({one: rng.normal(0, 0.5, shape).astype(np.float32) for one, shape in weights.shapes.items()})

@@ -13,7 +13,6 @@ from pxr import UsdGeom
 from refusals import refused
 
 every_kind = pytest.mark.parametrize("kind", KINDS)
-
 # what a script does, and what a user does in between
 SCRIPTS = {
     "before play": ["wrap", "play", "frame", "frame", "stop", "play", "frame", "unwrap", "frame"],
@@ -35,14 +34,12 @@ SCRIPTS = {
 @every_kind
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_script(kind, script) -> None:
-    """Keep every promise through what scripts and users do."""
     check_life(kind, SCRIPTS[script])
 
 
 @pytest.mark.parametrize("kind", ISAAC)
 @pytest.mark.parametrize("deprecated", [False, True])
 def test_engine_switch_and_second_initialisation(kind, deprecated) -> None:
-    """Keep every promise when physics starts over in mid-session."""
     again = ["wrap", "play", "frame", "initialize", "frame", "switch", "frame", "stop", "play", "frame"]
     check_life(kind, again, has_deprecated_view=deprecated)
 
@@ -68,7 +65,6 @@ def test_every_pair_of_events(kind) -> None:
 @given(data=st.data(), deprecated=st.booleans())
 @pytest.mark.slow
 def test_any_sequence_of_events(kind, data, deprecated) -> None:
-    """Keep the contract through random sequences of events."""
     actions = data.draw(st.lists(st.sampled_from(actions_of(kind)), min_size=4, max_size=14))
     check_life(kind, actions, has_deprecated_view=deprecated)
 
@@ -76,16 +72,12 @@ def test_any_sequence_of_events(kind, data, deprecated) -> None:
 @every_kind
 @pytest.mark.slow
 def test_wrapper_drives_its_robot(kind) -> None:
-    """Reach the target, in motion that the efforts alone made."""
     with Life(kind) as life:
         life.run(["wrap", "play", *["frame"] * 300])
         physics = life.world.physics
         hip = next(iter(physics.robots.values())).dof_names.index("hip")
         assert abs(physics.arrays["positions"][:, hip] - 1.0).max() < 0.25
         assert life.foreign.steps == 300
-
-
-# what holds in each Kit besides
 
 
 @pytest.fixture(params=KINDS)
@@ -97,12 +89,10 @@ def world(request: pytest.FixtureRequest):
 
 @pytest.mark.parametrize("paths", ["/World/Nobody", ["/World/Robot_0", "/Nowhere"], "/World/Robot_0/base"])
 def test_missing_robot_is_named(world, paths) -> None:
-    """Say which path matches nothing and what there is."""
     refused(ValueError, lambda: aa.Articulation(paths), r"matches none of the articulations here: \['/World/Robot_0'")
 
 
 def test_numbers_of_prims_are_taken_as_they_are(world) -> None:
-    """In the units of the stage, in which the physics of Kit computes."""
     stage = world.usd_context.get_stage()
     UsdGeom.SetStageMetersPerUnit(stage, 0.01)
     actuators = aa.ArticulationActuators(ROBOTS).actuators
@@ -113,7 +103,6 @@ def test_numbers_of_prims_are_taken_as_they_are(world) -> None:
 
 
 def test_step_callback_alone_is_called(world) -> None:
-    """Listen for users of the bus without actuators."""
     steps: list[float] = []
     current_host().bus.on_pre_step(lambda dt, _context: steps.append(dt))
     world.play()

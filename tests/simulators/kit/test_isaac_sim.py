@@ -31,8 +31,6 @@ class BrokenError(Exception):
 
 
 def break_getter(wrapper: aa.ArticulationActuators) -> None:
-    """Let the next steps fail."""
-
     def fail(**_: object) -> None:
         raise BrokenError("no positions today")
 
@@ -40,7 +38,6 @@ def break_getter(wrapper: aa.ArticulationActuators) -> None:
 
 
 def test_articulation_is_isaac_sims_own(world) -> None:
-    """Offer users the class they know, with everything it can do."""
     robots = aa.Articulation(ROBOTS)
     assert isinstance(robots, world.articulation_class)
     assert robots.paths == ["/World/Robot_0", "/World/Robot_1"]
@@ -61,7 +58,6 @@ def test_default_gains_stay(world) -> None:
 
 
 def test_friction_of_a_replaced_actuator_is_gone_until_close(world) -> None:
-    """In the units of the stage, centimeters, as the arrays are; friction that is no fallback stays."""
     stage = current_host().stage
     motor = [aa.PDControlConfig(10.0, 1.0), aa.MaxEffortClampingConfig(5.0)]
     stage.SetMetadata("metersPerUnit", 0.01)
@@ -95,7 +91,6 @@ def test_friction_acts_in_a_stage_or_in_physx(world, in_engine, expected) -> Non
 
 
 def test_error_is_logged_once_and_raised_by_the_next_explicit_step(world) -> None:
-    """Keep an error out of the physics loop, and raise it on manual steps."""
     wrapper = aa.ArticulationActuators(ROBOTS)
     world.play()
     break_getter(wrapper)
@@ -107,7 +102,6 @@ def test_error_is_logged_once_and_raised_by_the_next_explicit_step(world) -> Non
 
 
 def test_reset_starts_over_after_an_error(world) -> None:
-    """Step again by itself once the user has reset the wrapper."""
     wrapper = aa.ArticulationActuators(ROBOTS)
     world.play()
     break_getter(wrapper)
@@ -121,7 +115,6 @@ def test_reset_starts_over_after_an_error(world) -> None:
 
 
 def test_wrapper_of_another_stage_stays_where_it_was(world) -> None:
-    """Say so when it is stepped, at the same path of the next stage too, and do nothing there."""
     wrapper, held = aa.ArticulationActuators(ROBOTS), world.usd_context.get_stage()
     world.play()
     world.update()
@@ -149,7 +142,6 @@ def test_wrapper_of_another_stage_stays_where_it_was(world) -> None:
 
 
 def test_wrapper_made_on_the_next_stage_drives(world) -> None:
-    """Beside an unclosed one of the stage before."""
     old = aa.ArticulationActuators(ROBOTS)
     world.open(stage_with_robots())
     wrapper = aa.ArticulationActuators(ROBOTS)
@@ -169,7 +161,6 @@ def test_explicit_step_after_an_engine_switch_says_what_to_do(world) -> None:
 
 
 def test_explicit_step_after_deletion_says_what_to_do(world) -> None:
-    """Explain that the robots are gone."""
     wrapper = aa.ArticulationActuators(ROBOTS)
     world.play()
     world.delete("/World")
@@ -202,7 +193,6 @@ def test_steps_come_only_while_joints_can_be_written(world) -> None:
 
 
 def test_stop_is_told_after_isaac_sim_has_stopped(world) -> None:
-    """Report that nothing is left to write to."""
     seen: list[object] = []
     manager = world.simulation_manager
     subscription = current_host().bus.on_stop(lambda: seen.append(manager.get_physics_simulation_view()))
@@ -224,9 +214,6 @@ def test_robots_deleted_and_made_again_are_others(world) -> None:
     aa.ArticulationActuators(ROBOTS).step_actuators(0.01)
 
 
-# callbacks
-
-
 def test_callbacks_of_ours_have_no_number(world) -> None:
     """Register nothing in Isaac Sim's table but what its own articulations do."""
     wrapper, manager = aa.ArticulationActuators(ROBOTS), world.simulation_manager
@@ -239,7 +226,6 @@ def test_callbacks_of_ours_have_no_number(world) -> None:
 @pytest.mark.parametrize("deprecated", [False, True])
 @pytest.mark.parametrize("kind", ISAAC)
 def test_articulation_whose_callback_was_overwritten_is_told_by_us(kind, deprecated) -> None:
-    """Warn once, of the articulation by its path and with what to do, and drive it at every play."""
     with KitWorld(kind, has_deprecated_view=deprecated) as world:
         world.open(stage_with_robots())
         wrapper = aa.ArticulationActuators(ROBOTS)
@@ -266,7 +252,6 @@ def test_articulation_whose_callback_was_overwritten_is_told_by_us(kind, depreca
 
 
 def test_articulation_that_was_told_is_not_warned_of(world) -> None:
-    """Say nothing where nothing was overwritten, through every kind of ready."""
     wrapper = aa.ArticulationActuators(ROBOTS)
     world.simulation_manager.enable_default_callbacks()
     for _ in range(2):
@@ -281,7 +266,6 @@ def test_articulation_that_was_told_is_not_warned_of(world) -> None:
 @pytest.mark.parametrize("kind", ISAAC)
 @pytest.mark.parametrize("order", [0, -5000], ids=["as documented", "Isaac Sim clears first"])
 def test_others_callbacks_outlive_ours(kind, order, monkeypatch) -> None:
-    """Leave the numbers alone, which are reassigned with each stage."""
     monkeypatch.setattr(SimulationManager, "_STAGE_ORDER", order)
     with KitWorld(kind) as world:
         world.open(stage_with_robots())
@@ -303,7 +287,6 @@ def test_others_callbacks_outlive_ours(kind, order, monkeypatch) -> None:
 
 
 def test_another_stage_ends_subscriptions(world) -> None:
-    """Forget callbacks as Isaac Sim does; closing what is forgotten does nothing."""
     heard: list[str] = []
     bus = current_host().bus
     held = [
@@ -324,9 +307,6 @@ def test_another_stage_ends_subscriptions(world) -> None:
     later.close()
 
 
-# the current stage
-
-
 def test_current_stage_is_isaac_sims(world) -> None:
     """Author and discover on the stage that `use_stage` made current, and leave the open one alone."""
     opened, used = world.usd_context.get_stage(), stage_with_robots(1)
@@ -345,14 +325,10 @@ def test_current_stage_is_isaac_sims(world) -> None:
 
 
 def test_without_the_stage_utilities_the_open_stage_is_current(world, monkeypatch) -> None:
-    """Make do with Kit's context."""
     with monkeypatch.context() as patch:
         for name in ("isaacsim.core.experimental.utils", "isaacsim.core.experimental.utils.stage"):
             patch.delitem(sys.modules, name)
         assert current_host().stage is world.usd_context.get_stage()
-
-
-# robots
 
 
 def test_prim_above_robots_means_all_of_them(world) -> None:
@@ -369,7 +345,6 @@ def test_prim_above_robots_means_all_of_them(world) -> None:
 
 @pytest.mark.parametrize("playing", [False, True])
 def test_robots_with_different_joints_are_refused(world, playing) -> None:
-    """Say which paths are one articulation each."""
     world.usd_context.get_stage().RemovePrim("/World/Robot_1/ankle")
     if playing:
         world.play()
@@ -378,7 +353,6 @@ def test_robots_with_different_joints_are_refused(world, playing) -> None:
 
 
 def test_kit_does_not_keep_the_host_alive(world) -> None:
-    """Give Kit functions that know us weakly."""
     host = current_host()
     host.bus.on_pre_step(lambda _dt, _context: None)
     world.play()
@@ -405,7 +379,6 @@ def test_wrapper_made_in_a_ready_callback_attaches(world) -> None:
 
 
 def test_targets_of_a_callback_registered_before_act_in_the_same_step(world) -> None:
-    """Run in the order of registration, as the documented extension does."""
     robots = aa.Articulation(ROBOTS)
     set_targets = lambda _dt, _context: robots.set_dof_position_targets(1.0)  # noqa: E731
     world.simulation_manager.register_callback(set_targets, SimulationEvent.PHYSICS_PRE_STEP)
@@ -442,7 +415,6 @@ def test_device_is_where_physics_will_run(world, monkeypatch) -> None:
 
 
 def test_closing_the_host_leaves_nothing(world) -> None:
-    """Take every callback out, those before steps too."""
     wrapper = aa.ArticulationActuators(ROBOTS)
     world.play()
     assert len(our_callbacks(world)) == 5
@@ -453,7 +425,6 @@ def test_closing_the_host_leaves_nothing(world) -> None:
 
 
 def test_metadata_is_there_before_play(world) -> None:
-    """Build wrappers, and know their joints, before physics runs."""
     wrapper = aa.ArticulationActuators(ROBOTS)
     names = wrapper.articulation.dof_names
     assert [names[column] for column in wrapper.actuated_dof_indices] == ["knee", "hip"]

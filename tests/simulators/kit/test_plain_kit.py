@@ -67,13 +67,11 @@ def test_friction_of_a_replaced_actuator_cannot_be_taken_back_here(playing) -> N
 
 
 def test_without_a_stage_nothing_is_found(world) -> None:
-    """Say that there are no articulations."""
     world.close()
     refused(ValueError, lambda: aa.Articulation(ROBOTS), "there are none")
 
 
 def test_joints_are_known_before_play(world) -> None:
-    """List them breadth-first from the root."""
     robots = aa.Articulation(ROBOTS)
     assert (len(robots), robots.num_dofs, robots.dof_names) == (2, 3, ["ankle", "hip", "knee"])
     assert robots.dof_paths[1] == ["/World/Robot_1/ankle", "/World/Robot_1/hip", "/World/Robot_1/knee"]
@@ -88,7 +86,6 @@ def test_joints_are_the_engines_while_physics_runs(playing) -> None:
 
 
 def test_feedforward_given_before_play_reaches_its_joint(world) -> None:
-    """Follow the joint when the engine has it in another column."""
     pair = (aa.ActuatorConfig(aa.ControllerPD(ones(), ones())), "ankle")
     wrapper = aa.ArticulationActuators.from_actuators(ROBOTS, [pair])
     before = wrapper.articulation.get_dof_indices("ankle").numpy()
@@ -101,13 +98,11 @@ def test_feedforward_given_before_play_reaches_its_joint(world) -> None:
 
 
 def test_unknown_joint_is_named(world) -> None:
-    """List those there are."""
     with pytest.raises(ValueError, match=r"joint 'wing': not in </World/Robot_0>. Available: \['ankle', 'hip'"):
         aa.Articulation(ROBOTS).get_dof_indices("wing")
 
 
 def test_engine_that_has_robots_with_different_joints_is_told(playing) -> None:
-    """Refuse them while physics runs, too."""
     playing.stop()
     playing.usd_context.get_stage().RemovePrim("/World/Robot_1/ankle")
     playing.play()
@@ -116,7 +111,6 @@ def test_engine_that_has_robots_with_different_joints_is_told(playing) -> None:
 
 
 def test_robot_that_physics_does_not_know_is_refused(playing) -> None:
-    """Say that physics has to play again after a robot was added."""
     stage: Usd.Stage = playing.usd_context.get_stage()
     UsdPhysics.ArticulationRootAPI.Apply(stage.DefinePrim("/World/Late", "Xform"))
     with pytest.raises(ValueError, match=r"physics runs without some of \['/World/Late'\]. Play again"):
@@ -124,7 +118,6 @@ def test_robot_that_physics_does_not_know_is_refused(playing) -> None:
 
 
 def test_state_before_the_first_step_is_refused(world) -> None:
-    """Say when joints can be read and written."""
     robots = aa.Articulation(ROBOTS)
     world.play()
     refused(HostError, robots.get_dof_positions, "from the first physics step after play until stop")
@@ -144,7 +137,6 @@ def test_written_values_are_read_back(playing, name) -> None:
 
 
 def test_positions_set_are_targets_too(playing) -> None:
-    """As Isaac Sim's setters do."""
     robots = aa.Articulation(ROBOTS)
     robots.set_dof_positions(2.0)
     robots.set_dof_velocities(3.0)
@@ -154,7 +146,6 @@ def test_positions_set_are_targets_too(playing) -> None:
 
 @pytest.mark.parametrize("name", ["stiffnesses", "dampings"])
 def test_one_gain_is_set_without_the_other(playing, name) -> None:
-    """Leave the other as it is."""
     robots = aa.Articulation(ROBOTS)
     before = [gains.numpy().copy() for gains in robots.get_dof_gains()]
     robots.set_dof_gains(**{name: 5.0}, dof_indices=[1])
@@ -164,7 +155,6 @@ def test_one_gain_is_set_without_the_other(playing, name) -> None:
 
 
 def test_efforts_act_in_the_first_step(world) -> None:
-    """Get ready in the first step and drive it already."""
     wrapper = aa.ArticulationActuators(ROBOTS)
     wrapper.set_dof_feedforward_effort_targets(2.0)
     world.play()
@@ -174,7 +164,6 @@ def test_efforts_act_in_the_first_step(world) -> None:
 
 
 def test_wrapper_made_while_physics_runs_waits_for_a_step(world) -> None:
-    """Attach to a simulation that played before the first actuators."""
     world.play()
     world.update()
     wrapper = aa.ArticulationActuators(ROBOTS)
@@ -184,7 +173,6 @@ def test_wrapper_made_while_physics_runs_waits_for_a_step(world) -> None:
 
 
 def test_error_is_logged_once_and_raised_by_the_next_explicit_step(world) -> None:
-    """Keep an error out of the physics loop, and raise it on manual steps."""
     wrapper = aa.ArticulationActuators(ROBOTS)
     world.play()
     world.update()
@@ -199,7 +187,6 @@ def test_error_is_logged_once_and_raised_by_the_next_explicit_step(world) -> Non
 
 
 def test_prim_above_robots_means_all_of_them(world) -> None:
-    """Never the first alone."""
     assert aa.Articulation("/World").paths == ["/World/Robot_0", "/World/Robot_1"]
 
 
@@ -239,8 +226,6 @@ def test_wrapper_made_when_a_stage_is_opened_stays(world) -> None:
 
 
 def test_view_that_cannot_be_created_is_logged_once(world, monkeypatch) -> None:
-    """Stay unready, and let physics go on."""
-
     def fail(_frontend: str) -> None:
         raise RuntimeError("no tensors in this Kit")
 
@@ -262,7 +247,6 @@ def test_device_is_the_views(playing) -> None:
 
 
 def test_closing_the_host_leaves_nothing(playing) -> None:
-    """Take every callback out, those before steps too."""
     wrapper = aa.ArticulationActuators(ROBOTS)
     assert our_callbacks(playing) != []
     host = current_host()
@@ -272,7 +256,6 @@ def test_closing_the_host_leaves_nothing(playing) -> None:
 
 
 def test_kit_does_not_keep_the_host_alive(playing) -> None:
-    """Give Kit functions that know us weakly."""
     host = current_host()
     host.bus.on_pre_step(lambda _dt, _context: None)
     gone = weakref.ref(host)
@@ -283,7 +266,6 @@ def test_kit_does_not_keep_the_host_alive(playing) -> None:
 
 
 def test_pause_makes_nothing_ready_again(playing) -> None:
-    """Keep what actuators remember when a pause ends."""
     times: list[str] = []
     current_host().bus.on_ready(lambda: times.append("ready"))
     current_host().bus.on_pre_step(lambda _dt, _context: None)

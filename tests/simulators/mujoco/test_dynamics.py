@@ -86,8 +86,6 @@ def coordinates(layout: Layout, model, data) -> np.ndarray:
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_mass_matrices(layout, opened) -> None:
-    """Armatures of joints and tendons included."""
-
     def expected(model, data) -> np.ndarray:
         whole, turn = np.empty((model.nv, model.nv)), coordinates(layout, model, data)
         mujoco.mj_tendon(model, data)
@@ -102,8 +100,6 @@ def test_mass_matrices(layout, opened) -> None:
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_jacobians(layout, opened) -> None:
-    """Of the centres of mass of the links that can move."""
-
     def expected(model, data) -> np.ndarray:
         both, rows = np.empty((6, model.nv)), []
         for body in layout.bodies[1 if layout.fixed else 0 :]:
@@ -116,7 +112,6 @@ def test_jacobians(layout, opened) -> None:
 
 
 def at_rest(model, data) -> np.ndarray:
-    """Efforts of bodies that do not move."""
     efforts, data.cvel[:], data.cdof_dot[:] = np.empty(model.nv), 0.0, 0.0
     mujoco.mj_rne(model, data, 0, efforts)
     return efforts
@@ -139,7 +134,6 @@ def moving(model, data) -> np.ndarray:
     ids=["gravity", "Coriolis"],
 )
 def test_efforts(compute, expected, opened) -> None:
-    """Of the axes of both robots."""
     axes = np.concatenate([layout.dofs for layout in LAYOUTS])
     found = compute(Equations(batch_model(opened), 5), state(opened))[:, axes]
     assert np.abs(found).max(axis=0).min() > 1e-2
@@ -194,14 +188,12 @@ def test_what_is_known_of_a_state_is_not_computed_again(opened, monkeypatch) -> 
 
 
 def test_gravity_can_be_switched_off(opened) -> None:
-    """By MuJoCo's flag, which files may have."""
     model = batch_model(opened)
     model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_GRAVITY
     assert not Equations(model, 5).gravity(state(opened)).any()
 
 
 def test_what_diverged_is_not_begun_anew(opened) -> None:
-    """Its numbers are not finite, and those of the others are as before."""
     now, equations = state(opened), Equations(batch_model(opened), 5)
     before = equations.jacobians(now, STANDING, np.arange(5))
     now.qpos[1] = np.nan
@@ -211,7 +203,6 @@ def test_what_diverged_is_not_begun_anew(opened) -> None:
 
 
 def batch_model(opened: tuple[Batch, ModelFields]):
-    """The model that all environments began with."""
     return opened[1]._model
 
 
@@ -232,7 +223,6 @@ def _follows(robots) -> None:
 def test_arrays_of_root_links_follow_whatever_moves_them(
     with_core: bool, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
 ) -> None:
-    """Steps, resets, setters, moved masses, and rebuilt simulations."""
     if not with_core:
         monkeypatch.setattr(dynamics, "core", None)
     sim = Simulation(floating_pair().stage, num_envs=3)
@@ -260,7 +250,6 @@ def test_arrays_of_root_links_follow_whatever_moves_them(
 
 
 def test_a_fixed_base_stands_in_the_arrays_where_it_was_put() -> None:
-    """Other robots beside it float, and stand between its rows."""
     sim = Simulation(telescope().stage, num_envs=2)
     sim.play()
     robots = sim.articulation(ROOT)
@@ -281,7 +270,6 @@ KINEMATICS_MODEL = """<mujoco><worldbody>
 
 
 def test_they_are_those_of_mujoco() -> None:
-    """Of the environments asked for, in their order, with a base that was moved in one."""
     model = mujoco.MjModel.from_xml_string(KINEMATICS_MODEL)
     batch = Batch(model, 4)
     fields, random = ModelFields(model, batch), np.random.default_rng(2)
@@ -304,6 +292,5 @@ def test_they_are_those_of_mujoco() -> None:
 
 
 def test_products_of_vectors() -> None:
-    """As NumPy has them."""
     a, b = np.random.default_rng(3).normal(size=(2, 5, 3))
     np.testing.assert_allclose(cross(a, b), np.cross(a, b), atol=1e-15)

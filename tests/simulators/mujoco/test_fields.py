@@ -37,14 +37,12 @@ URDF = """
 
 
 def written(folder: Path, text: str, name: str = "arm.xml") -> Path:
-    """A file of this text."""
     path = folder / name
     path.write_text(text)
     return path
 
 
 def horizontal_pendulum() -> SmallStage:
-    """A pendulum that begins where gravity pulls most."""
     made = pendulum()
     made.state(HINGE, position=90.0)
     return made
@@ -95,11 +93,7 @@ def test_velocity_of_creep_is_that_of_the_formula(tmp_path, hardness) -> None:
         assert creep(sim, aa.Articulation("arm")) == pytest.approx(weight * last * hardness["solref"][0] / 2, rel=0.01)
 
 
-# where it comes from
-
-
 def test_friction_of_a_stage_is_hard() -> None:
-    """At the physics step of the simulation."""
     made = horizontal_pendulum()
     made.attribute(HINGE, "newton:friction", 8.0)
     for dt in (0.001, 0.01):
@@ -128,7 +122,6 @@ def test_what_a_stage_says_in_words_of_mujoco_holds(authored, expected) -> None:
 
 
 def test_friction_of_a_urdf_is_hard(tmp_path) -> None:
-    """The file cannot say how soft it is."""
     with aa.Simulation(written(tmp_path, URDF, "arm.urdf"), DT) as sim:
         sim.play()
         assert sim.model.dof_frictionloss[0] == 8.0
@@ -137,7 +130,6 @@ def test_friction_of_a_urdf_is_hard(tmp_path) -> None:
 
 @pytest.mark.parametrize("own", ["", 'solreffriction="0.03 1"', 'solimpfriction="0.8 0.9 0.001 0.5 2"'])
 def test_friction_of_an_mjcf_is_mujocos(tmp_path, own) -> None:
-    """To the bit, its creep included."""
     path = written(tmp_path, ARM.format(joint=f'frictionloss="8" {own}'))
     model = mujoco.MjModel.from_xml_path(str(path))
     data = mujoco.MjData(model)
@@ -150,7 +142,6 @@ def test_friction_of_an_mjcf_is_mujocos(tmp_path, own) -> None:
 
 
 def test_friction_that_is_set_on_an_mjcf_is_hard(tmp_path) -> None:
-    """By a setter; the file's own value brings back the file's softness."""
     with aa.Simulation(written(tmp_path, ARM.format(joint='frictionloss="6"'))) as sim:
         sim.play()
         robot = aa.Articulation("arm")
@@ -188,7 +179,6 @@ def test_friction_that_is_drawn_at_random_is_hard(tmp_path) -> None:
 
 
 def test_friction_of_one_environment_is_hard(tmp_path) -> None:
-    """The others stay as soft as the file."""
     with aa.Simulation(written(tmp_path, ARM.format(joint="")), num_envs=3) as sim:
         sim.play()
         sim.articulation("arm").set_dof_friction_properties(8.0, indices=[1])
@@ -209,11 +199,7 @@ def test_hardness_follows_an_armature_that_is_set(tmp_path, num_envs) -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
-# a user's model
-
-
 def test_own_model_gets_its_softness_back(tmp_path) -> None:
-    """Friction that is set is hard until the simulation is closed."""
     model = mujoco.MjModel.from_xml_string(ARM.format(joint='frictionloss="6"'))
     data = mujoco.MjData(model)
     with aa.MujocoSimulation(model, data) as sim:
@@ -225,7 +211,6 @@ def test_own_model_gets_its_softness_back(tmp_path) -> None:
 
 
 def test_friction_of_own_model_follows_its_physics_step() -> None:
-    """Which a user's loop may change at any time."""
     model = mujoco.MjModel.from_xml_string(ARM.format(joint=""))
     with aa.MujocoSimulation(model, mujoco.MjData(model)) as sim:
         actuators = driven("arm", {"hinge": aa.MotorConfig(aa.PDControlConfig(0.0, 0.0), friction=8.0)})
@@ -237,7 +222,6 @@ def test_friction_of_own_model_follows_its_physics_step() -> None:
 
 
 def test_friction_of_one_simulation_of_a_batch() -> None:
-    """The others keep theirs, and all are given back."""
     if mujoco.__version__ < "4":
         pytest.skip("MuJoCo 4 tells what simulations of a batch have of their own")
     model = mujoco.MjModel.from_xml_string(ARM.format(joint='frictionloss="6"'))

@@ -8,7 +8,6 @@ import pytest
 from places import ROBOTS
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
-
 COMMON = f'''
 import faulthandler, os, sys
 import numpy as np

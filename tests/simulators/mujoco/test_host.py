@@ -22,24 +22,20 @@ ROOTS = {"pendulum": "Pendulum", "arm_2dof": "Arm", "franka_panda": "Panda", "an
 
 
 def running(stage: Usd.Stage, num_envs: int = 1, dt: float = DT) -> MujocoHost:
-    """Physics of a stage, played."""
     host = MujocoHost(stage, dt, num_envs)
     host.play()
     return host
 
 
 def robot_file(name: str) -> Usd.Stage:
-    """One of the robots of this repository."""
     return stage_of(ROBOTS / f"{name}.usda")
 
 
 def merged(name: str) -> Usd.Stage:
-    """Two of them in one stage."""
     return two_robots(ROBOTS / f"{name}.usda", f"/World/{ROOTS[name]}")
 
 
 def run(host: MujocoHost, steps: int) -> None:
-    """Let physics run."""
     for _ in range(steps):
         host.step()
 
@@ -53,7 +49,6 @@ def swing() -> tuple[MujocoHost, MujocoArticulation]:
 
 @pytest.fixture
 def arms() -> tuple[MujocoHost, MujocoArticulation]:
-    """Three arms in a batch, moving."""
     host = running(robot_file("arm_2dof"), num_envs=3)
     arms = host.articulation("/World/Arm")
     arms.set_dof_velocities([[0.3, 0.05], [-0.7, 0.11], [1.1, 0.02]])
@@ -61,11 +56,7 @@ def arms() -> tuple[MujocoHost, MujocoArticulation]:
     return host, arms
 
 
-# life cycle
-
-
 def test_robots_are_known_before_play() -> None:
-    """Names, paths and counts need no physics."""
     robot = MujocoHost(robot_file("arm_2dof"), DT, 1).articulation("/World/Arm")
     assert (robot.dof_names, robot.num_dofs, len(robot)) == (["shoulder", "extension"], 2, 1)
 
@@ -73,7 +64,6 @@ def test_robots_are_known_before_play() -> None:
 @pytest.mark.parametrize("call", ["step", "reset", "data"])
 @pytest.mark.parametrize("stopped", [False, True])
 def test_nothing_runs_unless_playing(call, stopped) -> None:
-    """Neither before play nor after stop."""
     host = MujocoHost(pendulum().stage, DT, 1)
     if stopped:
         host.play()
@@ -85,13 +75,11 @@ def test_nothing_runs_unless_playing(call, stopped) -> None:
     "call", ["get_dof_drive_efforts", "get_dof_gravity_compensation_forces", "get_world_poses", "get_dof_positions"]
 )
 def test_articulation_needs_running_physics(call) -> None:
-    """Everything that physics knows."""
     robot = MujocoHost(pendulum().stage, DT, 1).articulation("/World/Robot")
     refused(HostError, getattr(robot, call), "physics is not running")
 
 
 def test_stop_is_announced_once() -> None:
-    """A second stop is silent."""
     host = running(pendulum().stage)
     heard: list[bool] = []
     host.bus.on_stop(lambda: heard.append(host.playing))
@@ -101,7 +89,6 @@ def test_stop_is_announced_once() -> None:
 
 
 def test_play_is_announced_with_state_in_place() -> None:
-    """Ready callbacks may read what the stage authors."""
     made = pendulum()
     made.state(HINGE, position=30.0)
     host = MujocoHost(made.stage, DT, 1)
@@ -112,7 +99,6 @@ def test_play_is_announced_with_state_in_place() -> None:
 
 
 def test_callback_may_stop_physics(swing) -> None:
-    """The step it runs in does nothing more."""
     host, _ = swing
     host.bus.on_pre_step(lambda *_: host.stop())
     host.step()
@@ -120,7 +106,6 @@ def test_callback_may_stop_physics(swing) -> None:
 
 
 def test_pre_step_callback_gets_the_physics_dt(swing) -> None:
-    """Once for each step."""
     host, _ = swing
     heard: list[float] = []
     host.bus.on_pre_step(lambda dt, _context: heard.append(dt))
@@ -129,7 +114,6 @@ def test_pre_step_callback_gets_the_physics_dt(swing) -> None:
 
 
 def test_stage_that_cannot_be_read_is_read_again_at_the_next_play() -> None:
-    """The physics before the edit does not come back by itself."""
     made = pendulum()
     host = MujocoHost(made.stage, DT, 1)
     made.stage.GetPrimAtPath("/World/Robot/hinge").SetTypeName("PhysicsDistanceJoint")
@@ -137,11 +121,7 @@ def test_stage_that_cannot_be_read_is_read_again_at_the_next_play() -> None:
         refused(ValueError, host.play, "distance joint")
 
 
-# state
-
-
 def test_play_starts_in_the_authored_state() -> None:
-    """Positions, velocities and targets of each joint."""
     made = pendulum()
     made.state(HINGE, position=30.0, velocity=-45.0)
     made.drive(HINGE, targetPosition=10.0, targetVelocity=20.0)
@@ -156,7 +136,6 @@ def test_play_starts_in_the_authored_state() -> None:
 
 
 def test_free_robot_starts_in_its_place() -> None:
-    """The base where the stage has it."""
     stage = robot_file("anymal_c")
     place = UsdGeom.Xformable(stage.GetPrimAtPath("/World/Anymal/base")).ComputeLocalToWorldTransform(0)
     positions, quaternions = running(stage).articulation("/World/Anymal").get_world_poses()
@@ -180,7 +159,6 @@ def test_world_pose_is_that_of_the_root_body(free) -> None:
 
 
 def test_world_pose_moves_with_its_own_robot() -> None:
-    """One row falls for a second, the other one starts over."""
     made = SmallStage()
     UsdPhysics.ArticulationRootAPI.Apply(made.body("/World/Robot", (0, 0, 5)))
     host = running(made.stage, num_envs=2)
@@ -223,12 +201,8 @@ def test_setting_what_was_read_is_exact_too(arms, name) -> None:
     np.testing.assert_array_equal(state, read.astype(np.float64))
 
 
-# efforts
-
-
 @pytest.mark.parametrize("effort", [3.0, -3.0])
 def test_effort_accelerates_by_its_inertia(swing, effort) -> None:
-    """To the last digit of the inertia in single precision."""
     host, robot = swing
     robot.set_dof_efforts(effort)
     host.step()
@@ -236,7 +210,6 @@ def test_effort_accelerates_by_its_inertia(swing, effort) -> None:
 
 
 def test_effort_acts_until_another_one_is_set(swing) -> None:
-    """Step after step, and users read it."""
     host, robot = swing
     robot.set_dof_efforts(3.0)
     run(host, 5)
@@ -249,7 +222,6 @@ def test_effort_acts_until_another_one_is_set(swing) -> None:
 
 @pytest.mark.parametrize("end", ["reset", "play"])
 def test_effort_ends_with_a_reset_and_a_stop(swing, end) -> None:
-    """A new simulation starts without."""
     host, robot = swing
     robot.set_dof_efforts(3.0)
     host.step()
@@ -263,7 +235,6 @@ def test_effort_ends_with_a_reset_and_a_stop(swing, end) -> None:
 
 
 def test_effort_set_in_a_callback_acts_in_that_step(swing) -> None:
-    """Which is how actuators work."""
     host, robot = swing
     host.bus.on_pre_step(lambda *_: robot.set_dof_efforts(3.0))
     host.step()
@@ -271,7 +242,6 @@ def test_effort_set_in_a_callback_acts_in_that_step(swing) -> None:
 
 
 def test_efforts_of_two_writers_stand_side_by_side() -> None:
-    """Each writes its own joint."""
     host = running(robot_file("arm_2dof"))
     robot = host.articulation("/World/Arm")
     robot.set_dof_efforts(3.0, dof_indices=[0])
@@ -290,7 +260,6 @@ def test_effort_is_not_limited_by_the_drive() -> None:
 
 
 def test_effort_written_to_buffers_acts(swing) -> None:
-    """The plan writes there."""
     host, robot = swing
     buffers = robot.buffers()
     buffers.refresh()
@@ -301,7 +270,6 @@ def test_effort_written_to_buffers_acts(swing) -> None:
 
 
 def test_buffers_follow_the_state(swing) -> None:
-    """Bound once, good until stop."""
     host, robot = swing
     buffers = robot.buffers()
     robot.set_dof_velocities(1.0)
@@ -309,8 +277,6 @@ def test_buffers_follow_the_state(swing) -> None:
     buffers.refresh()
     assert buffers.positions.tolist() == robot.get_dof_positions().numpy().tolist() != [[0.0]]
 
-
-# one (robot, joint) at a time
 
 LAYOUTS = {
     "merged": (lambda: merged("anymal_c"), 1, ["/World/Left", "/World/Right"]),
@@ -368,7 +334,6 @@ def test_effort_reaches_its_joint_and_no_other(stage, num_envs, paths) -> None:
 
 @pytest.mark.parametrize(("stage", "num_envs", "paths"), LAYOUTS.values(), ids=list(LAYOUTS))
 def test_joint_set_is_the_joint_that_moves(stage, num_envs, paths) -> None:
-    """Every joint of every robot, found in MuJoCo's state by its prim path."""
     host = running(stage(), num_envs)
     robots = host.articulation(paths)
     values = np.arange(1, 12 * len(robots) + 1, dtype=np.float32).reshape(-1, 12) / 64
@@ -377,9 +342,6 @@ def test_joint_set_is_the_joint_that_moves(stage, num_envs, paths) -> None:
         env, root = (row, "/World/Anymal") if num_envs > 1 else (0, path)
         addresses = [host.model.joint(f"{root}/joints/{name}").qposadr[0] for name in robots.dof_names]
         np.testing.assert_array_equal(qpos_of(host)[env, addresses], values[row])
-
-
-# drives
 
 
 def driven(**drive: float) -> tuple[MujocoHost, MujocoArticulation]:
@@ -396,7 +358,6 @@ def driven(**drive: float) -> tuple[MujocoHost, MujocoArticulation]:
     [(40, 0, 0.7, 0.0), (0, 3, 0.0, 0.0), (0, 3, 0.0, 2.0), (40, 3, 0.7, -2.0)],
 )
 def test_drive_is_a_pd_law_on_both_targets(stiffness, damping, target, velocity_target) -> None:
-    """Authored per degree, acting per radian."""
     host, robot = driven(stiffness=np.pi / 180 * stiffness, damping=np.pi / 180 * damping)
     robot.set_dof_position_targets(target)
     robot.set_dof_velocity_targets(velocity_target)
@@ -415,7 +376,6 @@ def test_drive_stops_at_its_limit(limit, target) -> None:
 
 
 def test_drive_below_its_limit_is_not_touched() -> None:
-    """The limit is no gain."""
     host, robot = driven(stiffness=np.pi / 180, maxForce=3.0)
     robot.set_dof_position_targets(1.0)
     host.step()
@@ -423,7 +383,6 @@ def test_drive_below_its_limit_is_not_touched() -> None:
 
 
 def test_damping_alone_keeps_a_velocity() -> None:
-    """A drive without stiffness is a velocity drive."""
     host, robot = driven(damping=np.pi / 180 * 10)
     robot.set_dof_velocity_targets(2.0)
     run(host, 480)
@@ -463,7 +422,6 @@ def test_authored_gains_are_read_back_in_si() -> None:
 
 
 def test_gains_are_read_back_bit_equal(arms, rng) -> None:
-    """Whatever was set, after steps too."""
     host, robots = arms
     gains = rng.uniform(0, 100, (2, 3, 2)).astype(np.float32)
     robots.set_dof_gains(*gains)
@@ -472,7 +430,6 @@ def test_gains_are_read_back_bit_equal(arms, rng) -> None:
 
 
 def test_gains_are_those_of_their_row(arms) -> None:
-    """Environments do not share them."""
     host, robots = arms
     robots.set_dof_positions(0.1)
     robots.set_dof_velocities(0.0)
@@ -484,7 +441,6 @@ def test_gains_are_those_of_their_row(arms) -> None:
 
 
 def test_drive_efforts_are_selected_by_indices(arms) -> None:
-    """Rows and columns as everywhere."""
     host, robots = arms
     robots.set_dof_gains(20.0, 1.0)
     host.step()
@@ -494,12 +450,8 @@ def test_drive_efforts_are_selected_by_indices(arms) -> None:
     )
 
 
-# gravity
-
-
 @pytest.mark.parametrize("name", ["arm_2dof", "franka_panda"])
 def test_gravity_compensation_holds_the_arm_still(name) -> None:
-    """For a second, from the authored pose."""
     host = running(robot_file(name))
     robot = host.articulation(f"/World/{ROOTS[name]}")
     robot.set_dof_gains(0.0, 0.0)
@@ -527,7 +479,6 @@ def test_gravity_compensation_is_that_of_the_stage(name) -> None:
 
 
 def test_gravity_compensation_of_a_floating_robot_is_that_of_its_joints() -> None:
-    """Seen from the base as it stands."""
     stage = robot_file("anymal_c")
     host, twin = running(stage), Dynamics(stage)
     robot = host.articulation("/World/Anymal")
@@ -537,11 +488,7 @@ def test_gravity_compensation_of_a_floating_robot_is_that_of_its_joints() -> Non
     np.testing.assert_allclose(robot.get_dof_gravity_compensation_forces().numpy()[0], expected, rtol=1e-4, atol=1e-4)
 
 
-# several robots
-
-
 def test_robot_in_a_merged_stage_moves_as_it_does_alone() -> None:
-    """Robots far apart do not feel each other."""
     alone, both = running(robot_file("franka_panda")), running(merged("franka_panda"))
     one, two = alone.articulation("/World/Panda"), both.articulation(["/World/Left", "/World/Right"])
     for step in range(100):
@@ -556,7 +503,6 @@ def test_robot_in_a_merged_stage_moves_as_it_does_alone() -> None:
 
 
 def test_rows_of_a_batch_are_bit_identical_to_one_robot() -> None:
-    """Whatever the number of threads."""
     alone, batch = running(robot_file("anymal_c")), running(robot_file("anymal_c"), num_envs=5)
     run(alone, 100)
     run(batch, 100)
@@ -586,14 +532,12 @@ def test_rows_are_named_as_isaac_sim_clones_are(root, expected) -> None:
 
 
 def test_rows_know_their_prototype() -> None:
-    """Actuator prims are read there."""
     robots = MujocoHost(robot_file("arm_2dof"), DT, 3).articulation("/World/envs/env_2/Arm")
     joints = [f"/World/Arm/joints/{name}" for name in ("shoulder", "extension")]
     assert (robots.prototype_path, robots.prototype_dof_paths) == ("/World/Arm", joints)
 
 
 def test_robots_of_one_stage_share_an_environment() -> None:
-    """Both are reset together."""
     host = MujocoHost(merged("arm_2dof"), DT, 1)
     assert host.articulation(["/World/Left", "/World/Right"]).envs_to_rows([0]) == [0, 1]
 
@@ -606,17 +550,12 @@ def test_two_robots_per_row_are_all_found() -> None:
 
 
 def test_two_robots_per_row_are_set_apart() -> None:
-    """Every value at its robot."""
     host = running(merged("arm_2dof"), 2)
     host.articulation("/World/Right").set_dof_positions([[0.1, 0.2], [0.3, 0.25]])
     assert host.articulation("/World/Left").get_dof_positions().numpy().tolist() == [[0, 0], [0, 0]]
 
 
-# reset
-
-
 def test_reset_puts_targets_back_and_drops_efforts(arms) -> None:
-    """Of the environments named."""
     host, robots = arms
     robots.set_dof_position_targets(1.0)
     robots.set_dof_velocity_targets(1.0)
@@ -627,7 +566,6 @@ def test_reset_puts_targets_back_and_drops_efforts(arms) -> None:
 
 
 def test_reset_drops_forces_applied_in_mujoco(arms) -> None:
-    """To the joints and to the bodies, of the environments named."""
     host, _ = arms
     forces = [host._batch.bind(name) for name in ("qfrc_applied", "xfrc_applied")]
     for values in forces:
@@ -649,7 +587,6 @@ def test_reset_keeps_gains(arms) -> None:
     [(None, None), ([0, 2], [0, 2]), ([2, 0], [0, 2]), ([1, 1], [1]), ([False, True, False], [1]), (1, [1]), ([], [])],
 )
 def test_reset_is_announced(arms, env_ids, heard) -> None:
-    """With indices, each once, or None for all."""
     host, _ = arms
     told: list[object] = []
     host.bus.on_reset(told.append)
@@ -663,9 +600,6 @@ def test_reset_refuses_environments_there_are_not(arms, env_ids) -> None:
     before = qpos_of(host)
     refused(ValueError, lambda: host.reset(env_ids), "environment")
     np.testing.assert_array_equal(qpos_of(host), before)
-
-
-# divergence
 
 
 def blow_up(host: MujocoHost, path: str, steps: int = 100) -> SimulationDivergedError:
@@ -694,13 +628,11 @@ def test_diverged_row_of_a_batch_is_named(name, env) -> None:
 
 
 def test_every_diverged_row_is_named(arms) -> None:
-    """When several go at once."""
     host, _ = arms
     assert blow_up(host, "/World/envs/env_[02]").robots == ("/World/envs/env_0/Arm", "/World/envs/env_2/Arm")
 
 
 def test_message_names_the_robot_and_what_to_do(arms) -> None:
-    """Gains, time step, armature, reset."""
     host, _ = arms
     message = str(blow_up(host, "/World/envs/env_1/Arm"))
     assert "/World/envs/env_1/Arm has positions or velocities that are not finite" in message
@@ -708,7 +640,6 @@ def test_message_names_the_robot_and_what_to_do(arms) -> None:
 
 
 def test_other_rows_stay_finite_and_right(arms) -> None:
-    """To the bit, as if nothing had happened."""
     host, _ = arms
     twin = running(robot_file("arm_2dof"), num_envs=3)
     twin.articulation("/World/Arm").set_dof_velocities([[0.3, 0.05], [-0.7, 0.11], [1.1, 0.02]])
@@ -722,7 +653,6 @@ def test_other_rows_stay_finite_and_right(arms) -> None:
 
 @pytest.mark.parametrize("layout", ["merged", "batch"])
 def test_reset_recovers(layout) -> None:
-    """The future after it is that after play."""
     stage, envs = (merged("arm_2dof"), 1) if layout == "merged" else (robot_file("arm_2dof"), 3)
     host = running(stage, envs)
     blow_up(host, host.robots()[0].path)
@@ -759,7 +689,6 @@ def test_thrown_base_is_named(armature) -> None:
 
 
 def test_thrown_ball_is_no_robot() -> None:
-    """It is named in the message, and no robot is accused."""
     made = pendulum()
     ball = UsdPhysics.RigidBodyAPI(made.body("/World/ball", (5, 0, 0), inertia=(0.01, 0.02, 0.03)))
     ball.CreateAngularVelocityAttr(Gf.Vec3f(1e30, 1e30, 0))
@@ -781,7 +710,6 @@ def test_huge_drive_gains_are_stable() -> None:
 
 @pytest.mark.parametrize("diverging", [False, True])
 def test_others_hear_their_own_warnings_and_none_of_a_step(heard, diverging) -> None:
-    """Also when the step failed; their handler is back after the stop."""
     import mujoco
 
     host = running(robot_file("arm_2dof"))
@@ -802,7 +730,6 @@ def test_others_hear_their_own_warnings_and_none_of_a_step(heard, diverging) -> 
 
 
 def test_looking_at_a_diverged_robot_writes_no_log() -> None:
-    """Nor does it fail; the fixture of all tests looks for the file."""
     host = running(merged("arm_2dof"))
     blow_up(host, "/World/Left")
     robot = host.articulation("/World/Left")
@@ -810,11 +737,7 @@ def test_looking_at_a_diverged_robot_writes_no_log() -> None:
     assert np.isnan(robot.get_dof_gravity_compensation_forces().numpy()).any()
 
 
-# data
-
-
 def test_data_is_a_copy_with_everything_computed(arms) -> None:
-    """Of the environment asked for, at its state now; writing into it changes nothing."""
     host, _ = arms
     data = host.data(2)
     np.testing.assert_array_equal(data.qpos, host._qpos[2])

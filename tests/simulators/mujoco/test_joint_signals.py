@@ -20,7 +20,6 @@ FILES = {"arm_2dof": "/World/Arm", "unitree_go1": "/World/Go1", "franka_panda": 
 
 
 def expected(robot) -> dict[str, np.ndarray]:
-    """Of the state as it is."""
     count = robot.num_dofs
     inverse = np.linalg.inv(robot.get_mass_matrices().numpy().astype(float))
     efforts = robot.get_dof_gravity_compensation_forces().numpy()
@@ -29,14 +28,12 @@ def expected(robot) -> dict[str, np.ndarray]:
 
 
 def robot_of(sim: aa.Simulation):
-    """The robots of a simulation."""
     return sim.articulation([robot.path for robot in sim._host.robots()])
 
 
 @pytest.mark.parametrize("copies", [1, 3])
 @pytest.mark.parametrize("file", FILES)
 def test_they_are_those_of_the_equations_of_motion(file, copies) -> None:
-    """Before a step, at a reset, and after steps, then with those of the state before the step."""
     with aa.Simulation(ROBOTS / f"{file}.usda", num_envs=copies) as sim:
         sim.play()
         robot = robot_of(sim)
@@ -59,7 +56,6 @@ def test_they_are_those_of_the_equations_of_motion(file, copies) -> None:
 
 
 def test_numpy_computes_what_the_core_does(monkeypatch) -> None:
-    """Of a robot with branches and a floating base."""
     found = []
     for native in (joint_signals.core, None):
         if native is None:
@@ -73,7 +69,6 @@ def test_numpy_computes_what_the_core_does(monkeypatch) -> None:
 
 
 def test_some_robots_have_copies_that_are_refreshed() -> None:
-    """Where they do not stand evenly spaced."""
     with aa.Simulation(ROBOTS / "arm_2dof.usda", num_envs=4) as sim:
         sim.play()
         paths = [robot.path for robot in sim._host.robots()]
@@ -87,7 +82,6 @@ def test_some_robots_have_copies_that_are_refreshed() -> None:
 
 
 def test_what_nobody_knows_is_left_out() -> None:
-    """Its neutral value holds."""
     with aa.Simulation(ROBOTS / "arm_2dof.usda") as sim:
         sim.play()
         assert set(robot_of(sim).joint_signals(["load", "weather"]).arrays) == {"load"}
@@ -163,7 +157,6 @@ def test_data_of_ones_own_tell_the_same(own_data) -> None:
 
 
 def test_nothing_but_what_signals_come_from_is_written() -> None:
-    """In data that were never computed."""
     model = mujoco.MjModel.from_xml_path(str(ROBOTS / "arm_2dof.xml"))
     data, untouched = mujoco.MjData(model), mujoco.MjData(model)
     with aa.MujocoSimulation(model, data) as sim:
@@ -178,7 +171,6 @@ def test_nothing_but_what_signals_come_from_is_written() -> None:
 
 
 def test_friction_on_a_model_of_ones_own_needs_no_assumed_inertia() -> None:
-    """It holds the joint as on the simulator of the same file."""
     found = []
     motors = {".*": [aa.PDControlConfig(60.0, 6.0), aa.MaxEffortClampingConfig(60.0), aa.FrictionConfig(coulomb=0.2)]}
     file = ROBOTS / "arm_2dof.xml"

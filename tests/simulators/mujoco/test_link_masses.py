@@ -27,7 +27,6 @@ LINKS = [0, 2]
 
 @pytest.fixture
 def robots(tmp_path: Path):
-    """Two of the robot, which move."""
     path = tmp_path / "robot.xml"
     path.write_text(OLD)
     with Simulation(path, num_envs=2) as sim:
@@ -40,14 +39,12 @@ def robots(tmp_path: Path):
 
 
 def change(robots) -> None:
-    """Make the second robot the other one."""
     robots.set_link_masses(2.5, indices=[1], link_indices=LINKS)
     robots.set_link_inertias(INERTIA, indices=[1], link_indices=LINKS)
     robots.set_link_coms(COM, indices=[1], link_indices=LINKS)
 
 
 def test_a_changed_robot_moves_as_a_file_with_these_values(robots) -> None:
-    """In its environment alone, and its equations with it."""
     sim, found = robots
     change(found)
     models = [mujoco.MjModel.from_xml_string(text) for text in (OLD, NEW)]
@@ -66,7 +63,6 @@ def test_a_changed_robot_moves_as_a_file_with_these_values(robots) -> None:
 
 
 def test_velocities_are_those_of_the_moved_centre_of_mass(robots) -> None:
-    """Of the root and of links."""
     sim, found = robots
     change(found)
     root = np.concatenate([array.numpy()[1] for array in found.get_velocities()])
@@ -83,7 +79,6 @@ def test_velocities_are_those_of_the_moved_centre_of_mass(robots) -> None:
 
 
 def test_getters_tell_what_was_set(robots) -> None:
-    """Also after a reset, until physics stops."""
     sim, found = robots
     before = found.get_link_masses().numpy()
     change(found)
@@ -98,7 +93,6 @@ def test_getters_tell_what_was_set(robots) -> None:
 
 
 def test_principal_axes_turn_with_their_moments(robots) -> None:
-    """As a frame of mass that is turned."""
     _, found = robots
     found.set_link_inertias(np.diag([0.1, 0.2, 0.25]).ravel())
     found.set_link_coms(orientations=[np.sqrt(0.5), 0, 0, np.sqrt(0.5)])
@@ -123,5 +117,4 @@ def test_what_no_link_can_have_is_refused(robots, setter, value, said) -> None:
 
 
 def test_drives_of_files_are_forces(robots) -> None:
-    """They have no other."""
     assert robots[1].get_dof_drive_types(indices=[1], dof_indices=[0]) == [["force"]]

@@ -18,14 +18,12 @@ DT = 1 / 240
 
 
 def running(stage: Usd.Stage, num_envs: int = 1, dt: float = DT) -> MujocoHost:
-    """Physics of a stage, played."""
     host = MujocoHost(stage, dt, num_envs)
     host.play()
     return host
 
 
 def settle(host: MujocoHost, seconds: float) -> None:
-    """Let physics run."""
     for _ in range(round(seconds / host.dt)):
         host.step()
 
@@ -36,11 +34,7 @@ def free_pose(host: MujocoHost, path: str) -> np.ndarray:
 
 
 def height(host: MujocoHost, path: str) -> float:
-    """Height of a body's origin."""
     return float(host.data().body(path).xpos[2])
-
-
-# equations of motion
 
 
 def gimbal() -> Usd.Stage:
@@ -165,7 +159,6 @@ def test_masses_from_colliders_are_those_mujoco_computes() -> None:
 
 
 def test_link_without_mass_adds_none() -> None:
-    """A tool frame with a picture on it, welded to the bob."""
     made = pendulum()
     without = Dynamics(made.stage).equations({}, np.zeros(1), np.zeros(1))[0]
     UsdPhysics.RigidBodyAPI.Apply(UsdGeom.Xform.Define(made.stage, "/World/Robot/tool").GetPrim())
@@ -201,9 +194,6 @@ def test_friction_of_the_joint_holds_below_its_effort(effort, moves) -> None:
     assert bool(abs(robot.get_dof_velocities().numpy()[0, 0]) > 0.1) is moves
 
 
-# limits
-
-
 @pytest.mark.filterwarnings("ignore:joints begin outside their limits")
 @pytest.mark.parametrize(
     ("limits", "lower", "upper"),
@@ -227,7 +217,6 @@ def test_limits_stop_the_joint(limits, lower, upper) -> None:
 
 @pytest.mark.parametrize("angle", [0.0, 10.0])
 def test_equal_limits_lock_the_joint(angle) -> None:
-    """Zero is a limit like any other."""
     made = pendulum(limits=(angle, angle))
     made.state("/World/Robot/hinge", position=angle)
     host = running(made.stage)
@@ -245,9 +234,6 @@ def test_a_joint_without_limits_turns_on() -> None:
         robot.set_dof_efforts(20.0)
         host.step()
     assert robot.get_dof_positions().numpy()[0, 0] > 20
-
-
-# coupled joints
 
 
 def coupled(schema: str, values: dict[str, float], relation: str) -> Usd.Stage:
@@ -299,18 +285,13 @@ def test_mimic_joint_follows(schema, values, relation, ratio, offset) -> None:
     assert worst < 1.0
 
 
-# contacts
-
-
 def cube(size: tuple[float, float, float], corner: tuple[float, float, float]) -> tuple[list, list]:
-    """Points and faces of a box as a mesh."""
     points = [[corner[i] + size[i] * bit[i] for i in range(3)] for bit in np.ndindex(2, 2, 2)]
     faces = [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]
     return points, faces
 
 
 def prism(outline: list[tuple[float, float]], lower: float, upper: float) -> tuple[list, list]:
-    """Points and faces of an upright prism."""
     n = len(outline)
     points = [(*corner, z) for z in (lower, upper) for corner in outline]
     faces = [list(range(n))[::-1], list(range(n, 2 * n))]
@@ -319,7 +300,6 @@ def prism(outline: list[tuple[float, float]], lower: float, upper: float) -> tup
 
 
 ELL = [(-0.2, -0.2), (0.2, -0.2), (0.2, 0.0), (0.0, 0.0), (0.0, 0.2), (-0.2, 0.2)]
-
 # what is dropped, and the height at which its origin comes to rest
 SHAPES = {
     "sphere": (lambda s: s.shape("/World/thing/g", "Sphere", radius=0.2), 0.2),
@@ -344,7 +324,6 @@ def dropped(add, up: str = "Z", start: float = 0.6) -> SmallStage:
 
 @pytest.mark.parametrize(("add", "rest"), SHAPES.values(), ids=list(SHAPES))
 def test_shape_rests_on_the_ground(add, rest) -> None:
-    """Its size, place and direction are those on the stage."""
     host = running(dropped(add).stage)
     settle(host, 3)
     assert height(host, "/World/thing") == pytest.approx(rest, abs=2e-3)
@@ -376,7 +355,6 @@ def test_free_fall_is_gravity() -> None:
 
 
 def test_concave_mesh_is_named_in_a_warning() -> None:
-    """It collides as its hull, which the user should know."""
     made = dropped(lambda s: s.mesh("/World/thing/ell", *prism(ELL, -0.1, 0.1)))
     with pytest.warns(UserWarning, match=r"not convex collide as their convex hull: /World/thing/ell\. Split"):
         MujocoHost(made.stage, DT, 1)
@@ -400,7 +378,6 @@ def test_mesh_that_only_shows_is_not_warned_about() -> None:
 
 
 def test_collider_without_a_geometry_is_refused_by_name() -> None:
-    """Points have no shape."""
     made = dropped(lambda s: s.shape("/World/thing/dust", "Points"))
     with pytest.raises(UnsupportedSceneError, match="</World/thing/dust>: USD finds this SpherePointsShape not valid"):
         MujocoHost(made.stage, DT, 1)
@@ -408,7 +385,6 @@ def test_collider_without_a_geometry_is_refused_by_name() -> None:
 
 @pytest.mark.parametrize("points", [[(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)], [(0, 0, 0), (1, 0, 0), (1, 1, 0)]])
 def test_flat_collider_does_not_collide_and_is_named(points) -> None:
-    """MuJoCo's hulls need a volume."""
     made = SmallStage()
     made.mesh("/World/floor", points, [list(range(len(points)))])
     with pytest.warns(UserWarning, match="span no volume do not collide: </World/floor>"):
@@ -416,7 +392,6 @@ def test_flat_collider_does_not_collide_and_is_named(points) -> None:
 
 
 def test_what_only_shows_is_read_for_pictures_only() -> None:
-    """Flat meshes too, as the floor tiles of many assets."""
     made = SmallStage()
     made.mesh("/World/floor", [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)], [[0, 1, 2, 3]], collides=False)
     host = running(made.stage)
@@ -425,7 +400,6 @@ def test_what_only_shows_is_read_for_pictures_only() -> None:
 
 
 def test_disabled_collider_does_not_collide() -> None:
-    """The thing falls through."""
     made = dropped(SHAPES["sphere"][0])
     UsdPhysics.CollisionAPI(made.stage.GetPrimAtPath("/World/thing/g")).CreateCollisionEnabledAttr(False)
     host = running(made.stage)
@@ -435,7 +409,6 @@ def test_disabled_collider_does_not_collide() -> None:
 
 @pytest.mark.parametrize("other", ["/World/ground", "/World/thing/g"])
 def test_filtered_pair_does_not_touch(other) -> None:
-    """The pair may be authored on the body or name its collider."""
     made = dropped(SHAPES["sphere"][0])
     owner, target = ("/World/thing", other) if other == "/World/ground" else ("/World/ground", other)
     UsdPhysics.FilteredPairsAPI.Apply(made.stage.GetPrimAtPath(owner)).CreateFilteredPairsRel().SetTargets([target])
@@ -457,7 +430,6 @@ def test_collider_that_no_pair_names_still_touches() -> None:
 
 @pytest.mark.parametrize(("filtered", "rest"), [(False, 0.6), (True, 0.2)])
 def test_bodies_touch_unless_filtered(filtered, rest) -> None:
-    """One ball stands on the other, or inside it."""
     made = dropped(SHAPES["sphere"][0], start=0.2)
     made.body("/World/upper", (0, 0, 1), inertia=(0.02, 0.02, 0.02))
     made.shape("/World/upper/g", "Sphere", radius=0.2)
@@ -522,7 +494,6 @@ def _bind_friction(stage: Usd.Stage, path: str, friction: float) -> None:
 
 
 def test_model_that_does_not_compile_names_the_prim() -> None:
-    """A collider whose size is no number."""
     made = pendulum()
     made.shape("/World/Robot/bob/g", "Sphere", radius=float("nan"))
     with pytest.raises(UnsupportedSceneError, match=re.escape("/World/Robot/bob/g")):

@@ -103,7 +103,6 @@ def swing(actuators: str, joint: str = "", inside: str = "") -> mujoco.MjModel:
     ],
 )
 def test_motor_moves_a_joint_as_the_actuator_did(actuator, target, factor, reach) -> None:
-    """With a control that swings, and beyond its limits where there are some."""
     controls = reach * np.sin(0.03 * np.arange(STEPS)) + 0.25 * reach
     model = swing(actuator, 'actuatorfrcrange="-12 12"')
     data = mujoco.MjData(model)
@@ -222,7 +221,6 @@ def test_names_are_patterns_that_match_themselves() -> None:
     ],
 )
 def test_actuators_that_no_motor_stands_for(actuator, why) -> None:
-    """They are named, their joints left out, and the others are read."""
     cord = '<tendon><fixed name="cord"><joint joint="a" coef="1"/><joint joint="b" coef="1"/></fixed></tendon>'
     model = swing(actuator + '<motor joint="b"/>', inside=cord)
     with pytest.warns(UserWarning, match=rf"'x' \(.*{re.escape(why)}.*They go on acting"):
@@ -231,7 +229,6 @@ def test_actuators_that_no_motor_stands_for(actuator, why) -> None:
 
 
 def test_what_a_pid_becomes() -> None:
-    """Its integral in the error of the joint; what motors have not is named."""
     model = swing(
         """
         <pid name="x" joint="a" kp="10" kv="2" ki="3" imax="0.2" gear="-2" forcerange="-4 4" ctrlrange="-1 2"/>
@@ -322,7 +319,6 @@ def test_what_a_dc_motor_becomes() -> None:
 
 @pytest.mark.parametrize("inputs", ["voltage", "none"])
 def test_dc_motor_with_bristles_moves_as_it_did(inputs) -> None:
-    """In volts, and as a passive joint that its shorted winding brakes."""
     model = swing(
         f'<dcmotor joint="a" motorconst="0.1" resistance="0.5" gear="3" input="{inputs}" inductance="0.001"'
         ' lugre="20 0.3 0.02 0.03 0.3"/>'
@@ -385,7 +381,6 @@ def test_versions_without_a_kind_of_control_have_motors(monkeypatch) -> None:
 )
 @pytest.mark.parametrize("gear", ["", 'gear="-3"'])
 def test_command_of_a_dc_motor_is_a_voltage_whatever_else_it_has(more, gear) -> None:
-    """MuJoCo's control, before the gear."""
     ends = []
     for extra in ("", more):
         model = swing(f'<dcmotor joint="a" motorconst="0.3" resistance="0.7" {gear} {extra}/>')
@@ -414,7 +409,6 @@ _ARM = """<mujoco><worldbody><body name="arm"><inertial mass="1" pos="0 0 0" dia
 
 @pytest.mark.parametrize(("active", "follows"), [("", "another joint"), (' active="false"', "nothing")])
 def test_actuators_without_a_motor_and_followers(active: str, follows: str, tmp_path: Path) -> None:
-    """An actuator with a state of its own drives its joint too, and is remarked upon."""
     file = tmp_path / "arm.xml"
     file.write_text(_ARM.format(active))
     (robot,) = inspect_robots(file)
@@ -473,7 +467,6 @@ def test_motors_switch_off_what_they_replace() -> None:
 
 
 def test_motor_is_at_a_joint_that_its_tendon_moves() -> None:
-    """Also where the order of the tendons is another one."""
     tendons = (
         '<fixed name="one"><joint joint="roll" coef="2"/></fixed>'
         '<fixed name="two"><joint joint="pitch" coef="1"/><joint joint="roll" coef="1"/></fixed>'

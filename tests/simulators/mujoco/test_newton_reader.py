@@ -11,24 +11,22 @@ import pytest
 from isaacsim.core.experimental.actuators.base.errors import HostError
 from isaacsim.core.experimental.actuators.simulators.mujoco.newton_reader import read_by_newton
 from places import ROBOTS
+from refusals import refused
 
 
 @pytest.fixture
 def newton():
-    """newton, with the library that its solver needs."""
     pytest.importorskip("mujoco_warp")
     return pytest.importorskip("newton")
 
 
 @pytest.fixture
 def arm(tmp_path: Path) -> Path:
-    """A file that was not read before."""
     return Path(shutil.copy(ROBOTS / "arm_2dof.usda", tmp_path))
 
 
 @pytest.mark.usefixtures("newton")
 def test_names_are_those_of_the_package_and_stops_those_of_the_solver(arm) -> None:
-    """With the limits of a joint, and with as much mass."""
     found = read_by_newton(arm)
     model = mujoco.MjModel.from_xml_string(found.mjcf)
     assert dict(found.positions) == {"shoulder": 0.0, "extension": 0.0}
@@ -57,7 +55,6 @@ def test_an_unlimited_joint_stays_without_limits() -> None:
 
 @pytest.mark.usefixtures("newton")
 def test_the_step_and_the_actuators_of_mjcf_stay(tmp_path) -> None:
-    """And a file that has changed is read again."""
     path = tmp_path / "arm.xml"
     text = (ROBOTS / "arm_2dof.xml").read_text("utf-8")
     for step in ("0.002", "0.0005"):
@@ -94,10 +91,8 @@ def test_missing_libraries_are_told_with_the_command(arm, monkeypatch) -> None:
         read_by_newton(arm)
     monkeypatch.setitem(sys.modules, "mujoco_warp", ModuleType("mujoco_warp"))
     monkeypatch.setitem(sys.modules, "newton", None)
-    with pytest.raises(HostError, match=r"engine = 'newton' needs newton, .*pip install"):
-        read_by_newton(arm)
+    refused(HostError, lambda: read_by_newton(arm), r"engine = 'newton' needs newton, .*pip install")
 
 
 def test_a_missing_file_is_told() -> None:
-    with pytest.raises(FileNotFoundError, match="no such file"):
-        read_by_newton("missing.usda")
+    refused(FileNotFoundError, lambda: read_by_newton("missing.usda"), "no such file")

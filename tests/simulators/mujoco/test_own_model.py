@@ -45,7 +45,6 @@ MIXED = """
 
 
 def arm() -> mujoco.MjModel:
-    """The arm, without contacts."""
     return mujoco.MjModel.from_xml_path(str(ARM))
 
 
@@ -55,7 +54,6 @@ def mixed() -> mujoco.MjModel:
 
 
 def numbers(model: mujoco.MjModel) -> dict:
-    """Everything a model says, in copies."""
     names = [name for name in dir(model) if isinstance(getattr(model, name), np.ndarray)]
     held = {name: getattr(model, name).copy() for name in names}
     held |= {f"opt.{n}": copy.copy(getattr(model.opt, n)) for n in dir(model.opt) if not n.startswith("_")}
@@ -63,13 +61,9 @@ def numbers(model: mujoco.MjModel) -> dict:
 
 
 def changed(model: mujoco.MjModel, before: dict) -> list[str]:
-    """Fields of a model that differ in any bit."""
     after = numbers(model)
     assert len(after) > 200
     return [name for name, value in before.items() if np.asarray(value).tobytes() != np.asarray(after[name]).tobytes()]
-
-
-# the same as in Simulation
 
 
 @pytest.mark.parametrize("loop", ["step", "own"])
@@ -128,9 +122,6 @@ def test_a_model_that_is_bit_for_bit_that_of_simulation_moves_bit_for_bit_alike(
     np.testing.assert_allclose(data.qpos, expected, rtol=0, atol=1e-9)
 
 
-# environments
-
-
 @pytest.mark.parametrize("kind", ["list", pytest.param("batch", marks=needs_mujoco_4)])
 def test_environments_do_not_know_each_other(kind) -> None:
     """Each of several data, or simulations of a batch, moves as one alone does to the same target."""
@@ -154,7 +145,6 @@ def test_environments_do_not_know_each_other(kind) -> None:
 
 @pytest.mark.parametrize("kind", ["list", pytest.param("batch", marks=needs_mujoco_4)])
 def test_some_environments_are_picked_and_reset(kind) -> None:
-    """By path, by index; the others are not touched, and the wrapper resets too."""
     model = arm()
     data = [mujoco.MjData(model) for _ in range(3)] if kind == "list" else Batch(model, 3, 1)
     with aa.MujocoSimulation(model, data) as sim:
@@ -176,7 +166,6 @@ def test_some_environments_are_picked_and_reset(kind) -> None:
 
 
 def test_reset_to_a_keyframe() -> None:
-    """By name; position targets are there too."""
     model = mixed()
     with aa.MujocoSimulation(model, mujoco.MjData(model)) as sim:
         robot = sim.articulation("world")
@@ -186,9 +175,6 @@ def test_reset_to_a_keyframe() -> None:
         np.testing.assert_array_equal(robot.get_dof_positions().numpy(), expected)
         np.testing.assert_array_equal(robot.get_dof_position_targets().numpy(), expected)
         refused(KeyError, lambda: sim.reset(keyframe="down"), "down")
-
-
-# what is read and written
 
 
 def test_state_is_that_of_the_data_at_once() -> None:
@@ -214,7 +200,6 @@ def test_state_is_that_of_the_data_at_once() -> None:
 
 
 def test_robots_are_bodies() -> None:
-    """With the hinges and slides of their subtree; unnamed elements are named by their number."""
     model = mixed()
     with aa.MujocoSimulation(model, mujoco.MjData(model)) as sim:
         assert current_host() is sim
@@ -225,12 +210,8 @@ def test_robots_are_bodies() -> None:
         refused(ValueError, lambda: sim.articulation("left|right"), "robots of one articulation must have the same")
 
 
-# drives
-
-
 @pytest.mark.parametrize("end", ["wrapper", "simulation", "error"])
 def test_models_actuators_are_silent_meanwhile(end) -> None:
-    """Those of the driven joints and no others; afterwards the model is as it was, to the bit."""
     model = mixed()
     data = mujoco.MjData(model)
     data.ctrl[:] = 5.0
@@ -297,11 +278,7 @@ def test_no_group_is_free() -> None:
             driven("left", {"left_hip": motor})
 
 
-# joints
-
-
 def test_armature_and_friction_are_set_and_given_back() -> None:
-    """They act in the equations of motion, with all constants that follow."""
     model = arm()
     before = numbers(model)
     with aa.MujocoSimulation(model, mujoco.MjData(model)) as sim:
@@ -326,7 +303,6 @@ def test_armature_and_friction_are_set_and_given_back() -> None:
 
 
 def test_armature_of_steps_is_refused() -> None:
-    """The model is that of its owner; so is an effort of which the simulator is to take over the slope."""
     model = arm()
     with aa.MujocoSimulation(model, mujoco.MjData(model)) as sim:
         robot = sim.articulation("arm")
@@ -339,7 +315,6 @@ def test_armature_of_steps_is_refused() -> None:
 
 @pytest.mark.parametrize("kind", ["list", pytest.param("batch", marks=needs_mujoco_4)])
 def test_armature_of_one_environment(kind) -> None:
-    """Simulations of a batch have their own; data share that of the model."""
     model = arm()
     data = [mujoco.MjData(model) for _ in range(2)] if kind == "list" else Batch(model, 2, 1)
     with aa.MujocoSimulation(model, data) as sim:
@@ -355,9 +330,6 @@ def test_armature_of_one_environment(kind) -> None:
             assert robot.get_dof_armatures().numpy().tolist() == [[0.25, 0.25], [0.25, 0.25]]
     if kind == "batch":
         assert data.expand("dof_armature").tolist() == [[0, 0], [0, 0]]
-
-
-# what is refused
 
 
 @pytest.mark.parametrize(
@@ -379,7 +351,6 @@ def test_what_is_no_model_and_data(make, error, message) -> None:
 
 @needs_mujoco_4
 def test_steps_of_a_batch_that_differ() -> None:
-    """Actuators are stepped for all simulations at once."""
     model = arm()
     batch = Batch(model, 2, 1)
     batch.expand("opt.timestep")[1] = 0.004

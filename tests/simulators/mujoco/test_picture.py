@@ -1,7 +1,5 @@
 """Drawn triangles: closed, oriented outwards, of MuJoCo's size; the window, by a stand-in for a display."""
 
-from __future__ import annotations
-
 import contextlib
 from pathlib import Path
 from types import SimpleNamespace
@@ -27,7 +25,6 @@ MESH = '<asset><mesh name="cube" vertex="-1 -1 -1 1 -1 -1 -1 1 -1 1 1 -1 -1 -1 1
 
 
 def drawing_of(tmp_path: Path, geoms: str) -> Drawing:
-    """A body with geometry on a hinge."""
     file = tmp_path / "robot.xml"
     body = f'<body name="b" pos="0 0 1"><joint name="j" axis="0 1 0"/>{geoms}</body>'
     file.write_text(f"<mujoco>{MESH}<worldbody>{body}</worldbody></mujoco>")
@@ -62,7 +59,6 @@ def test_ghost_is_inside_the_robot(tmp_path: Path, kind: str) -> None:
 
 
 def test_what_is_near_its_target_is_not_away() -> None:
-    """In the size of the robot; what nothing moves never is."""
     with Simulation(ROBOTS / "arm_2dof.usda") as sim:
         sim.play()
         drawing = Drawing(sim._host)
@@ -75,7 +71,6 @@ def test_what_is_near_its_target_is_not_away() -> None:
 
 
 def test_sharp_edges_stay_sharp(tmp_path: Path) -> None:
-    """A cube has three vertices at each corner, a ball one at each point."""
     (cube,) = drawing_of(tmp_path, '<geom type="box" size="1 1 1"/>').pieces
     (ball,) = drawing_of(tmp_path, '<geom type="sphere" size="1"/>').pieces
     assert len(cube.vertices) == 24
@@ -83,7 +78,6 @@ def test_sharp_edges_stay_sharp(tmp_path: Path) -> None:
 
 
 def test_what_has_one_colour_is_one_piece(tmp_path: Path) -> None:
-    """Placed where its geometry is; what is hidden is not there."""
     one, other = '<geom size="0.1" pos="0 0 1"/>', '<geom size="0.1" pos="0 0 -1"/>'
     hidden = '<geom size="0.5" group="3"/><geom size="0.5" rgba="1 0 0 0"/>'
     (piece,) = drawing_of(tmp_path, one + other + hidden).pieces
@@ -91,7 +85,6 @@ def test_what_has_one_colour_is_one_piece(tmp_path: Path) -> None:
 
 
 def test_bodies_are_where_mujoco_puts_them() -> None:
-    """Of the drawn model, which has what physics leaves out."""
     with Simulation(ROBOTS / "unitree_go1.usda") as sim:
         sim.play()
         sim.step(10)
@@ -113,24 +106,19 @@ class Viewer:
         self.running, self.synced = True, 0
 
     def is_running(self) -> bool:
-        """Until it is closed."""
         return self.running
 
     def set_texts(self, texts: Any) -> None:
-        """Note them."""
         self.texts = texts
 
     def sync(self) -> None:
-        """Count."""
         self.synced += 1
 
     def close(self) -> None:
-        """Be closed."""
         self.running = False
 
 
 def test_window_shows_robot_ghost_and_efforts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And keys act in the thread of the loop."""
     opened: list[Viewer] = []
     launch = lambda *given, **named: opened.append(Viewer(*given, **named)) or opened[-1]  # noqa: E731
     monkeypatch.setattr(mujoco.viewer, "launch_passive", launch)
@@ -165,7 +153,6 @@ def test_window_shows_robot_ghost_and_efforts(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_keys_without_a_meaning_are_let_be() -> None:
-    """Others pause, step and reset."""
     from isaacsim.core.experimental.actuators.tools.viewing.native import Window
 
     asked: list[str] = []

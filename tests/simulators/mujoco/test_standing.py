@@ -48,7 +48,6 @@ def lowest(sim: aa.Simulation) -> float:
 
 
 def test_a_quadruped_of_urdf_stands_for_five_seconds(tmp_path) -> None:
-    """On its own motors, at the height that it begins with but for what these give."""
     with aa.Simulation(quadruped(tmp_path), floating_base=True, ground=True, initial_positions=HOME) as sim:
         sim.play()
         robot, _motors = aa.Articulation("/trunk"), aa.ArticulationActuators.from_configs("/trunk", MOTORS)
@@ -62,7 +61,6 @@ def test_a_quadruped_of_urdf_stands_for_five_seconds(tmp_path) -> None:
 
 
 def test_reset_returns_to_where_joints_begin(tmp_path) -> None:
-    """Base, positions and targets, of every environment."""
     with aa.Simulation(quadruped(tmp_path), None, 2, floating_base=True, ground=True, initial_positions=HOME) as sim:
         sim.play()
         robot = aa.Articulation("/trunk")
@@ -79,14 +77,12 @@ def test_reset_returns_to_where_joints_begin(tmp_path) -> None:
 
 @pytest.mark.parametrize("shape", ["sphere", "capsule", "cylinder", "box", "ellipsoid"])
 def test_a_robot_begins_touching_the_ground(tmp_path, shape) -> None:
-    """Whatever its shapes are."""
     with aa.Simulation(hopper(tmp_path, shape=shape), floating_base=True, ground=True) as sim:
         sim.play()
         assert lowest(sim) == pytest.approx(0, abs=1e-9)
 
 
 def test_a_base_that_floats_already_stays_where_the_file_has_it(tmp_path) -> None:
-    """Above the ground that is added."""
     with aa.Simulation(hopper(tmp_path, floats=True), floating_base=True, ground=True) as sim:
         sim.play()
         assert aa.Articulation("/trunk").get_world_poses()[0].numpy()[0, 2] == 1.0
@@ -94,7 +90,6 @@ def test_a_base_that_floats_already_stays_where_the_file_has_it(tmp_path) -> Non
 
 
 def test_a_floating_base_falls_without_ground(tmp_path) -> None:
-    """From where the file has it."""
     with aa.Simulation(hopper(tmp_path), floating_base=True) as sim:
         sim.play()
         sim.step(100)
@@ -105,7 +100,6 @@ def test_a_floating_base_falls_without_ground(tmp_path) -> None:
 @pytest.mark.parametrize("key", ["home", 1])
 @pytest.mark.parametrize("added", [{}, {"floating_base": True}])
 def test_physics_begins_in_a_keyframe(tmp_path, key, added) -> None:
-    """By name or number; the joint that is added stays as it is."""
     path = hopper(tmp_path, floats=not added)
     model = mujoco.MjModel.from_xml_path(str(path))
     with aa.Simulation(path, keyframe=key, **added) as sim:
@@ -123,7 +117,6 @@ def test_physics_begins_in_a_keyframe(tmp_path, key, added) -> None:
 
 
 def test_initial_positions_are_stronger_than_a_keyframe(tmp_path) -> None:
-    """Joints that they do not name have the keyframe's values."""
     with aa.Simulation(hopper(tmp_path), keyframe="home", initial_positions={"hip": -0.2}) as sim:
         sim.play()
         assert sim.data().qpos.tolist() == [-0.2, 0, 1, 0, 0]
@@ -177,7 +170,6 @@ def test_a_second_ground_is_refused(tmp_path) -> None:
 
 
 def test_a_base_on_a_joint_does_not_float(tmp_path) -> None:
-    """It has a joint to the world already."""
     path = tmp_path / "cart.xml"
     path.write_text(HOPPER.format(base='<joint name="rail" type="slide"/>', free=0, fast=0, shape="box", ground=""))
     with pytest.raises(ValueError, match=r"'trunk' of .*cart\.xml must have no joint to the world, but has 'rail'"):
@@ -185,20 +177,17 @@ def test_a_base_on_a_joint_does_not_float(tmp_path) -> None:
 
 
 def test_urdf_has_no_keyframes(tmp_path) -> None:
-    """The error names the alternative."""
     with pytest.raises(ValueError, match=r"keyframe = 'home': .* URDF has none .*Give initial_positions"):
         aa.Simulation(quadruped(tmp_path), keyframe="home")
 
 
 @pytest.mark.parametrize("asked", [{"floating_base": True}, {"ground": True}, {"keyframe": 0}])
 def test_a_stage_says_it_itself(asked) -> None:
-    """Options for files only are refused."""
     with pytest.raises(ValueError, match=rf"{next(iter(asked))} = .*: must be left out for USD"):
         aa.Simulation(ROBOTS / "arm_2dof.usda", **asked)
 
 
 def test_a_urdf_that_floats_by_itself_begins_on_the_ground_too(tmp_path) -> None:
-    """Its file says no height."""
     path = quadruped(tmp_path)
     joint = '<joint name="float" type="floating"><parent link="root"/><child link="trunk"/></joint></robot>'
     path.write_text(path.read_text().replace("</robot>", '<link name="root"/>' + joint))
@@ -209,7 +198,6 @@ def test_a_urdf_that_floats_by_itself_begins_on_the_ground_too(tmp_path) -> None
 
 
 def test_physx_begins_as_the_stage_says() -> None:
-    """The error names the alternative."""
     engine = installed("physx")
     with pytest.raises(ValueError, match="initial_positions: must be left out with engine='physx'"):
         aa.Simulation(ROBOTS / "arm_2dof.usda", engine=engine, initial_positions={".*": 0.1})

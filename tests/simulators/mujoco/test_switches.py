@@ -7,8 +7,6 @@ from isaacsim.core.experimental.actuators.simulators.mujoco.switches import Swit
 
 
 def switches_of(groups: np.ndarray, bits: np.ndarray) -> Switches:
-    """Switches of models with these groups and disabled groups."""
-
     def write(values: np.ndarray) -> None:
         bits[:] = values
 
@@ -16,13 +14,11 @@ def switches_of(groups: np.ndarray, bits: np.ndarray) -> Switches:
 
 
 def test_those_of_silent_axes_are_off() -> None:
-    """An axis may have several, or none."""
     off = actuators_off(np.array([[True, False, True], [False, True, False]]), {0: [1, 3], 1: [0]}, 4)
     np.testing.assert_array_equal(off, [[False, True, False, True], [True, False, False, False]])
 
 
 def test_groups_come_back(rng) -> None:
-    """In any order, and with groups that were disabled before."""
     groups, bits = rng.integers(0, 31, (3, 5)), rng.integers(0, 1 << 31, 3)
     before = groups.copy(), bits.copy()
     switches = switches_of(groups, bits)
@@ -38,7 +34,6 @@ def test_groups_come_back(rng) -> None:
 
 
 def test_no_group_is_free() -> None:
-    """An error, and nothing is changed."""
     groups, bits = np.arange(31)[None].copy(), np.zeros(1, int)
     with pytest.raises(HostError, match="one must be free"):
         switches_of(groups, bits).set(np.ones((1, 31), bool))

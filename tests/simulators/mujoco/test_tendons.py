@@ -39,14 +39,12 @@ def sim(tmp_path: Path) -> Simulation:
 
 
 def test_a_robot_has_the_tendons_of_its_own_joints(sim) -> None:
-    """Neither those of two robots nor those through sites."""
     assert sim.articulation("/left").fixed_tendon_names == ["left_split"]
     assert sim.articulation("/right").fixed_tendon_names == ["right_split"]
     assert sim.articulation("/right").num_fixed_tendons == 1
 
 
 def test_numbers_are_those_of_the_file(sim) -> None:
-    """A row per robot."""
     sim.play()
     left = sim.articulation("/left")
     np.testing.assert_array_equal(left.get_fixed_tendon_stiffnesses().numpy(), [[2], [2]])
@@ -58,6 +56,5 @@ def test_numbers_are_those_of_the_file(sim) -> None:
 
 
 def test_they_need_running_physics(sim) -> None:
-    """As all of the articulation's numbers."""
     with pytest.raises(HostError, match="physics is not running"):
         sim.articulation("/left").get_fixed_tendon_stiffnesses()

@@ -21,7 +21,6 @@ BALLS = '<body name="wrist"><joint name="ball" type="ball"/>{}<geom size="0.1"/>
 
 
 def test_data_stands_in_the_place_of_the_spec() -> None:
-    """Shapes and what does not touch come to what was there already."""
     scene = read_file(ROBOTS / "arm_2dof.xml")
     whole, _ = whole_scene(scene)
     assert whole.spec is None and scene.spec is not None
@@ -37,7 +36,6 @@ def test_gravity_that_is_off_is_none(tmp_path) -> None:
 
 
 def test_what_floats_begins_where_the_simulation_does(tmp_path) -> None:
-    """In the keyframe, and so on a stage, its velocity of the centre of mass in its own frame."""
     file, usd = tmp_path / "float.xml", tmp_path / "float.usda"
     file.write_text(
         """<mujoco><worldbody><body name="base" pos="0 0 1">
@@ -57,7 +55,6 @@ def test_what_floats_begins_where_the_simulation_does(tmp_path) -> None:
 
 
 def test_a_robot_on_the_ground_stands_there_in_usd(tmp_path) -> None:
-    """With the ground, and its joints where they began."""
     file, usd = tmp_path / "hopper.urdf", tmp_path / "hopper.usda"
     file.write_text(HOPPER)
     with Simulation(file, floating_base=True, ground=True, initial_positions={"knee": 0.3}) as sim:
@@ -72,7 +69,6 @@ def test_a_robot_on_the_ground_stands_there_in_usd(tmp_path) -> None:
 
 
 def test_a_ball_joint_that_begins_turned_is_named(tmp_path) -> None:
-    """A stage has no place for it here."""
     (tmp_path / "arm.xml").write_text(
         f"""<mujoco><worldbody>{BALLS.format("")}</worldbody>
         <keyframe><key name="turned" qpos="0.6 0.8 0 0"/></keyframe></mujoco>"""
@@ -82,13 +78,11 @@ def test_a_ball_joint_that_begins_turned_is_named(tmp_path) -> None:
 
 
 def _beginning(sim: Simulation, path: str) -> np.ndarray:
-    """Pose and velocity of the root link."""
     robot = sim.articulation(path)
     return np.concatenate([array.numpy()[0] for array in (*robot.get_world_poses(), *robot.get_velocities())])
 
 
 def test_a_ball_joint_beside_another_is_refused(tmp_path) -> None:
-    """A chain of joints between two bodies has hinges and slides only."""
     body = BALLS.format('<joint name="slide" type="slide"/>')
     (tmp_path / "arm.xml").write_text(f"<mujoco><worldbody>{body}</worldbody></mujoco>")
     with pytest.raises(UnsupportedSceneError, match="wrist have a ball joint beside others"):
@@ -125,7 +119,6 @@ LOST = {
 
 @pytest.mark.parametrize("what", LOST)
 def test_what_is_lost_is_named(tmp_path, what: str) -> None:
-    """In one warning."""
     file = tmp_path / "leg.xml"
     file.write_text(FILE.format_map(PLAIN | LOST[what]))
     with Simulation(file) as simulation, pytest.warns(UserWarning, match=what) as said:

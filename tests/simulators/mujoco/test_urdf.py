@@ -10,11 +10,7 @@ import isaacsim.core.experimental.actuators as aa
 import mujoco
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators.simulators.mujoco.urdf import (
-    UrdfTransmission,
-    stages_of,
-    transmissions_of,
-)
+from isaacsim.core.experimental.actuators.simulators.mujoco.urdf import UrdfTransmission, stages_of, transmissions_of
 
 BODY = '<inertial><mass value="1"/><inertia ixx="{ixx}" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/></inertial>'
 CUBE = [(x, y, z) for x in (0, 1) for y in (0, 1) for z in (0, 1)]
@@ -25,14 +21,12 @@ FACES = [
 
 
 def link(name: str, inside: str = "", ixx: float = 0.01, box: bool = True) -> str:
-    """A link of one kilogram, with a box to be seen and to collide."""
     shape = '<geometry><box size="0.1 0.1 0.1"/></geometry>' if box else ""
     both = f"<visual>{shape}</visual><collision>{shape}</collision>" if box else ""
     return f'<link name="{name}">{BODY.format(ixx=ixx)}{both}{inside}</link>'
 
 
 def joint(name: str, kind: str, parent: str, child: str, inside: str = "") -> str:
-    """A joint about y."""
     ends = f'<parent link="{parent}"/><child link="{child}"/><origin xyz="0 0 0.09"/>'
     return f'<joint name="{name}" type="{kind}">{ends}<axis xyz="0 1 0"/>{inside}</joint>'
 
@@ -50,7 +44,6 @@ ARM = (
 
 
 def urdf(folder: Path, text: str = ARM, name: str = "arm.urdf") -> Path:
-    """A file of a robot."""
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f'<?xml version="1.0"?><robot name="arm">{text}</robot>')
@@ -58,7 +51,6 @@ def urdf(folder: Path, text: str = ARM, name: str = "arm.urdf") -> Path:
 
 
 def stl(path: Path, size: float | np.ndarray = 0.1, *, ascii_form: bool = False) -> Path:
-    """A cube."""
     path.parent.mkdir(parents=True, exist_ok=True)
     faces = [[np.array(CUBE[at]) * size for at in face] for face in FACES]
     if ascii_form:
@@ -72,7 +64,6 @@ def stl(path: Path, size: float | np.ndarray = 0.1, *, ascii_form: bool = False)
 
 
 def seen(uri: str, kind: str = "visual") -> str:
-    """A mesh of a link."""
     return f'<{kind}><geometry><mesh filename="{uri}"/></geometry></{kind}>'
 
 
@@ -112,7 +103,6 @@ def test_motors_pass_efforts_up_to_the_limit(tmp_path) -> None:
 
 
 def test_joints_of_all_kinds(tmp_path) -> None:
-    """A planar joint is two slides and a hinge."""
     kinds = {"prismatic": LIMIT, "planar": "", "continuous": ""}
     text = link("base") + "".join(
         link(kind, box=False) + joint(f"j_{kind}", kind, "base", kind, inside) for kind, inside in kinds.items()
@@ -186,7 +176,6 @@ def test_meshes_that_are_missing(tmp_path) -> None:
 
 
 def test_meshes_that_mujoco_cannot_read(tmp_path) -> None:
-    """The robot opens without them, with a warning for what is not seen, and one for what does not collide."""
     for name in ("a.dae", "b.dae"):
         (tmp_path / name).touch()
     (tmp_path / "large.stl").write_bytes(bytes(84 + 50 * 200001))
@@ -201,7 +190,6 @@ def test_meshes_that_mujoco_cannot_read(tmp_path) -> None:
 
 
 def test_meshes_that_are_flat(tmp_path) -> None:
-    """They have no hull, and do not collide, with a warning; the links have the masses that they state."""
     stl(tmp_path / "plate.stl", np.array([0.1, 0.1, 0.0]))
     with pytest.warns(UserWarning, match=r"meshes that are flat do not collide: plate\. Use a thin box"):
         sim = aa.Simulation(urdf(tmp_path, ARM.replace("</link>", seen("plate.stl", "collision") + "</link>", 1)))
@@ -210,7 +198,6 @@ def test_meshes_that_are_flat(tmp_path) -> None:
 
 
 def test_inertias_that_no_body_has(tmp_path) -> None:
-    """They are made the nearest possible, with one warning for all."""
     text = ARM.replace('ixx="0.01"', 'ixx="0.05"', 1)
     with pytest.warns(UserWarning, match=r"arm\.urdf: inertias that no body can have .* base \(0\.2\)") as warned:
         sim = aa.Simulation(urdf(tmp_path, text))
@@ -258,7 +245,6 @@ def test_inertia_of_a_link_without_mass_is_an_inertia(tmp_path, kind) -> None:
 
 
 def test_what_other_programs_wrote(tmp_path) -> None:
-    """Their elements are passed over, whether their namespaces are declared or not; templates are refused."""
     text = ARM.replace('effort="5"', 'effort="5" drake:acceleration="2"') + "<drake:group><drake:member/></drake:group>"
     with aa.Simulation(urdf(tmp_path, text + "<gazebo><plugin/></gazebo><transmission/>")) as sim:
         assert sim.articulation("base").num_dofs == 2
@@ -276,7 +262,6 @@ def test_shapes_without_size(tmp_path) -> None:
 
 @pytest.mark.skipif(mujoco.__version__ < "4", reason="MuJoCo does not warn of this before version 4")
 def test_warnings_of_mujoco_are_passed_on(tmp_path, monkeypatch) -> None:
-    """Once, and not to a file in the working directory."""
     monkeypatch.chdir(tmp_path)
     with pytest.warns(UserWarning, match=r"MuJoCo warns: joint 'shoulder' has equal lower and upper limits") as warned:
         sim = aa.Simulation(urdf(tmp_path, ARM.replace('lower="-1" upper="1"', 'lower="1" upper="1"')))
@@ -285,7 +270,6 @@ def test_warnings_of_mujoco_are_passed_on(tmp_path, monkeypatch) -> None:
 
 
 def test_options_of_the_file_for_mujoco(tmp_path) -> None:
-    """A file that says itself what MuJoCo is to do with it is read so."""
     options = '<mujoco><compiler fusestatic="true" meshdir="shapes"/></mujoco>'
     stl(tmp_path / "shapes" / "part.stl")
     text = ARM.replace("</link>", seen("elsewhere/part.stl") + "</link>", 1)
@@ -297,7 +281,6 @@ SIMPLE = "transmission_interface/SimpleTransmission"
 
 
 def link_urdf_transmissions(name: str) -> str:
-    """A link of one kilogram."""
     inertia = '<inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/>'
     return f'<link name="{name}"><inertial><mass value="1"/>{inertia}</inertial></link>'
 
@@ -315,12 +298,10 @@ URDF_TRANSMISSIONS_ARM += joint_urdf_transmissions("elbow", "upper", "lower")
 
 
 def read(text: str) -> list[UrdfTransmission]:
-    """The transmissions of a robot."""
     return transmissions_of(ET.fromstring(f"<robot>{text}</robot>"))
 
 
 def simple(joint: str = "", actuator: str = "", name: str = "j", kind: str = SIMPLE) -> str:
-    """A simple transmission of one joint."""
     return (
         f'<transmission name="t"><type>{kind}</type><joint name="{name}">{joint}</joint>'
         f'<actuator name="m">{actuator}</actuator></transmission>'
@@ -328,7 +309,6 @@ def simple(joint: str = "", actuator: str = "", name: str = "j", kind: str = SIM
 
 
 def coupled(kind: str, second: float = 2.0) -> str:
-    """A transmission of two joints."""
     return (
         f"<transmission><plugin>transmission_interface/{kind}</plugin>"
         f"<actuator name='b' role='actuator2'>{reduction(-50)}</actuator>"
@@ -368,7 +348,6 @@ def reduction(value: object, tag: str = "mechanicalReduction") -> str:
     ],
 )
 def test_simple_transmission_is_a_gear(text: str, expected: aa.TransmissionConfig | None) -> None:
-    """Its reduction is that of the actuator or that of the joint; without effect there is none."""
     gears, problems = stages_of(read(text), ["j"])
     assert gears.get("j", []) == ([] if expected is None else [expected]) and not problems
 
@@ -402,13 +381,11 @@ def test_offset_is_where_the_joint_is_when_its_actuator_is_at_zero() -> None:
     ],
 )
 def test_other_transmissions_are_named(text: str, why: str) -> None:
-    """By joint, with the reason, each once."""
     gears, problems = stages_of(read(text), ["j", "k"])
     assert not gears and why in problems[0] and len(problems) == len(set(problems))
 
 
 def test_order_of_roles() -> None:
-    """Joints and actuators are in that of their roles, not in that of the file."""
     assert read(coupled("Any")) == [UrdfTransmission("Any", ("j", "k"), (40.0, -50.0), (1.5, 2.0), (0.0, 0.25))]
 
 
@@ -421,7 +398,6 @@ def joints_of(kind: str, a1: Any, a2: Any) -> Any:
 
 @pytest.mark.parametrize("kind", ["DifferentialTransmission", "FourBarLinkageTransmission"])
 def test_transmission_that_couples_joints(kind: str, rng: np.random.Generator) -> None:
-    """Motors are where the actuators are, and their power arrives at the joints."""
     stages, problems = stages_of(read(coupled(kind)), ["j", "k"])
     assert not problems
     actuators = rng.normal(size=2) * 20
@@ -440,7 +416,6 @@ def test_transmission_that_couples_joints(kind: str, rng: np.random.Generator) -
 
 
 def test_limits_behind_a_linkage(tmp_path: Path) -> None:
-    """Those of the joints are no motor's, which a warning says."""
     text = URDF_TRANSMISSIONS_ARM + coupled("DifferentialTransmission").replace("'j'", "'shoulder'").replace(
         "'k'", "'elbow'"
     )
@@ -462,7 +437,6 @@ def test_limits_behind_a_linkage(tmp_path: Path) -> None:
 
 
 def test_motors_of_a_file(tmp_path: Path) -> None:
-    """The limit of the joint is that of the motor times the reduction, and a motor moves the joint as before."""
     text = URDF_TRANSMISSIONS_ARM + simple(reduction(-20), name="shoulder") + simple(name="elbow", kind="my_robot/Belt")
     file = tmp_path / "arm.urdf"
     file.write_text(f'<robot name="arm">{text}</robot>')

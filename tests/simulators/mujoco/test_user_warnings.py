@@ -28,7 +28,6 @@ def test_a_handler_hears_what_comes_meanwhile(heard) -> None:
 
 
 def test_the_handler_before_is_back_after_an_error(heard) -> None:
-    """As after a model that MuJoCo refuses."""
     with pytest.raises(ValueError, match="XML"), warnings_to(ignore):
         diverge()
         mujoco.MjModel.from_xml_string("<mujoco")
@@ -38,7 +37,6 @@ def test_the_handler_before_is_back_after_an_error(heard) -> None:
 
 
 def test_a_mute_drops_what_comes_while_it_is_on(heard) -> None:
-    """The rest goes to the handler before, also after it was released."""
     mute = Mute()
     mute.acquire(mute)
     mute.on = True
@@ -52,7 +50,6 @@ def test_a_mute_drops_what_comes_while_it_is_on(heard) -> None:
 
 
 def test_without_a_handler_warnings_are_printed(capsys) -> None:
-    """As MuJoCo prints them; nothing is written to a file."""
     mute = Mute()
     mute.acquire(mute)
     diverge()
@@ -62,7 +59,6 @@ def test_without_a_handler_warnings_are_printed(capsys) -> None:
 
 
 def test_a_handler_that_was_set_meanwhile_stays(heard) -> None:
-    """It is the user's."""
     mute, mine = Mute(), []
     mute.acquire(mute)
     mujoco.set_mju_user_warning(mine.append)

@@ -30,14 +30,12 @@ def limited(limit: float, attribute: str = "newton:velocityLimit") -> SmallStage
 
 
 def speeds(robot) -> np.ndarray:
-    """Velocities of all joints."""
     return robot.get_dof_velocities().numpy().astype(float)
 
 
 @pytest.mark.parametrize("way", [1, -1])
 @pytest.mark.parametrize("attribute", ["newton:velocityLimit", "physxJoint:maxJointVelocity"])
 def test_a_joint_stays_at_its_limit(attribute, way) -> None:
-    """Free below it, at it from then on, in velocity and in what is moved."""
     sim, robot = playing(weightless(limited(0.3, attribute)), "mujoco", DT)
     robot.set_dof_efforts(way * 5.0)
     before = 0.0
@@ -54,7 +52,6 @@ def test_a_joint_stays_at_its_limit(attribute, way) -> None:
 
 
 def test_the_same_on_physx() -> None:
-    """Velocities of both, and positions but for the motion of a step, which PhysX takes at its mean velocity."""
     found = []
     for engine in ("mujoco", installed("physx")):
         sim, robot = playing(weightless(limited(0.3)), engine, DT)
@@ -80,7 +77,6 @@ def test_zero_in_a_file_of_newton_is_no_limit(engine) -> None:
 
 
 def test_negative_limit_is_refused() -> None:
-    """With the joint's path."""
     with pytest.raises(UnsupportedSceneError, match=rf"<{HINGE}> has a largest velocity of -1 .*must be >= 0"):
         Simulation(limited(-1.0, "physxJoint:maxJointVelocity").stage)
 
@@ -106,7 +102,6 @@ def test_environments_have_limits_of_their_own() -> None:
 
 
 def test_a_turning_and_a_sliding_joint_of_two_robots() -> None:
-    """Each by its own limit, in its own unit."""
     made = telescope()
     made.attribute(f"{ROOT}/turn", "newton:velocityLimit", math.degrees(0.5))
     sim, robot = playing(weightless(made), "mujoco", DT)
@@ -122,7 +117,6 @@ def test_a_turning_and_a_sliding_joint_of_two_robots() -> None:
 
 
 def test_several_robots_and_bases_that_float() -> None:
-    """Columns of one robot lie apart from another's; bases have no limit."""
     with Simulation(two_robots(ROBOTS / "anymal_c.usda", "/World/Anymal")) as sim:
         sim.play()
         left, right = (sim.articulation(f"/World/{side}") for side in ("Left", "Right"))
@@ -146,7 +140,6 @@ def test_several_robots_and_bases_that_float() -> None:
 
 
 def test_steps_at_once_are_single_steps() -> None:
-    """To the bit, of arms some of whose joints are at their limits."""
     found = []
     for parts in ([200], [1] * 200, [64, 100, 36]):
         with Simulation(PANDA, num_envs=2) as sim:
@@ -180,7 +173,6 @@ def test_without_limits_nothing_is_done() -> None:
 
 
 def counted(sim: Simulation, calls: list[int]) -> None:
-    """Record the numbers of steps in calls of MuJoCo."""
     host = sim._host
     advance: Callable[[int], None] = host._advance
 
@@ -214,7 +206,6 @@ def test_groups_set_limits_and_give_them_back() -> None:
 
 
 def test_all_or_nothing() -> None:
-    """With what MuJoCo has not, no limit is set."""
     sim, robot = playing(weightless(limited(0.3)), "mujoco", DT)
     at = np.zeros((1, 1), int)
     values = {"max_velocities": np.ones((1, 1)), "speed_effort_gradients": np.ones((1, 1))}
@@ -224,7 +215,6 @@ def test_all_or_nothing() -> None:
 
 
 def test_what_is_not_finite_is_told_of() -> None:
-    """A limit makes no number of it, and the other environments keep theirs."""
     sim, robot = playing(weightless(limited(0.3)), "mujoco", DT, num_envs=3)
     for value in (math.inf, -math.inf, math.nan):
         robot.set_dof_velocities([[1.0]], indices=[0])
@@ -248,7 +238,6 @@ def test_what_is_infinite_is_left() -> None:
 
 
 def test_what_was_beyond_all_numbers_is_not() -> None:
-    """An effort that no robot bears leaves a limited one at its limits."""
     with Simulation(PANDA) as sim:
         sim.play()
         robot = sim.articulation("/World/Panda")
@@ -259,7 +248,6 @@ def test_what_was_beyond_all_numbers_is_not() -> None:
 
 
 def test_limits_outlast_what_is_made_anew() -> None:
-    """Observing contacts while physics runs rebuilds the simulations."""
     sim, robot = playing(floating_pair().stage, "mujoco", DT)
     robot.set_dof_max_velocities(0.1)
     robot.observe_contact_forces(".*")
@@ -303,7 +291,6 @@ def test_the_core_does_what_numpy_does(monkeypatch, rng) -> None:
 
 @pytest.mark.parametrize("slow", ["hinge", "follow"])
 def test_a_limit_tears_no_coupling(slow) -> None:
-    """Whichever of both has it, they move as one."""
     made = pendulum()
     made.body(f"{ROOT}/other")
     prim = made.joint(f"{ROOT}/follow", "Revolute", f"{ROOT}/base", f"{ROOT}/other")

@@ -81,7 +81,6 @@ def test_activations_outlast_a_property_and_end_with_a_reset(tmp_path) -> None:
 
 
 def test_drives_act_and_tell_their_effort() -> None:
-    """Those of the file, without actuators."""
     pytest.importorskip("mujoco_warp")
     told = []
     for engine in ("mujoco", ENGINE):
@@ -115,13 +114,11 @@ def test_robots_fall_on_the_ground_as_in_mujoco() -> None:
 
 
 def test_several_environments_are_refused() -> None:
-    """It is for comparisons, a robot at a time."""
     with pytest.raises(HostError, match="num_envs = 2: must be 1 with engine='mujoco_warp'"):
         aa.Simulation(ROBOTS / "arm_2dof.usda", num_envs=2, engine=ENGINE)
 
 
 def test_a_missing_library_is_told_with_the_command(monkeypatch) -> None:
-    """Whose version is that of MuJoCo."""
     monkeypatch.setitem(sys.modules, "mujoco_warp", None)
     with pytest.raises(HostError, match=r"needs mujoco_warp, .* `pip install 'mujoco-warp~=\d+\.\d+\.0'`"):
         aa.Simulation(ROBOTS / "arm_2dof.usda", engine=ENGINE)

@@ -14,7 +14,6 @@ pytestmark = [
     pytest.mark.skipif(find_spec("ovphysx") is None, reason="the PhysX wheel is not installed"),
     pytest.mark.filterwarnings("ignore:joints begin outside their limits.* /ant/"),
 ]
-
 NAMES = ("pendulum", "arm_2dof", "franka_panda", "anymal_c")
 NEWTON = Path(find_spec("newton").submodule_search_locations[0]) / "examples" / "assets"
 # of single precision: relative, and absolute as a share of the largest entry
@@ -82,7 +81,6 @@ def test_gravity_and_coriolis_are_those_of_mujoco(twins) -> None:
 
 
 def test_limits_and_armatures_are_those_of_mujoco(twins) -> None:
-    """As the stage authors it, after play on either."""
     physx, mujoco = twins
     for name in ("limits", "max_efforts", "max_velocities", "armatures"):
         one, other = (getattr(robot, f"get_dof_{name}")() for robot in (physx, mujoco))
@@ -91,7 +89,6 @@ def test_limits_and_armatures_are_those_of_mujoco(twins) -> None:
 
 
 def test_links_are_those_of_mujoco(twins) -> None:
-    """Order, poses, velocities, masses, centres of mass, inertias."""
     physx, mujoco = twins
     assert (physx.link_paths, physx.joint_paths) == (mujoco.link_paths, mujoco.joint_paths)
     for name in ("world_poses", "velocities"):

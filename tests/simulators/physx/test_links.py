@@ -71,7 +71,6 @@ def test_masses_are_those_of_the_paths() -> None:
 
 
 def test_each_link_but_the_root_has_the_joint_that_leads_there() -> None:
-    """In the order of the links."""
     robot = running(tree().stage)
     assert len(robot.joint_names) == 5
     for link, joint in zip(robot.link_names[1:], robot.joint_names, strict=True):
@@ -102,7 +101,6 @@ def test_links_of_two_references_are_their_own() -> None:
 
 
 def test_root_may_be_a_joint() -> None:
-    """Its path is above no link."""
     made = SmallStage()
     for i, name in enumerate("ab"):
         made.body(f"/World/{name}", (i, 0, 0))
@@ -113,7 +111,6 @@ def test_root_may_be_a_joint() -> None:
 
 
 def test_joint_may_name_a_part_of_a_link() -> None:
-    """The link is the body above."""
     made = tree()
     UsdGeom.Xform.Define(made.stage, f"{ROOT}/c/tip")
     made.body(f"{ROOT}/g", (1.2, 0, 1))
@@ -122,7 +119,6 @@ def test_joint_may_name_a_part_of_a_link() -> None:
 
 
 def test_tree_that_is_not_there_is_not_found() -> None:
-    """Other links, other joints, or another robot's."""
     graph = LinkGraph(tree().stage, {f"{ROOT}/{name}" for name in "abcdef"})
     assert graph.find(ROOT, ["a", "b"], ["a_b"], set()) == ((f"{ROOT}/a", f"{ROOT}/b"), (f"{ROOT}/a_b",))
     for links, joints, known in (
@@ -152,7 +148,6 @@ def test_joint_from_the_world_that_physx_does_not_have_is_told(fixed) -> None:
 
 
 def test_links_that_cannot_be_told_are_refused(monkeypatch) -> None:
-    """With the robot's path."""
     monkeypatch.setattr(LinkGraph, "find", lambda *_: None)
     with pytest.raises(UnsupportedSceneError, match=r"</World/Robot>: its joints do not lead to the links that PhysX"):
         Simulation(tree().stage, engine="physx")

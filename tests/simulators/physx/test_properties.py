@@ -23,7 +23,6 @@ DEGREE = math.radians(1)
 
 
 def running(stage: Usd.Stage, path: str = ROOT) -> tuple[Simulation, Articulation]:
-    """Physics of a stage, played, and a robot of it."""
     sim = Simulation(stage, DT, engine="physx")
     sim.play()
     return sim, sim.articulation(path)
@@ -40,15 +39,10 @@ def authored(schema: str | None = None, **attributes: float) -> SmallStage:
 
 
 def value(array: object) -> float:
-    """The only number of what a getter returns."""
     return array.numpy().item()
 
 
-# limits
-
-
 def test_joint_without_limits_gets_none_while_it_runs() -> None:
-    """The message says the way; nothing is set."""
     _, robot = running(pendulum().stage)
     for limits in ((-1.0, 1.0), (None, 1.0), (-1.0, math.inf)):
         with pytest.raises(HostError, match=r"set_dof_limits: <.*hinge> had no limits at play\(\), and engine 'physx'"):
@@ -58,7 +52,6 @@ def test_joint_without_limits_gets_none_while_it_runs() -> None:
 
 
 def test_limits_come_back_after_they_were_taken_away() -> None:
-    """A joint that had some may have others."""
     sim, robot = running(weightless(pendulum(limits=(-30, 30))))
     robot.set_dof_limits(-math.inf, math.inf)
     robot.set_dof_limits(upper=0.1)
@@ -80,11 +73,7 @@ def test_one_limit_alone_limits_one_way(limits, way) -> None:
     assert way * value(robot.get_dof_positions()) > 1.0
 
 
-# velocities
-
-
 def test_max_velocity_is_enforced() -> None:
-    """And lifted by infinity."""
     sim, robot = running(weightless(pendulum()))
     robot.set_dof_max_velocities(0.5)
     robot.set_dof_efforts(10.0)
@@ -95,11 +84,7 @@ def test_max_velocity_is_enforced() -> None:
     assert value(robot.get_dof_velocities()) == pytest.approx(0.5 + 10.0 * 60 * DT / INERTIA, rel=1e-2)
 
 
-# the drive's bounds
-
-
 def test_drive_model_bounds_the_drive_at_speed() -> None:
-    """Where the effort allows a speed no more, it falls along the gradient."""
     sim, robot = running(weightless(pendulum()))
     robot.set_dof_gains(0.0, 1000.0)
     robot.set_dof_max_efforts(20.0)
@@ -117,7 +102,6 @@ def test_drive_model_bounds_the_drive_at_speed() -> None:
 
 @pytest.mark.parametrize("on", [False, True])
 def test_bounds_of_a_drive_that_is_off_bound_nothing(on) -> None:
-    """They are kept, and act with gains again; PhysX bounds the sum of drive and effort."""
     sim, robot = running(weightless(pendulum()))
     robot.set_dof_max_efforts(1.0)
     robot.set_dof_drive_model_properties(0.0, 0.2, 0.1)
@@ -131,9 +115,6 @@ def test_bounds_of_a_drive_that_is_off_bound_nothing(on) -> None:
     assert [value(array) for array in robot.get_dof_drive_model_properties()] == pytest.approx([0.0, 0.2, 0.1])
 
 
-# friction
-
-
 def test_frictions_go_up_and_down_together() -> None:
     """PhysX refuses a static one below the dynamic one at any time, also between two writes."""
     _, robot = running(pendulum().stage)
@@ -144,7 +125,6 @@ def test_frictions_go_up_and_down_together() -> None:
 
 @pytest.mark.parametrize("frictions", [(1.0, 2.0), (None, 4.0), (0.5, None)])
 def test_static_friction_below_the_dynamic_one_is_refused(frictions) -> None:
-    """With the engine's name; nothing is set."""
     _, robot = running(pendulum().stage)
     robot.set_dof_friction_properties(3.0, 1.0)
     with pytest.raises(HostError, match=r"set_dof_friction_properties: static friction .* < dynamic .* engine 'physx'"):
@@ -162,9 +142,6 @@ def test_static_friction_below_the_dynamic_one_on_the_stage_is_warned_of() -> No
     assert [value(array) for array in robot.get_dof_friction_properties()] == [2.0, 2.0, 0.0]
 
 
-# what PhysX does not read by itself
-
-
 @pytest.mark.parametrize(
     ("attribute", "getter", "unit"),
     [
@@ -174,7 +151,6 @@ def test_static_friction_below_the_dynamic_one_on_the_stage_is_warned_of() -> No
     ],
 )
 def test_older_attributes_are_in_force(attribute, getter, unit) -> None:
-    """As on MuJoCo, and as they are read while physics is stopped."""
     made = pendulum()
     made.attribute(HINGE, attribute, 2.0)
     sim = Simulation(made.stage, engine="physx")
@@ -185,7 +161,6 @@ def test_older_attributes_are_in_force(attribute, getter, unit) -> None:
 
 
 def test_drive_model_without_a_drive_is_in_force() -> None:
-    """PhysX reads it with a drive only."""
     made = authored("PhysxDrivePerformanceEnvelopeAPI:angular")
     made.attribute(HINGE, f"{ENVELOPE}:maxActuatorVelocity", 90.0)
     _, robot = running(made.stage)
@@ -193,15 +168,11 @@ def test_drive_model_without_a_drive_is_in_force() -> None:
 
 
 def test_largest_float_is_no_limit() -> None:
-    """Some files say so."""
     made = authored("PhysxJointAxisAPI:angular")
     made.attribute(HINGE, f"{AXIS}:maxJointVelocity", float(np.finfo(np.float32).max))
     made.drive(HINGE, maxForce=float(np.finfo(np.float32).max))
     _, robot = running(made.stage)
     assert (value(robot.get_dof_max_velocities()), value(robot.get_dof_max_efforts())) == (math.inf, math.inf)
-
-
-# all of them
 
 
 @pytest.mark.parametrize(
@@ -236,7 +207,6 @@ def test_robot_at_rest_wakes_up_when_it_is_changed(change) -> None:
     ],
 )
 def test_joints_that_nobody_wrote_keep_their_bits(rng, name, signs) -> None:
-    """Of the arm, two joints are set."""
     _, robot = running(stage_of(ROBOTS / "franka_panda.usda"), "/World/Panda")
     setter = getattr(robot, f"set_dof_{name}")
 
@@ -255,7 +225,6 @@ def test_joints_that_nobody_wrote_keep_their_bits(rng, name, signs) -> None:
 
 
 def test_axes_of_one_joint_have_their_own() -> None:
-    """And an edit of one leaves the other."""
     made = pendulum(kind="")
     joint = made.stage.GetPrimAtPath(HINGE)
     for axis in ("transX", "transY", "transZ", "rotX", "rotY", "rotZ"):

@@ -19,8 +19,7 @@ def drive(
 
     They have dry friction [N·m].
 
-    Returns:
-        Positions [rad] and efforts [N·m] over time, effort limits [N·m].
+    Returns positions [rad] and efforts [N·m] over time, effort limits [N·m].
     """
     positions, efforts = [], []
     with Simulation(file, dt, engine=engine) as sim:

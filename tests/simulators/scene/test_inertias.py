@@ -47,7 +47,6 @@ def test_what_is_right_stays(moments) -> None:
     ],
 )
 def test_the_nearest_is_taken(moments, closest) -> None:
-    """Along the same principal axes."""
     new, change = repaired(TURN * np.array(moments) @ TURN.T)
     np.testing.assert_allclose(TURN.T @ new @ TURN, np.diag(closest), atol=1e-7)
     assert change == pytest.approx(np.abs(np.subtract(moments, closest)).max() / max(np.abs(moments)), rel=1e-5)
@@ -72,7 +71,6 @@ def test_any_matrix_becomes_an_inertia(seed) -> None:
 
 @pytest.mark.parametrize("matrix", [np.zeros((3, 3)), -np.eye(3)])
 def test_nothing_becomes_little(matrix) -> None:
-    """A link of no size has an inertia that MuJoCo takes."""
     moments = np.linalg.eigvalsh(repaired(matrix)[0])
     assert (moments > 0).all() and moments.max() < 1e-5
 
@@ -87,7 +85,6 @@ def impossible() -> SmallStage:
 
 
 def test_one_warning_names_all_links_and_what_was_changed() -> None:
-    """And those that are right are not named."""
     with pytest.warns(UserWarning, match="inertias that no body can have") as caught:
         scene = read_scene(impossible().stage)
     (warning,) = caught

@@ -18,7 +18,6 @@ KINDS = ("Sphere", "Cube", "Capsule", "Cylinder", "Mesh")
 # corners and faces of a box of size 2
 CORNERS = list(itertools.product((-1.0, 1.0), repeat=3))
 SIDES = [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]
-
 # mass, center of mass and inertia about it per unit of density
 Solid = tuple[float, np.ndarray, np.ndarray]
 
@@ -46,7 +45,6 @@ def solid(kind: str, a: float, b: float, c: float) -> Solid:
 
 
 def matrix(turn: Gf.Quatf) -> np.ndarray:
-    """A rotation, to be multiplied from the left."""
     return np.array(Gf.Matrix3d(Gf.Quatd(turn).GetNormalized())).T
 
 
@@ -126,7 +124,6 @@ class Randomly:
         return prim
 
     def material(self, prim: Usd.Prim, number: int) -> None:
-        """A material with a density."""
         material = UsdShade.Material.Define(self.made.stage, f"/World/material{number}")
         api = UsdPhysics.MaterialAPI.Apply(material.GetPrim())
         api.CreateDensityAttr(2000 * self.number(self.mass / self.length**3))
@@ -159,7 +156,6 @@ COLLIDER = [(), ("mass",), ("density",), ("mass", "density"), ("mass", "com", "i
 @pytest.mark.parametrize("what", BODY, ids="+".join)
 @pytest.mark.filterwarnings("ignore:inertias that no body")
 def test_what_is_authored_of_a_body_is_as_usd_has_it(what, rng) -> None:
-    """Mass, density, center of mass and inertia in every combination, with all kinds of colliders."""
     made = Randomly(rng)
     for number, kind in enumerate(KINDS):
         made.collider(kind, number)
@@ -170,7 +166,6 @@ def test_what_is_authored_of_a_body_is_as_usd_has_it(what, rng) -> None:
 @pytest.mark.parametrize("what", COLLIDER, ids="+".join)
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_authored_of_a_collider_is_as_usd_has_it(kind, what, rng) -> None:
-    """Beside another that has nothing of its own."""
     made = Randomly(rng)
     made.author(made.collider(kind, 0), what)
     made.collider("Sphere", 1)
@@ -181,7 +176,6 @@ def test_what_is_authored_of_a_collider_is_as_usd_has_it(kind, what, rng) -> Non
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.filterwarnings("ignore:inertias that no body")
 def test_random_bodies_are_as_usd_has_them(seed, units) -> None:
-    """Random authored values, in meters and kilograms, centimeters and grams."""
     rng = np.random.default_rng(seed)
     made = Randomly(rng, *units)
     made.author(made.body, BODY[rng.integers(len(BODY))])
@@ -191,9 +185,6 @@ def test_random_bodies_are_as_usd_has_them(seed, units) -> None:
         if rng.random() < 0.5:
             made.material(prim, number)
     made.check()
-
-
-# closed forms
 
 
 @pytest.mark.parametrize("axis", ["X", "Y", "Z"])
@@ -228,7 +219,6 @@ def test_mesh_is_a_solid_however_its_faces_are_wound(order) -> None:
 
 
 def test_mass_of_nothing_is_not_authored() -> None:
-    """A cube of water it is."""
     made = SmallStage()
     made.body("/World/body", mass=0.0).RemoveProperty("physics:diagonalInertia")
     made.shape("/World/body/g", "Cube", size=0.2)
@@ -239,7 +229,6 @@ def test_mass_of_nothing_is_not_authored() -> None:
 
 @pytest.mark.parametrize(("name", "value"), [("mass", -1.0), ("mass", math.nan), ("density", -5.0)])
 def test_mass_that_cannot_be_is_named(name, value) -> None:
-    """With its value and what it must be."""
     made = SmallStage()
     made.body("/World/body")
     made.attribute("/World/body", f"physics:{name}", value)
@@ -267,7 +256,6 @@ def test_inertia_of_newton_goes_before_a_diagonal_one() -> None:
 
 
 def test_density_of_a_body_goes_before_that_of_its_material() -> None:
-    """The density of a material precedes that of water."""
     made = SmallStage()
     body = UsdGeom.Xform.Define(made.stage, "/World/body").GetPrim()
     UsdPhysics.RigidBodyAPI.Apply(body)

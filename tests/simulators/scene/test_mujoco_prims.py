@@ -27,7 +27,6 @@ KINDS = {
 
 
 def robot(**hinge: object) -> SmallStage:
-    """A pendulum with a slide below, and sites."""
     made = pendulum(**hinge)
     made.body(f"{ROBOT}/foot")
     made.joint(SLIDE, "Prismatic", f"{ROBOT}/bob", f"{ROBOT}/foot", axis="X")
@@ -63,7 +62,6 @@ def only(made: SmallStage) -> Tendon:
 
 
 def length(made: SmallStage, hinge: float = 0.0, slide: float = 0.0) -> float:
-    """MuJoCo's length of the tendon."""
     model, _ = build_model(read_scene(made.stage), 0.001)
     data = mujoco.MjData(model)
     for path, position in ((HINGE, hinge), (SLIDE, slide)):
@@ -73,7 +71,6 @@ def length(made: SmallStage, hinge: float = 0.0, slide: float = 0.0) -> float:
 
 
 def test_fixed_tendon_is_a_sum_of_positions() -> None:
-    """Coefficients follow the order of the indices, not that of the relationship."""
     made = robot()
     fixed(made)
     found = only(made)
@@ -104,7 +101,6 @@ def test_what_a_tendon_has() -> None:
 
 
 def test_friction_of_a_tendon_is_as_soft_as_it_says() -> None:
-    """Missing values are MuJoCo's defaults."""
     made = robot()
     fixed(made, frictionloss=3.0, solreffriction=[0.03, 1.0])
     model, _ = build_model(read_scene(made.stage), 0.001)
@@ -131,7 +127,6 @@ def test_limits_are_those_in_force(values, limits) -> None:
 
 
 def test_spatial_tendon_goes_through_points_of_bodies() -> None:
-    """Points are in meters, in the frame of the body of the site or in the world."""
     made = robot()
     for link in ("base", "bob", "foot"):
         made.stage.GetPrimAtPath(f"{ROBOT}/{link}").GetAttribute("xformOp:translate").Set(Gf.Vec3d(0, 0, 1))
@@ -157,7 +152,6 @@ def test_strands_are_told_by_their_segments() -> None:
 
 
 def left_out() -> dict[str, SmallStage]:
-    """Stages with a tendon that is not simulated here."""
     made = {why: robot() for why in ("coefficients", "elsewhere", "no site", "not there", "segments", "pulley", "none")}
     fixed(made["coefficients"], path_coef=[1.0])
     tendon(made["elsewhere"], [f"{ROBOT}/fix", "/World"], type="fixed", path_indices=(1,), path_coef=[1.0])

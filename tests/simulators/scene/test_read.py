@@ -1,7 +1,5 @@
 """The scene that is read from a stage: names, SI units, poses, and errors."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import os
@@ -22,6 +20,7 @@ from isaacsim.core.experimental.actuators.simulators.scene.scene import Axis, Sc
 from isaacsim.core.experimental.actuators.simulators.scene.shapes import Collider
 from places import REPOSITORY, ROBOTS
 from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics
+from refusals import refused
 from small_stages import SmallStage, pendulum, two_robots
 from stages import stage_of
 
@@ -37,18 +36,14 @@ def asset(name: str) -> Usd.Stage:
 
 
 def hinge_of(made: SmallStage) -> Axis:
-    """The only axis of a stage with one robot."""
     (articulation,) = read_scene(made.stage).articulations
     (axis,) = articulation.axes
     return axis
 
 
 def body_of(scene: Scene, path: str):
-    """A body by path."""
     return next(body for body in scene.bodies if body.path == path)
 
-
-# robots and their joints
 
 ANYMAL = [f"{leg}_{joint}" for joint in ("HAA", "HFE", "KFE") for leg in ("LF", "LH", "RF", "RH")]
 HUMANOID = """
@@ -94,7 +89,6 @@ def test_robots_and_their_axes_are_found(stage, paths: list[str], names: list[st
 
 
 def test_axes_of_one_joint_share_its_path() -> None:
-    """The humanoid's thigh has three."""
     (humanoid,) = read_scene(asset("humanoid.usda")).articulations
     thigh = {axis.joint for axis in humanoid.axes if axis.name.startswith("left_thigh:")}
     assert thigh == {"/nv_humanoid/joints/left_thigh"}
@@ -102,7 +96,6 @@ def test_axes_of_one_joint_share_its_path() -> None:
 
 @pytest.mark.parametrize("place", ["robot", "link", "joint"])
 def test_articulation_root_may_sit_anywhere(place: str) -> None:
-    """On a prim above the links, on the root link or on the joint to the world."""
     made = pendulum()
     path = {"robot": "/World/Robot", "link": "/World/Robot/base", "joint": "/World/Robot/fix"}[place]
     made.stage.GetPrimAtPath("/World/Robot").RemoveAPI(UsdPhysics.ArticulationRootAPI)
@@ -113,7 +106,6 @@ def test_articulation_root_may_sit_anywhere(place: str) -> None:
 
 @pytest.mark.parametrize("place", ["above", "on"])
 def test_robot_of_one_body_has_no_axes(place: str) -> None:
-    """It is an articulation all the same."""
     made = SmallStage()
     root = made.root("/World/Robot") if place == "above" else None
     body = made.body("/World/Robot/hull" if root else "/World/Robot")
@@ -123,14 +115,12 @@ def test_robot_of_one_body_has_no_axes(place: str) -> None:
 
 
 def test_loose_body_is_no_robot() -> None:
-    """newton makes an articulation of it."""
     made = pendulum()
     made.body("/World/ball")
     assert [a.path for a in read_scene(made.stage).articulations] == ["/World/Robot"]
 
 
 def test_reading_leaves_the_stage_alone() -> None:
-    """Actuator prims are hidden from newton on a copy."""
     stage = stage_of(ROBOTS / "arm_2dof.usda")
     before = stage.ExportToString()
     read_scene(stage)
@@ -142,9 +132,6 @@ def test_broken_actuator_prim_does_not_stop_physics() -> None:
     stage = stage_of(ROBOTS / "arm_2dof.usda")
     stage.GetPrimAtPath("/World/Arm/Actuators/shoulder").GetRelationship("newton:targets").SetTargets(["/World/Arm"])
     assert len(read_scene(stage).articulations) == 1
-
-
-# one joint, in SI
 
 
 @pytest.mark.parametrize(
@@ -160,7 +147,6 @@ def test_broken_actuator_prim_does_not_stop_physics() -> None:
     ],
 )
 def test_limits_are_in_rad_and_m(kind: str, limits: tuple, expected: tuple[float, float]) -> None:
-    """Missing limits are infinite."""
     axis = hinge_of(pendulum(kind=kind, limits=limits))
     assert (axis.lower, axis.upper) == pytest.approx(expected, rel=1e-6)
 
@@ -184,7 +170,6 @@ def test_drive_without_limit_is_unlimited() -> None:
 
 
 def test_joint_without_drive_has_zero_gains() -> None:
-    """They can be set while physics runs."""
     axis = hinge_of(pendulum())
     assert (axis.drive_stiffness, axis.drive_damping) == (0.0, 0.0)
 
@@ -208,14 +193,12 @@ def test_initial_state_is_read_in_si(kind: str, state: str, per: float) -> None:
     ],
 )
 def test_joint_attribute_is_read(attribute: str, value: float, field: str, expected: float) -> None:
-    """Those of newton and of PhysX."""
     made = pendulum()
     made.attribute(HINGE, attribute, value)
     assert getattr(hinge_of(made), field) == pytest.approx(expected, rel=1e-6)
 
 
 def test_armature_of_newton_wins_over_that_of_physx() -> None:
-    """Where both are authored."""
     made = pendulum()
     made.attribute(HINGE, "physxJoint:armature", 0.5)
     made.attribute(HINGE, "newton:armature", 0.25)
@@ -225,7 +208,6 @@ def test_armature_of_newton_wins_over_that_of_physx() -> None:
 @pytest.mark.parametrize("gain", ["stiffness", "damping"])
 @pytest.mark.parametrize(("kind", "axis"), [("Revolute", "angular"), ("Prismatic", "linear"), ("", "rotZ")])
 def test_acceleration_drive_is_named_in_a_warning(kind: str, axis: str, gain: str) -> None:
-    """Its gains have another unit."""
     made = pendulum(kind=kind)
     made.drive(HINGE, axis, **{gain: 3.0}, type="acceleration")
     with pytest.warns(UserWarning, match=rf"'acceleration' act as force drives here: {HINGE}\. Author"):
@@ -234,16 +216,12 @@ def test_acceleration_drive_is_named_in_a_warning(kind: str, axis: str, gain: st
 
 @pytest.mark.parametrize("values", [{"stiffness": 3.0, "type": "force"}, {"stiffness": 0.0, "type": "acceleration"}])
 def test_drive_that_means_what_it_says_is_not_warned_about(values: dict) -> None:
-    """Zero gains are zero in any unit."""
     made = pendulum()
     made.drive(HINGE, **values)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         read_scene(made.stage)
     assert [str(warning.message) for warning in caught] == []
-
-
-# coupled joints
 
 
 @pytest.mark.parametrize(
@@ -306,11 +284,7 @@ def test_mimic_joint_is_coupled_whoever_opened_the_first_stage() -> None:
     assert done.stdout.strip() == "coupled: 1", done.stderr
 
 
-# free bodies
-
-
 def test_free_body_starts_where_it_stands() -> None:
-    """At its pose in the world, below any prim."""
     made = SmallStage()
     UsdGeom.Xform.Define(made.stage, "/World/group").AddTranslateOp().Set(Gf.Vec3d(1, 2, 3))
     made.body("/World/group/ball", (0.5, 0, 0), turn=((0, 0, 1), 90))
@@ -344,7 +318,6 @@ def test_free_velocity_turns_with_the_body() -> None:
 
 @pytest.mark.parametrize("attribute", ["kinematicEnabled", "rigidBodyEnabled"])
 def test_body_that_physics_does_not_move_stays(attribute: str) -> None:
-    """Kinematic and disabled bodies have no freedom."""
     made = SmallStage()
     prim = made.body("/World/table", (0, 0, 1))
     made.shape("/World/table/top", "Cube", size=0.5)
@@ -354,7 +327,6 @@ def test_body_that_physics_does_not_move_stays(attribute: str) -> None:
 
 @pytest.mark.parametrize("attribute", ["kinematicEnabled", "rigidBodyEnabled"])
 def test_body_that_physics_does_not_move_keeps_its_colliders(attribute: str) -> None:
-    """At their place in the world."""
     made = SmallStage()
     prim = made.body("/World/table", (0, 0, 1))
     made.shape("/World/table/top", "Cube", size=0.5)
@@ -363,9 +335,6 @@ def test_body_that_physics_does_not_move_keeps_its_colliders(attribute: str) -> 
     (shape,) = scene.shapes
     above = scene.bodies[shape.body].position[2] if shape.body >= 0 else 0.0
     assert above + shape.position[2] == pytest.approx(1.0)
-
-
-# the stage as a whole
 
 
 @pytest.mark.parametrize(
@@ -380,7 +349,6 @@ def test_body_that_physics_does_not_move_keeps_its_colliders(attribute: str) -> 
     ],
 )
 def test_gravity_is_that_of_the_scene(up: str, direction, magnitude: float | None, expected: tuple) -> None:
-    """Earth's along the up axis where nothing is authored."""
     made = SmallStage(up)
     scene = UsdPhysics.Scene(made.stage.GetPrimAtPath("/World/physicsScene"))
     if direction is not None:
@@ -437,9 +405,6 @@ def test_unit_that_is_not_authored_is_the_metre() -> None:
     assert len(read_scene(made.stage).articulations) == 1
 
 
-# trees, and loops that joints close
-
-
 def chain(*, excluded: bool) -> SmallStage:
     """Base, upper and lower link, and a third joint from the base to the lower link."""
     made = pendulum()
@@ -451,14 +416,12 @@ def chain(*, excluded: bool) -> SmallStage:
 
 
 def test_joint_that_is_excluded_closes_the_loop() -> None:
-    """Not one of the articulation that it meets."""
     scene = read_scene(chain(excluded=True).stage)
     assert [(loop.joint, loop.kind) for loop in scene.loops] == [("/World/Robot/bar", "hinge")]
     assert [axis.name for axis in scene.articulations[0].axes] == ["hinge", "knee"]
 
 
 def test_driven_joint_stays_in_the_tree() -> None:
-    """Of the others, the last one that is met closes the loop."""
     made = chain(excluded=False)
     for name in ("hinge", "bar"):
         made.drive(f"/World/Robot/{name}", stiffness=3.0)
@@ -468,13 +431,11 @@ def test_driven_joint_stays_in_the_tree() -> None:
 
 
 def test_prismatic_joint_cannot_close_a_loop() -> None:
-    """MuJoCo has no such constraint."""
     made = pendulum()
     made.joint("/World/Robot/rail", "Prismatic", "/World/Robot/base", "/World/Robot/bob", axis="X")
     prim = made.joint("/World/Robot/bar", "Prismatic", "/World/Robot/base", "/World/Robot/bob", at=(1, 0, 0))
     UsdPhysics.Joint(prim).CreateExcludeFromArticulationAttr(True)
-    with pytest.raises(UnsupportedSceneError, match=r"<.*/bar> is a prismatic joint that closes a loop"):
-        read_scene(made.stage)
+    refused(UnsupportedSceneError, lambda: read_scene(made.stage), r"<.*/bar> is a prismatic joint that closes a loop")
 
 
 def test_four_bar_linkage_is_closed() -> None:
@@ -508,7 +469,6 @@ def test_joint_against_the_tree_turns_the_other_way() -> None:
 
 
 def test_excluded_branch_hangs_on_the_robot() -> None:
-    """Its joint is not part of the robot, and its body still moves with it."""
     made = pendulum()
     made.body("/World/Robot/bell")
     prim = made.joint("/World/Robot/string", "Revolute", "/World/Robot/bob", "/World/Robot/bell")
@@ -520,7 +480,6 @@ def test_excluded_branch_hangs_on_the_robot() -> None:
 
 
 def test_nested_roots_are_one_robot() -> None:
-    """A gripper that is an asset of its own, mounted on an arm."""
     made = pendulum()
     made.root("/World/Robot/gripper")
     made.body("/World/Robot/gripper/palm")
@@ -532,13 +491,11 @@ def test_nested_roots_are_one_robot() -> None:
 
 
 def test_distance_joint_is_refused_by_name() -> None:
-    """MuJoCo has tendons for that."""
     with pytest.raises(UnsupportedSceneError, match=rf"<{HINGE}> is a distance joint"):
         read_scene(pendulum(kind="Distance").stage)
 
 
 def test_body_without_mass_gets_little_and_is_named() -> None:
-    """There is nothing to compute it from."""
     made = SmallStage()
     UsdPhysics.RigidBodyAPI.Apply(made.stage.DefinePrim("/World/ghost", "Xform"))
     with pytest.warns(UserWarning, match=r"have no mass get 0\.001 kg: </World/ghost>"):
@@ -561,9 +518,6 @@ def test_axis_without_a_limit_is_free() -> None:
         limit.CreateHighAttr(-1.0)
     axis = hinge_of(made)
     assert (axis.name, axis.usd_name, axis.lower, axis.upper) == ("hinge", "rotZ", -math.inf, math.inf)
-
-
-# shapes
 
 
 def test_colors_are_encoded_for_display() -> None:
@@ -595,7 +549,6 @@ def test_shape_has_the_size_mujoco_wants(kind: str, values: dict, size: tuple, c
 
 
 def test_meshes_are_scaled() -> None:
-    """Vertices are in meters."""
     made = SmallStage()
     made.mesh("/World/tent", [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)], [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
     UsdGeom.Xformable(made.stage.GetPrimAtPath("/World/tent")).AddScaleOp().Set(Gf.Vec3f(1, 2, 3))
@@ -604,7 +557,6 @@ def test_meshes_are_scaled() -> None:
 
 
 def test_instanced_geometry_is_read() -> None:
-    """Most assets of Isaac Sim are instanced."""
     made = pendulum()
     library = made.stage.CreateClassPrim("/library")
     made.shape(f"{library.GetPath()}/g", "Sphere", radius=0.3)
@@ -615,28 +567,22 @@ def test_instanced_geometry_is_read() -> None:
     assert (shape.path, shape.size[0]) == ("/World/Robot/bob/geometry/g", pytest.approx(0.3))
 
 
-# numbers that are not finite
-
-
 def test_joint_nowhere_is_refused_by_name() -> None:
     """Before physics would diverge."""
     made = pendulum()
     UsdPhysics.Joint(made.stage.GetPrimAtPath(HINGE)).CreateLocalPos1Attr(Gf.Vec3f(math.nan, 0, 0))
-    with pytest.raises(UnsupportedSceneError, match=rf"<{HINGE}>: its local positions .* must be finite"):
-        read_scene(made.stage)
+    refused(UnsupportedSceneError, lambda: read_scene(made.stage), rf"<{HINGE}>: its local positions .* must be finite")
 
 
 def test_body_nowhere_is_refused_by_name() -> None:
     """Before physics would diverge."""
     made = pendulum()
     made.body("/World/ball", (math.nan, 0, 0))
-    with pytest.raises(UnsupportedSceneError, match=r"rigid bodies \['/World/ball'\] are nowhere"):
-        read_scene(made.stage)
+    refused(UnsupportedSceneError, lambda: read_scene(made.stage), r"rigid bodies \['/World/ball'\] are nowhere")
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -1.0])
 def test_mass_that_is_none_is_refused_by_name(value: float) -> None:
-    """It is not taken for one that is not authored."""
     made = pendulum()
     UsdPhysics.MassAPI(made.stage.GetPrimAtPath("/World/Robot/bob")).CreateMassAttr(value)
     with pytest.raises(UnsupportedSceneError, match=r"</World/Robot/bob>\.physics:mass = .*: must be a finite"):
@@ -644,7 +590,6 @@ def test_mass_that_is_none_is_refused_by_name(value: float) -> None:
 
 
 def test_limit_that_is_no_number_is_refused_by_name() -> None:
-    """It is not taken for one that is not there."""
     with pytest.raises(UnsupportedSceneError, match=rf"<{HINGE}>\.physics:lowerLimit = nan"):
         read_scene(pendulum(limits=(math.nan, 10)).stage)
 
@@ -657,7 +602,6 @@ def test_colliders_that_are_switched_off_are_no_shapes() -> None:
 
 
 def test_meshes_of_three_points_are_not_drawn() -> None:
-    """MuJoCo's meshes have at least four points."""
     made = SmallStage()
     mesh = UsdGeom.Mesh.Define(made.stage, "/World/triangle")
     mesh.CreatePointsAttr([(0, 0, 0), (1, 0, 0), (0, 1, 0)])
@@ -667,7 +611,6 @@ def test_meshes_of_three_points_are_not_drawn() -> None:
 
 
 def test_link_that_is_fixed_to_the_world_stays_where_it_is_authored() -> None:
-    """The frames of the joint do not move it."""
     made = pendulum()
     made.stage.GetPrimAtPath("/World/Robot/fix").GetAttribute("physics:localPos0").Set(Gf.Vec3f(0, 0, 5))
     np.testing.assert_array_equal(body_of(read_scene(made.stage), "/World/Robot/base").position, (0, 0, 0))
@@ -685,7 +628,6 @@ def test_link_with_the_root_schema_is_the_root() -> None:
 
 
 def test_root_link_that_nothing_hangs_on_is_no_robot() -> None:
-    """The links that float below it are; a root link alone is one of its own."""
     made = pendulum()
     made.stage.RemovePrim("/World/Robot/fix")
     root = made.stage.GetPrimAtPath("/World/Robot")
@@ -696,7 +638,6 @@ def test_root_link_that_nothing_hangs_on_is_no_robot() -> None:
 
 
 def test_largest_part_below_a_root_is_the_robot() -> None:
-    """A loose body with a smaller name is no robot."""
     made = pendulum()
     made.body("/World/Robot/a_loose_one")
     (robot,) = read_scene(made.stage).articulations
@@ -704,7 +645,6 @@ def test_largest_part_below_a_root_is_the_robot() -> None:
 
 
 def test_excluded_joint_that_carries_a_robot_is_none_of_its_own() -> None:
-    """Its other body is no link of the robot."""
     made = pendulum()
     made.stage.RemovePrim("/World/Robot/fix")
     made.body("/World/cart")
@@ -717,7 +657,6 @@ def test_excluded_joint_that_carries_a_robot_is_none_of_its_own() -> None:
 
 
 def test_capsule_scaled_unevenly_has_its_larger_radius() -> None:
-    """A capsule stays one."""
     made = SmallStage()
     prim = made.shape("/World/pill", "Capsule", radius=0.1, height=0.5, axis="Z")
     UsdGeom.Xformable(prim).AddScaleOp().Set(Gf.Vec3d(2, 3, 1))
@@ -769,7 +708,6 @@ def found(made: SmallStage) -> set[str]:
 
 
 def filtered(made: SmallStage, path: str, *others: str) -> SmallStage:
-    """With a filter at one prim against others."""
     api = UsdPhysics.FilteredPairsAPI.Apply(made.stage.GetPrimAtPath(path))
     api.CreateFilteredPairsRel().SetTargets(list(others))
     return made
@@ -784,12 +722,10 @@ def group(made: SmallStage, name: str, members: Sequence[str], apart: Sequence[s
 
 
 def test_all_bodies_touch() -> None:
-    """Where nothing is filtered."""
     assert found(heap()) == ALL
 
 
 def test_bodies_of_a_joint_do_not_touch() -> None:
-    """Unless the joint enables their collision."""
     made = heap()
     UsdPhysics.Joint(made.stage.GetPrimAtPath(JOINT)).CreateCollisionEnabledAttr(False)
     assert found(made) == {"a-c", "a2-c", "b-c"}
@@ -797,7 +733,6 @@ def test_bodies_of_a_joint_do_not_touch() -> None:
 
 @pytest.mark.parametrize("name", ["newton:selfCollisionEnabled", "physxArticulation:enabledSelfCollisions"])
 def test_links_of_a_robot_need_not_touch(name: str) -> None:
-    """A loose body still touches the links."""
     made = heap()
     made.attribute(ROBOT, name, False)
     assert found(made) == {"a-c", "a2-c", "b-c"}
@@ -820,18 +755,15 @@ def test_links_of_a_robot_need_not_touch(name: str) -> None:
     ],
 )
 def test_pairs_are_filtered(path: str, other: str, gone: set[str]) -> None:
-    """Of colliders, bodies and articulations, either way round."""
     assert found(filtered(heap(), path, other)) == ALL - gone
 
 
 def test_several_pairs_are_filtered() -> None:
-    """Of single colliders, in ways that have nothing to do with each other."""
     made = filtered(filtered(heap(), A, B, C), A2, C)
     assert found(made) == {"a2-b", "b-c"}
 
 
 def test_groups_are_filtered() -> None:
-    """From each other, and one from itself."""
     made = heap()
     group(made, "left", [A, B], ["right"])
     group(made, "right", [C], [])
@@ -841,7 +773,6 @@ def test_groups_are_filtered() -> None:
 
 
 def test_inverted_group_touches_only_what_it_names() -> None:
-    """And what is in no group."""
     made = heap()
     group(made, "left", [A], ["right"], inverted=True)
     group(made, "right", [B], [])
@@ -850,7 +781,6 @@ def test_inverted_group_touches_only_what_it_names() -> None:
 
 
 def test_whole_bodies_take_no_bits() -> None:
-    """They are excluded by pairs, of which there may be any number."""
     scene = read_scene(filtered(heap(), f"{ROBOT}/a", f"{ROBOT}/b").stage)
     assert {shape.touches for shape in scene.shapes} == {(1, 1)}
     numbers = {body.path: number for number, body in enumerate(scene.bodies)}
@@ -872,7 +802,6 @@ def test_too_many_filters_are_refused() -> None:
 
 @pytest.mark.parametrize("seed", range(30))
 def test_bits_keep_apart_what_is_to_be_and_nothing_else(seed: int) -> None:
-    """Two shapes touch if the own mask of one has a bit of the contact mask of the other."""
     chance = random.Random(seed)
     colliders = colliders_of(8)
     pairs = list(itertools.combinations(range(8), 2))
@@ -885,7 +814,6 @@ def test_bits_keep_apart_what_is_to_be_and_nothing_else(seed: int) -> None:
 
 
 def colliders_of(count: int) -> list[Collider]:
-    """As many colliders as are wanted."""
     made = SmallStage()
     for number in range(count):
         made.shape(f"/World/g{number}", "Cube")

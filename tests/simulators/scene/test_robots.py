@@ -9,7 +9,6 @@ from small_stages import SmallStage, pendulum
 
 
 def door(made: SmallStage) -> None:
-    """A cabinet of two hinges, by itself."""
     for name in ("frame", "leaf", "handle"):
         made.body(f"/World/Door/{name}")
     made.joint("/World/Door/hinge", "Revolute", "/World/Door/frame", "/World/Door/leaf")
@@ -17,7 +16,6 @@ def door(made: SmallStage) -> None:
 
 
 def test_tree_without_a_root_belongs_to_no_robot() -> None:
-    """Its joints are named once."""
     made = pendulum()
     door(made)
     said = (
@@ -30,7 +28,6 @@ def test_tree_without_a_root_belongs_to_no_robot() -> None:
 
 @pytest.mark.parametrize("how", ["root", "alone", "excluded"])
 def test_what_is_a_robot_or_meant_to_be_none_is_not_told_of(how) -> None:
-    """With a root, on a stage without any, or by joints that are excluded from articulations."""
     made = SmallStage() if how == "alone" else pendulum()
     door(made)
     if how == "root":

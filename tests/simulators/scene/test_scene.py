@@ -10,7 +10,6 @@ HINGE = "/World/Robot/hinge"
 
 
 def said_of(made: SmallStage) -> list[str]:
-    """Warnings while a stage is read."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         read_scene(made.stage)
@@ -27,7 +26,6 @@ def said_of(made: SmallStage) -> list[str]:
     ],
 )
 def test_joint_that_begins_outside_its_limits_is_named(limits, state, told) -> None:
-    """With angle and limits in radians, whether the angle is authored or the reference, and how to begin elsewhere."""
     made = pendulum(limits=limits)
     if state is not None:
         made.state(HINGE, position=state)
@@ -39,7 +37,6 @@ def test_joint_that_begins_outside_its_limits_is_named(limits, state, told) -> N
 
 
 def test_all_joints_are_told_of_in_one_warning() -> None:
-    """Positions of slides are in meters."""
     made = pendulum(limits=(10, 20))
     made.body("/World/Robot/foot")
     made.joint("/World/Robot/slide", "Prismatic", "/World/Robot/bob", "/World/Robot/foot", limits=(0.1, 0.2))
@@ -49,7 +46,6 @@ def test_all_joints_are_told_of_in_one_warning() -> None:
 
 @pytest.mark.parametrize("state", [-149.0, -50.0, -50.01])
 def test_joint_that_begins_within_its_limits_is_not(state) -> None:
-    """On a limit too, and rounding beyond it."""
     made = pendulum(limits=(-150, -50))
     made.state(HINGE, position=state)
     assert said_of(made) == []

@@ -51,7 +51,6 @@ def extents(made: SmallStage) -> np.ndarray:
 
 
 def along(axis: str, length: tuple[float, float], across: float) -> np.ndarray:
-    """Extents of what is round about an axis."""
     expected = np.full((3, 2), across)
     expected["XYZ".index(axis)] = length
     return expected
@@ -106,12 +105,10 @@ def test_even_scales_keep_the_primitive(kind, scale, found, size) -> None:
 
 
 def test_flat_scale_has_no_shape() -> None:
-    """Nothing is left of it."""
     refused(UnsupportedSceneError, lambda: read_scene(with_shape("Cube", (1, 1, 0)).stage), rf"<{PATH}> \(Cube\)")
 
 
 def pyramid(*, left_handed: bool = False, scale: Sequence[float] = (1, 1, 1)) -> SmallStage:
-    """A base of four corners, and a tip."""
     made = SmallStage()
     made.body("/World/body", mass=0.0, inertia=(0, 0, 0), com=(-math.inf,) * 3)
     faces = [face[::-1] if left_handed else face for face in PYRAMID_FACES]
@@ -151,7 +148,6 @@ BROKEN = {
 
 @pytest.mark.parametrize(("points", "faces"), BROKEN.values(), ids=list(BROKEN))
 def test_broken_mesh_is_named(points, faces) -> None:
-    """None of them reaches MuJoCo."""
     made = SmallStage()
     made.body("/World/body")
     made.mesh(PATH, points, faces)
@@ -165,7 +161,6 @@ def test_mesh_whose_counts_do_not_fit_is_named() -> None:
 
 
 def test_flat_mesh_is_left_out_with_a_warning() -> None:
-    """The others of its body still collide."""
     made = with_shape("Cube", size=0.2)
     made.mesh("/World/body/flat", [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)], [[0, 1, 2, 3]])
     with pytest.warns(UserWarning, match="collision meshes that span no volume do not collide: </World/body/flat>"):
@@ -183,7 +178,6 @@ def test_flat_mesh_is_left_out_with_a_warning() -> None:
     ],
 )
 def test_mesh_may_be_approximated(approximation, kind, size, position) -> None:
-    """A bounding shape replaces the mesh; a convex mesh is its own hull, without a warning."""
     made = pyramid()
     UsdPhysics.MeshCollisionAPI.Apply(made.stage.GetPrimAtPath(PATH)).CreateApproximationAttr(approximation)
     shape = the_shape(made)
@@ -193,7 +187,6 @@ def test_mesh_may_be_approximated(approximation, kind, size, position) -> None:
 
 
 def test_hollow_mesh_collides_as_its_hull_with_a_warning() -> None:
-    """A pyramid that is dented from below."""
     made = SmallStage()
     made.body("/World/body")
     faces = [*PYRAMID_FACES[:4], [1, 0, 5], [2, 1, 5], [3, 2, 5], [0, 3, 5]]

@@ -36,13 +36,11 @@ def worlds(draw: st.DrawFn) -> tuple[int, list[Edge], list[int], list[int | None
 
 
 def one(_edges: Sequence[Edge]) -> int:
-    """No two joints are one behind the other."""
     return 1
 
 
 @given(worlds())
 def test_every_body_and_every_joint_has_its_place_once(world) -> None:
-    """Parents come first, and each joint either carries a body or closes a loop."""
     count, edges, roots, owners = world
     branches, loops = grow(count, edges, roots, owners, one)
     assert sorted(branch.body for branch in branches) == list(range(count))
@@ -58,7 +56,6 @@ def test_every_body_and_every_joint_has_its_place_once(world) -> None:
 
 @given(worlds())
 def test_no_robot_hangs_together_by_a_weak_joint(world) -> None:
-    """A weak joint carries a body that no robot owns, or hangs a whole robot on one."""
     count, edges, roots, owners = world
     branches, _ = grow(count, edges, roots, owners, one)
     for branch in branches:
@@ -68,7 +65,6 @@ def test_no_robot_hangs_together_by_a_weak_joint(world) -> None:
 
 @given(worlds(), st.randoms())
 def test_order_of_joints_does_not_matter(world, chance) -> None:
-    """Nor which body a joint names first."""
     count, edges, roots, owners = world
     shuffled = list(edges)
     chance.shuffle(shuffled)
@@ -107,7 +103,6 @@ def test_robot_starts_at_its_root() -> None:
 
 
 def test_joints_one_behind_the_other_carry_together() -> None:
-    """The given number of joints; the others close loops."""
     edges = [edge(f"/{name}", 0, 1) for name in "abc"]
     branches, loops = grow(2, edges, [0], [0, 0], lambda bundle: 2)
     assert [str(edge.path) for edge in branches[1].joints] == ["/a", "/b"]

@@ -20,7 +20,6 @@ from places import ROBOTS
 
 with quiet_warp():
     newton = pytest.importorskip("newton", reason="newton is the twin")
-
 WHEEL = Path(newton.__file__).parent
 # without bodies, or made of what is soft
 BODILESS = """
@@ -34,27 +33,23 @@ MANY = ["ant_multi"]
 OTHER_AXES = ["pendulum_revolute_vs_d6", "humanoid_mjc"]
 # newton does not know the attribute in which PhysX has the armature of an axis
 OTHER_AXES += ["i2rt_yam", "so101", "unitree_g1", "unitree_go1"]
-
 FOUND = [file for folder in ("examples", "tests") for file in sorted((WHEEL / folder / "assets").rglob("*.usd*"))]
 FILES = [file for file in FOUND if file.stem not in BODILESS + MANY] + sorted(ROBOTS.glob("*.usda"))
 every_file = pytest.mark.parametrize("file", FILES, ids=lambda file: "/".join(file.parts[-3:]))
 same_axes = pytest.mark.parametrize(
     "file", [file for file in FILES if file.stem not in OTHER_AXES], ids=lambda file: "/".join(file.parts[-3:])
 )
-
 # newton has single precision
 SINGLE = 1e-6
 KINDS = {
     newton.JointType.REVOLUTE: mujoco.mjtJoint.mjJNT_HINGE,
     newton.JointType.PRISMATIC: mujoco.mjtJoint.mjJNT_SLIDE,
 }
-
 Pose = tuple[np.ndarray, np.ndarray]
 
 
 @functools.cache
 def ours(file: Path) -> tuple[Scene, mujoco.MjModel]:
-    """Our scene of a file."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         scene = read_scene(open_stage(file))
@@ -63,7 +58,6 @@ def ours(file: Path) -> tuple[Scene, mujoco.MjModel]:
 
 @functools.cache
 def theirs(file: Path):
-    """newton's model of it."""
     builder, usd = newton.ModelBuilder(), newton.usd
     with warnings.catch_warnings(), quiet_warp():
         warnings.simplefilter("ignore")
@@ -189,7 +183,6 @@ def dynamics(model: mujoco.MjModel, seed: int) -> dict[str, np.ndarray]:
 
 
 def test_no_file_is_left_out_in_silence() -> None:
-    """Each omitted name is that of a file, and files without bodies have none."""
     stems = {file.stem for file in [*FOUND, *FILES]}
     assert set(BODILESS + MANY + OTHER_AXES) <= stems
     for file in FOUND:

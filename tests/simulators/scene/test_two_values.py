@@ -43,7 +43,6 @@ def _scale(name: str) -> float:
 
 @pytest.mark.parametrize(("name", "first", "other"), synonyms())
 def test_attributes_that_differ_are_told_with_both_values(name, first, other) -> None:
-    """The one that is read comes first; equal ones are none."""
     assert two_values(with_values(name, first, 0.5, other, 0.5).stage, AXES) == []
     made = with_values(name, first, 0.5, other, 0.75)
     (line,) = two_values(made.stage, AXES)
@@ -52,7 +51,6 @@ def test_attributes_that_differ_are_told_with_both_values(name, first, other) ->
 
 
 def test_friction_of_other_programs_may_be_either_of_two() -> None:
-    """PhysX has a static and a dynamic one, newton and MuJoCo have one."""
     made = with_values("static_frictions", "physxJointAxis:angular:staticFrictionEffort", 0.5, "newton:friction", 0.25)
     made.attribute(HINGE, "physxJointAxis:angular:dynamicFrictionEffort", 0.25)
     assert two_values(made.stage, AXES) == []
@@ -81,7 +79,6 @@ def test_drive_beside_an_actuator_of_mujoco(kp, words, length) -> None:
 
 
 def test_largest_efforts_of_a_drive_and_an_actuator_of_mujoco() -> None:
-    """With the same gains, too."""
     made = pendulum()
     unit = math.radians(1.0)
     made.drive(HINGE, stiffness=100.0 * unit, damping=unit)

@@ -65,7 +65,6 @@ URDF = TREE.format(links=link("b", "base") + link("b_tip", "b") + link("a", "bas
 
 @pytest.mark.parametrize(("text", "ending"), [(MANY, "xml"), (URDF, "urdf")])
 def test_mass_matrix_and_bias_are_those_of_the_file(tmp_path, text, ending) -> None:
-    """In random states, as parts of their largest numbers."""
     file = tmp_path / f"robot.{ending}"
     file.write_text(text)
     with converted(file, tmp_path) as (before, after, _):
@@ -75,7 +74,6 @@ def test_mass_matrix_and_bias_are_those_of_the_file(tmp_path, text, ending) -> N
 @pytest.mark.parametrize(("package", "path"), [(name, path) for name, paths in PACKAGES.items() for path in paths])
 @pytest.mark.filterwarnings("ignore:.*joints begin outside their limits")
 def test_robots_of_installed_packages(tmp_path, package, path) -> None:
-    """The same, where they are installed."""
     found = find_spec(package)
     file = Path(*found.submodule_search_locations) / path if found and found.submodule_search_locations else Path()
     if not file.is_file():
@@ -85,7 +83,6 @@ def test_robots_of_installed_packages(tmp_path, package, path) -> None:
 
 
 def test_dofs_are_breadth_first(tmp_path) -> None:
-    """Joints of one link are sorted by name, in any order of the file."""
     saved(URDF, tmp_path, "urdf")
     with Simulation(tmp_path / "robot.usda") as simulation:
         assert simulation.articulation("/World/tree").dof_names == ["to_a", "to_b", "to_a_tip", "to_b_tip"]
@@ -119,7 +116,6 @@ def test_dofs_have_the_order_of_the_file_or_it_is_named(tmp_path, name, is_same)
 
 
 def test_one_robot_is_called_after_its_model(tmp_path) -> None:
-    """Several are called after their first body, which is the root of a robot that floats."""
     stage = saved(MANY, tmp_path)
     roots = [prim.GetName() for prim in stage.Traverse() if prim.HasAPI(UsdPhysics.ArticulationRootAPI)]
     assert roots == ["base", "rail"]
@@ -131,7 +127,6 @@ def test_one_robot_is_called_after_its_model(tmp_path) -> None:
 
 
 def test_names_that_usd_refuses_are_told(tmp_path) -> None:
-    """And are still one each."""
     text = MANY.replace('"hip_z"', '"hip-x"').replace('"hip_slide"', '"hip.x"')
     (tmp_path / "robot.xml").write_text(text)
     with Simulation(tmp_path / "robot.xml") as simulation, pytest.warns(UserWarning) as said:
@@ -140,7 +135,6 @@ def test_names_that_usd_refuses_are_told(tmp_path) -> None:
 
 
 def test_saved_again_is_opened_again(tmp_path) -> None:
-    """While something has the former stage, with edits."""
     file, closed = tmp_path / "robot.usda", []
     for name in ("tip", "toe"):
         saved(URDF.replace("a_tip", name), tmp_path, "urdf")
@@ -159,7 +153,6 @@ def test_a_link_without_mass_gets_next_to_none(tmp_path) -> None:
 
 @pytest.mark.parametrize("inertial", ['mass="0" diaginertia="2e-4 3e-4 4e-4"', 'mass="1e-5" diaginertia="0 0 0"', ""])
 def test_a_link_weighs_in_usd_what_it_weighs(tmp_path, inertial) -> None:
-    """One without mass but with an inertia, one without inertia, and one without both, on a light robot."""
     pin = f'<inertial pos="0 0 0" {inertial}/>' if inertial else ""
     (tmp_path / "robot.xml").write_text(f"""<mujoco model="hand"><worldbody><body name="palm"><body name="finger">
     <joint name="bend" axis="0 1 0"/><inertial pos="0.001 0 0" mass="1e-3" diaginertia="1e-6 1e-6 1e-6"/>
@@ -169,7 +162,6 @@ def test_a_link_weighs_in_usd_what_it_weighs(tmp_path, inertial) -> None:
 
 
 def test_links_stand_where_the_robot_begins(tmp_path) -> None:
-    """Where their references put them."""
     stage = saved(MANY, tmp_path)
     place = UsdGeom.XformCache().GetLocalToWorldTransform(stage.GetPrimAtPath("/World/base/shin"))
     with Simulation(tmp_path / "robot.xml") as simulation:
@@ -205,7 +197,6 @@ CASES = {
 
 
 def touching(file: Path) -> set[frozenset[str]]:
-    """Names of shapes that touch when play begins."""
     with Simulation(file) as simulation:
         simulation.play()
         model, contacts = simulation.model, simulation.data().contact
@@ -215,7 +206,6 @@ def touching(file: Path) -> set[frozenset[str]]:
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_same_shapes_touch(tmp_path: Path, case: str) -> None:
-    """The contacts are those of the file in MuJoCo, without those of parents and children."""
     text = CHAIN.format_map(dict.fromkeys(["floor", "a", "b", "d", "contact"], "") | CASES[case])
     if case == "off":
         text = text.replace('gravity="0 0 0"/>', 'gravity="0 0 0"><flag contact="disable"/></option>')
@@ -226,7 +216,6 @@ def test_the_same_shapes_touch(tmp_path: Path, case: str) -> None:
 
 
 def test_a_robot_that_never_touches_itself_says_so(tmp_path: Path) -> None:
-    """By one attribute, not by pairs."""
     pairs = "".join(f'<exclude body1="{one[0]}" body2="{one[1]}"/>' for one in ("ac", "ae", "be"))
     text = CHAIN.format_map(dict.fromkeys(["floor", "a", "b", "d"], "") | {"contact": f"<contact>{pairs}</contact>"})
     stage = saved(text, tmp_path)
@@ -269,7 +258,6 @@ def test_colliders_are_those_of_the_file(tmp_path: Path, field: str) -> None:
 
 
 def test_a_mesh_is_where_the_file_has_it(tmp_path: Path) -> None:
-    """In any frame that MuJoCo gives it."""
     (tmp_path / "arm.xml").write_text(ARM)
     found = []
     with converted(tmp_path / "arm.xml", tmp_path) as (before, after, _):
@@ -284,13 +272,11 @@ def test_a_mesh_is_where_the_file_has_it(tmp_path: Path) -> None:
 
 
 def test_a_mesh_stands_there_once(tmp_path: Path) -> None:
-    """Shapes refer to it."""
     saved(ARM, tmp_path)
     assert (tmp_path / "robot.usda").read_text().count("point3f[] points") == 1
 
 
 def test_what_is_only_seen_does_not_collide(tmp_path: Path) -> None:
-    """It has a color, and a hidden collider is a guide."""
     stage = saved(ARM, tmp_path)
     seen = stage.GetPrimAtPath("/World/arm/arm/tip_2")
     assert not seen.HasAPI(UsdPhysics.CollisionAPI)

@@ -52,7 +52,6 @@ def test_a_model_of_the_stage_has_what_that_of_the_file_has(tmp_path, field, siz
 
 
 def test_drives_have_gains_and_limits(tmp_path) -> None:
-    """Those of the actuators of the file."""
     saved(LEG, tmp_path)
     with Simulation(tmp_path / "robot.usda") as simulation:
         robot = simulation.articulation("/World/leg")
@@ -146,7 +145,6 @@ ROOT = Sdf.Path("/World")
 
 
 def test_names_are_valid_and_one_each() -> None:
-    """Below each parent; what is another name is noted."""
     names = Names()
     assert [names.below(ROOT, name).name for name in ("/hip", "hip", "leg-2")] == ["hip", "hip_2", "leg_2"]
     assert names.below(ROOT.AppendChild("leg"), "hip").name == "hip"
@@ -154,7 +152,6 @@ def test_names_are_valid_and_one_each() -> None:
 
 
 def test_names_that_nobody_gave_are_not_noted() -> None:
-    """Such as those of shapes."""
     names = Names()
     names.below(ROOT, "left box", noted=False)
     assert not names.renamed

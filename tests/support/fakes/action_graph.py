@@ -14,9 +14,7 @@ CONTROLLER = "isaacsim.core.nodes.IsaacArticulationController"
 class ActionGraphs:
     """The graphs of the open stage.
 
-    Args:
-        world: Whose stage it is.
-        omni_graph: Which node types there are.
+    `omni_graph`: Which node types there are.
     """
 
     def __init__(self, world: KitWorld, omni_graph: OmniGraph) -> None:
@@ -78,7 +76,6 @@ def _type(node: Usd.Prim) -> str:
 
 
 def _value(node: Usd.Prim, name: str):
-    """What an input is set or wired to; constants are wired from their own input."""
     attribute = node.GetAttribute(name)
     for source in attribute.GetConnections():
         attribute = node.GetStage().GetAttributeAtPath(source)

@@ -12,7 +12,6 @@ class Subscription:
         self._take_out: Callable[[], None] | None = take_out
 
     def unsubscribe(self) -> None:
-        """Take the callback out now."""
         take_out, self._take_out = self._take_out, None
         if take_out is not None:
             take_out()

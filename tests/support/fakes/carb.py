@@ -17,8 +17,6 @@ class IEvent:
 
 
 class Log:
-    """What was logged, by level."""
-
     def __init__(self) -> None:
         self.info: list[str] = []
         self.warn: list[str] = []
@@ -45,8 +43,6 @@ class Settings:
 
 
 class EventDispatcher:
-    """Named events."""
-
     def __init__(self) -> None:
         self.observers: defaultdict[str, CallbackList] = defaultdict(CallbackList)
 
@@ -60,8 +56,6 @@ class EventDispatcher:
 
 
 class EventStream:
-    """Events by number."""
-
     def __init__(self) -> None:
         self.subscriptions = CallbackList()
 

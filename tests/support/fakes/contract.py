@@ -22,7 +22,6 @@ JOINTS = ("ankle", "hip", "knee")
 # the third joint keeps its drive
 ACTUATED = {"hip": (10.0, 1.0), "knee": (20.0, 2.0)}
 TARGET = 1.0
-
 ACTIONS = (
     *("play", "pause", "stop", "frame", "open", "open_empty", "close", "delete", "reload"),
     *("wrap", "unwrap", "drop", "disable", "enable", "stop_closing"),
@@ -31,7 +30,6 @@ ISAAC_ACTIONS = (*ACTIONS, "switch", "initialize", "defaults")
 
 
 def stage_with_robots(count: int = 2) -> Usd.Stage:
-    """A stage of its own with equal robots, whose drives have gains."""
     layer = Sdf.Layer.CreateAnonymous(".usda")
     layer.TransferContent(_written(count).GetRootLayer())
     return Usd.Stage.Open(layer)
@@ -177,7 +175,6 @@ class Life:
         self.world.stop()
 
     def stop_closing(self) -> None:
-        """Somebody who is told of the stop first closes the wrapper."""
         self.foreign.close_at_stop, stops = self.wrapper, not self.world.timeline.is_stopped()
         self.stop()
         self.foreign.close_at_stop = None
@@ -206,12 +203,10 @@ class Life:
                     np.testing.assert_allclose(efforts[robot, column], expected, rtol=1e-5, atol=1e-5)
 
     def delete(self) -> None:
-        """The robots, with all above them."""
         if self.world.usd_context.get_stage() is not None:
             self.world.delete("/World")
 
     def reload(self) -> None:
-        """The extension is switched off and on."""
         self.extension.on_shutdown()
         self._gone()
         assert our_callbacks(self.world) == [], "shutdown leaves no callback"
@@ -258,7 +253,6 @@ class Life:
             self.auto = True
 
     def switch(self) -> None:
-        """To the other engine."""
         other = "newton" if self.world.physics.engine == "physx" else "physx"
         self.world.simulation_manager.switch_physics_engine(other)
         self.switched |= self.is_ready
@@ -379,7 +373,6 @@ class Life:
 
 
 def our_callbacks(world: KitWorld) -> list:
-    """Every callback of our package that Kit holds."""
     lists = [
         *world.dispatcher.observers.values(),
         world.timeline.get_timeline_event_stream().subscriptions,
@@ -395,13 +388,11 @@ def our_callbacks(world: KitWorld) -> list:
 
 
 def our_step_callbacks(world: KitWorld) -> list:
-    """Those before physics steps."""
     held = [registered for *_, registered in world.physics.pre_step.entries]
     return [callback for callback in held if callback.__module__.startswith(PACKAGE)]
 
 
 def check_life(kind: str, actions: Sequence[str], *, has_deprecated_view: bool = False) -> None:
-    """Run the actions and all checks after each."""
     with Life(kind, has_deprecated_view=has_deprecated_view) as life:
         try:
             life.run(actions)

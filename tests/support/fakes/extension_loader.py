@@ -21,8 +21,6 @@ BUNDLED = f"isaacsim.core.experimental.actuators-{BUNDLED_VERSION}"
 
 @dataclass
 class Known:
-    """An extension that the manager knows."""
-
     id: str
     path: Path
     manifest: dict = field(default_factory=dict)
@@ -52,8 +50,7 @@ class Hook:
 class ExtensionManager:
     """`omni.kit.app.get_app().get_extension_manager()`.
 
-    Args:
-        tells_at_once: Whether a subscription to an extension that is enabled already is told of it at once.
+    `tells_at_once`: Whether a subscription to an extension that is enabled already is told of it at once.
     """
 
     def __init__(self, *, tells_at_once: bool = True) -> None:
@@ -84,7 +81,6 @@ class ExtensionManager:
             self.set_extension_enabled_immediate(asked.get(ext_id.partition("-")[0], ext_id), True)
 
     def running(self, ext_id: str) -> list:
-        """The entry points of an extension that run."""
         return self._known[ext_id].running
 
     # what extensions call
@@ -128,7 +124,6 @@ class ExtensionManager:
 
     @property
     def hooks(self) -> list[Hook]:
-        """The subscriptions held."""
         return list(self._hooks)
 
     # inside

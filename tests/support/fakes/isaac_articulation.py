@@ -181,13 +181,7 @@ class Articulation:
     # drives
 
     def set_dof_gains(
-        self,
-        stiffnesses=None,
-        dampings=None,
-        *,
-        indices=None,
-        dof_indices=None,
-        update_default_gains: bool = True,
+        self, stiffnesses=None, dampings=None, *, indices=None, dof_indices=None, update_default_gains: bool = True
     ) -> None:
         assert stiffnesses is not None or dampings is not None, "both 'stiffnesses' and 'dampings' are None"
         defaults = self._default_gains
@@ -227,13 +221,7 @@ class Articulation:
         return tuple(self._read(f"friction_{n}", indices, dof_indices) for n in range(3))
 
     def set_dof_friction_properties(
-        self,
-        static_frictions=None,
-        dynamic_frictions=None,
-        viscous_frictions=None,
-        *,
-        indices=None,
-        dof_indices=None,
+        self, static_frictions=None, dynamic_frictions=None, viscous_frictions=None, *, indices=None, dof_indices=None
     ) -> None:
         for n, values in enumerate((static_frictions, dynamic_frictions, viscous_frictions)):
             self._keep(f"friction_{n}", values, indices, dof_indices)

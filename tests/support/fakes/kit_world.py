@@ -22,7 +22,6 @@ PACKAGE = "isaacsim.core.experimental.actuators"
 ISAAC = ("isaac-physx", "isaac-newton")
 PLAIN = ("kit-physx", "kit-core")
 KINDS = (*ISAAC, *PLAIN)
-
 # what imports Kit's modules
 _OURS = ("extension.entry", "simulators.kit.events", "simulators.kit.plain_kit", "simulators.kit.isaac_sim")
 
@@ -46,7 +45,6 @@ class App:
         await self._waiting[-1]
 
     def update(self) -> None:
-        """One frame of the user interface."""
         waiting, self._waiting = self._waiting, []
         for future in waiting:
             if not future.done():
@@ -59,10 +57,9 @@ class App:
 class KitWorld:
     """One process.
 
-    Args:
-        kind: `isaac-physx` and `isaac-newton` are Isaac Sim on an engine. `kit-physx` is a Kit before 107, without
-            event dispatcher and omni.physics.core; `kit-core` is one with both.
-        has_deprecated_view: Whether Isaac Sim creates its deprecated view too.
+    `kind`: `isaac-physx` and `isaac-newton` are Isaac Sim on an engine. `kit-physx` is a Kit before 107, without event
+    dispatcher and omni.physics.core; `kit-core` is one with both. `has_deprecated_view`: Whether Isaac Sim creates its
+    deprecated view too.
     """
 
     def __init__(self, kind: str, *, has_deprecated_view: bool = False) -> None:
@@ -109,7 +106,6 @@ class KitWorld:
         self.app.loop.close()
 
     def modules(self) -> dict[str, types.ModuleType]:
-        """What can be imported in the process."""
         log = self.log
         made = {
             "carb": _module("carb", log_info=log.log_info, log_warn=log.log_warn, log_error=log.log_error),
@@ -184,12 +180,10 @@ class KitWorld:
     # what a user does
 
     def open(self, stage: Usd.Stage) -> None:
-        """Open a stage, abruptly when the timeline plays."""
         self._end_of_stage()
         self.usd_context.open(stage)
 
     def close(self) -> None:
-        """Close the stage."""
         self._end_of_stage()
         self.usd_context.close()
 

@@ -36,18 +36,14 @@ class UsdrtPath:
         self._text = text
 
     def GetString(self) -> str:
-        """The path as text."""
         return self._text
 
 
 class KitDatabase(database.Database):
-    """Base of the generated database classes."""
-
     omni_graph: OmniGraph
 
     @classmethod
     def register(cls, node_class: type) -> None:
-        """Make the node type known."""
         super().register(node_class)
         if cls.DESCRIPTION.name in cls.omni_graph.registered:
             raise AssertionError(f"{cls.DESCRIPTION.name} is registered twice")
@@ -56,7 +52,6 @@ class KitDatabase(database.Database):
 
     @classmethod
     def deregister(cls) -> None:
-        """Forget the node type."""
         del cls.omni_graph.registered[cls.DESCRIPTION.name]
         del cls.omni_graph.metadata[cls.DESCRIPTION.name]
 
@@ -88,8 +83,6 @@ class NodeInterfaceWrapper:
 
 @dataclass
 class GeneratorConfiguration:
-    """What to generate from."""
-
     node_file_path: str | None
     node_interface: ogn_file.NodeDescription
     extension: str
@@ -106,17 +99,13 @@ class MetadataKeys:
 
 @dataclass
 class NodeType:
-    """A registered node type."""
-
     metadata: dict[str, str]
 
     def set_metadata(self, key: str, value: str) -> bool:
-        """Set a text."""
         self.metadata[key] = value
         return True
 
     def get_metadata(self, key: str) -> str | None:
-        """Return a text, if it was set."""
         return self.metadata.get(key)
 
 
@@ -131,11 +120,9 @@ class OmniGraph:
     found: dict[str, list] = field(default_factory=dict)
 
     def get_registered_nodes(self) -> list[str]:
-        """Names of the node types."""
         return list(self.registered)
 
     def get_node_type(self, name: str) -> NodeType:
-        """Return a registered node type."""
         return NodeType(self.metadata[name])
 
     def hear_of(self, manager: ExtensionManager) -> None:
@@ -167,20 +154,17 @@ class OmniGraph:
             made.deregister()
 
     def generate_python(self, configuration: GeneratorConfiguration) -> str:
-        """Return the source of a database class."""
         assert configuration.node_file_path is None and configuration.destination_directory is None
         name = f"{configuration.base_name}Database"
         self.interfaces[name] = configuration.node_interface
         return f"import omni.graph.core as og\n{name} = og.make_database({name!r})\n"
 
     def make_database(self, name: str):
-        """What the generated source builds on."""
         made = database.make_database(name, self.interfaces[name], KitDatabase)
         made.omni_graph = self
         return made
 
     def modules(self) -> dict[str, types.ModuleType]:
-        """The modules by name, packages first."""
         core = {
             "ExecutionAttributeState": ExecutionAttributeState,
             "Severity": database.Severity,

@@ -11,8 +11,6 @@ from fakes.physics import Physics
 
 
 class DofType(enum.IntEnum):
-    """Kinds of joint axes."""
-
     Invalid = 0
     Rotation = 1
     Translation = 2
@@ -20,8 +18,6 @@ class DofType(enum.IntEnum):
 
 @dataclass(frozen=True)
 class Metatype:
-    """What the articulations of a view share."""
-
     dof_names: list[str]
 
     @property
@@ -32,9 +28,7 @@ class Metatype:
 class SimulationView:
     """Views on everything simulated now; dead after stop.
 
-    Args:
-        physics: The engine.
-        spare_dofs: Columns that views have beyond the joints.
+    `spare_dofs`: Columns that views have beyond the joints.
     """
 
     def __init__(self, physics: Physics, spare_dofs: int = 0) -> None:

@@ -10,16 +10,12 @@ GLOBAL_EVENT_STOP = "omni.timeline.stop"
 
 
 class TimelineEventType(enum.IntEnum):
-    """Events of the timeline's stream."""
-
     PLAY = 0
     PAUSE = 1
     STOP = 2
 
 
 class Timeline:
-    """The timeline interface; events arrive at once."""
-
     def __init__(self, dispatcher: EventDispatcher) -> None:
         self._dispatcher, self._stream = dispatcher, EventStream()
         self.state = TimelineEventType.STOP

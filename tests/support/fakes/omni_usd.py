@@ -7,8 +7,6 @@ from fakes.carb import EventDispatcher, EventStream
 
 
 class StageEventType(enum.IntEnum):
-    """Events in the life of a stage."""
-
     OPENED = 2
     CLOSING = 4
     CLOSED = 5

@@ -26,16 +26,12 @@ STATE = ("positions", "velocities", "actuation_forces", *ON_STAGE)
 
 @dataclass(frozen=True)
 class PhysicsStepContext:
-    """Second argument of step callbacks."""
-
     scene_path: str = "/World/physicsScene"
     simulation_id: int = 1
 
 
 @dataclass(frozen=True)
 class Robot:
-    """One articulation."""
-
     path: str
     dof_paths: tuple[str, ...]
 
@@ -47,8 +43,7 @@ class Robot:
 class Physics:
     """All articulations of a stage; the engine keeps joints in reverse stage order.
 
-    Args:
-        log: Where the Newton engine logs errors of callbacks.
+    `log`: Where the Newton engine logs errors of callbacks.
     """
 
     def __init__(self, log: Log) -> None:
@@ -70,7 +65,6 @@ class Physics:
         self.writes_while_stopping = 0
 
     def load(self, stage: Usd.Stage) -> None:
-        """Read the stage."""
         found = articulations(stage)
         self.robots = {robot.path: robot for robot in found}
         width = max((len(robot.dof_paths) for robot in found), default=0)
@@ -84,7 +78,6 @@ class Physics:
         self.session += 1
 
     def unload(self) -> None:
-        """Forget the stage; views are dead."""
         self.is_loaded = False
         self.session += 1
 
@@ -102,7 +95,6 @@ class Physics:
         return (self.pre_step if pre_step else self.post_step).add(callback, order, registered)
 
     def simulate(self, dt: float) -> None:
-        """One physics step."""
         context = PhysicsStepContext()
         self._tell(self.pre_step, dt, context)
         if self.is_loaded:
@@ -141,7 +133,6 @@ def articulations(stage: Usd.Stage) -> list[Robot]:
 
 
 def read_joint(joint: Usd.Prim, name: str) -> np.float32:
-    """What the stage says of a joint, in radians."""
     attribute, factor, default = _on_stage(joint, name)
     value = joint.GetAttribute(attribute).Get() if joint.HasAttribute(attribute) else None
     return np.float32(default if value is None else value * factor)

@@ -22,9 +22,7 @@ _LAST = 1_000_000
 class IsaacSimPython:
     """One process; what physics did in it is written to a file when Kit ends.
 
-    Args:
-        kind: `isaac-physx` or `isaac-newton`.
-        recording: The `.npz` file.
+    `kind`: `isaac-physx` or `isaac-newton`. `recording`: The `.npz` file.
     """
 
     def __init__(self, kind: str, recording: Path) -> None:
@@ -35,11 +33,7 @@ class IsaacSimPython:
         sys.modules["isaacsim"] = self._isaacsim
 
     def start(self, arguments: list[str]) -> None:
-        """Launch Kit: from now on its modules can be imported, and extensions run.
-
-        Raises:
-            RuntimeError: Another extension of our name runs than one that is in a folder given.
-        """
+        """Launch Kit: from now on its modules can be imported, and extensions run."""
         assert "omni.kit.app" not in sys.modules, "Kit can be started once in a process"
         world, manager = self.world, LaunchedManager(self)
         world.app.manager = manager
@@ -80,7 +74,6 @@ class IsaacSimPython:
             vars(made["omni.graph"]).update(core=made["omni.graph.core"], tools=made["omni.graph.tools"])
 
     def end(self) -> None:
-        """End Kit."""
         self.world.app.manager.set_extension_enabled_immediate(self._launched, False)
         if self._steps:
             self._write_down()
@@ -123,12 +116,6 @@ class IsaacSimPython:
 
 
 class LaunchedManager(ExtensionManager):
-    """The extension manager of a process.
-
-    Args:
-        process: Which.
-    """
-
     def __init__(self, process: IsaacSimPython) -> None:
         super().__init__()
         self._process = process
@@ -141,10 +128,8 @@ class LaunchedManager(ExtensionManager):
 class SimulationApp:
     """Kit, started by a script.
 
-    Args:
-        process: Where.
-        launch_config: Settings by name, `extra_args` among them, which are arguments of Kit.
-        experience: The app to start in place of Isaac Sim's base experience.
+    `launch_config`: Settings by name, `extra_args` among them, which are arguments of Kit. `experience`: The app to
+    start in place of Isaac Sim's base experience.
     """
 
     def __init__(self, process: IsaacSimPython, launch_config: dict | None = None, experience: str = "") -> None:

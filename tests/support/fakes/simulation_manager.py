@@ -16,7 +16,6 @@ from fakes.omni_usd import StageEventType
 
 if TYPE_CHECKING:
     from fakes.kit_world import KitWorld
-
 WARM_UP_DT = 1 / 60
 # of a stage that says nothing
 DEFAULT_DT = 1 / 60
@@ -36,8 +35,6 @@ class SimulationEvent(enum.Enum):
 
 
 class IsaacEvents(enum.Enum):
-    """Events of Isaac Sim before."""
-
     PHYSICS_WARMUP = "isaac.physics_warmup"
     SIMULATION_VIEW_CREATED = "isaac.simulation_view_created"
     PHYSICS_READY = "isaac.physics_ready"
@@ -69,8 +66,6 @@ READY_EVENTS = (
 
 @dataclass(frozen=True)
 class KeptMethod:
-    """A method by name of an object that may be gone."""
-
     owner: Any
     name: str
 
@@ -226,7 +221,6 @@ class SimulationManager:
 
     @classmethod
     def _reset(cls) -> None:
-        """The stage has changed."""
         cls.invalidate_physics()
         cls._callbacks.clear()
         cls._callback_iter = 0

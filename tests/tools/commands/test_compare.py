@@ -27,7 +27,6 @@ def configs(tmp_path: Path) -> list[str]:
 
 @pytest.mark.slow
 def test_a_gain_in_degrees(configs, tmp_path, capsys) -> None:
-    """Cause, values, time and joint, and a hint."""
     picture = tmp_path / "plot.png"
     assert main(["compare", ARM, *configs, *SHORT, "--plot", str(picture)]) == 1
     text = capsys.readouterr().out
@@ -58,7 +57,6 @@ def test_json_has_numbers(configs, capsys) -> None:
 
 
 def test_what_agrees(configs, capsys) -> None:
-    """Also within a tolerance, with what differs nevertheless."""
     assert main(["compare", ARM, ARM, *SHORT]) == 0
     assert "The motions agree: 1 s, largest difference 0 mrad" in capsys.readouterr().out
     assert main(["compare", ARM, *configs, *SHORT, "--tolerance", "3"]) == 0
@@ -67,7 +65,6 @@ def test_what_agrees(configs, capsys) -> None:
 
 @pytest.mark.slow
 def test_two_files_of_different_formats(capsys) -> None:
-    """Drives are compared with motors, and links of one file alone are named."""
     assert main(["compare", ARM, str(ARM_XML), *SHORT]) == 1
     text = capsys.readouterr().out
     for words in ("effort mode", "physics step", "Drives of shoulder, extension", "Links that only one side has"):
@@ -85,7 +82,6 @@ def test_joints_in_another_order(tmp_path, capsys) -> None:
 
 
 def test_two_simulators(capsys) -> None:
-    """A difference that no value explains is attributed to the simulators."""
     installed("physx")
     assert main(["compare", ARM, "--engines", "mujoco,physx", *SHORT]) == 1
     text = capsys.readouterr().out
@@ -114,7 +110,6 @@ def test_a_robot_of_isaac_lab(tmp_path, capsys) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_an_implicit_robot_of_isaac_lab(engine, tmp_path, capsys) -> None:
-    """Gains and limits of its cfg are those of the drives of the simulator."""
     made = pendulum()
     made.drive("/World/Robot/hinge", stiffness=1.0, damping=0.1, maxForce=4.0)
     robot, lab = tmp_path / "robot.usda", tmp_path / "lab.py"

@@ -13,7 +13,6 @@ FILE = str(ROBOTS / "arm_2dof.xml")
 
 
 def motors(folder: Path, joint: str) -> str:
-    """A file of a motor."""
     file = folder / "motors.json"
     file.write_text(json.dumps({joint: {"controller": {"law": "pd", "kp": 80.0, "kd": 4.0}, "armature": 0.01}}))
     return str(file)
@@ -56,7 +55,6 @@ def test_what_is_lost_is_exit_code_1(tmp_path, capsys) -> None:
 
 
 def test_motors_that_do_not_fit_leave_no_file(tmp_path, capsys) -> None:
-    """The message names the pattern."""
     target = tmp_path / "arm.usda"
     assert main(["convert", FILE, str(target), "--motors", motors(tmp_path, "elbow")]) == 1
     assert "elbow" in capsys.readouterr().err
@@ -64,7 +62,6 @@ def test_motors_that_do_not_fit_leave_no_file(tmp_path, capsys) -> None:
 
 
 def test_a_stage_is_no_source(tmp_path, capsys) -> None:
-    """Nor is another extension a target."""
     assert main(["convert", str(ROBOTS / "arm_2dof.usda"), str(tmp_path / "arm.usda")]) == 1
     assert "must be an MJCF or URDF file" in capsys.readouterr().err
     assert main(["convert", FILE, str(tmp_path / "arm.xml")]) == 1
@@ -72,7 +69,6 @@ def test_a_stage_is_no_source(tmp_path, capsys) -> None:
 
 
 def test_motors_of_a_robot_that_floats(tmp_path, capsys) -> None:
-    """They are below the robot, whose root is a link."""
     target, fixed = tmp_path / "leg.usda", leg(tmp_path)
     fixed.write_text(
         fixed.read_text().replace(
@@ -91,14 +87,12 @@ def test_motors_of_a_robot_that_floats(tmp_path, capsys) -> None:
 
 
 def test_joints_that_no_motor_moves_are_told(tmp_path, capsys) -> None:
-    """With a motor in the hip, the knee of a leg hangs."""
     source, target = leg(tmp_path, "knee"), tmp_path / "leg.usda"
     assert main(["convert", str(source), str(target), "--motors", motors(tmp_path, "hip")]) == 0
     assert "</World/leg>: joints knee have no motor, and nothing else moves them." in capsys.readouterr().err
 
 
 def test_a_robot_stands_from_the_shell(tmp_path, capsys) -> None:
-    """It floats, and starts where requested, with its lowest part on the ground."""
     target = tmp_path / "leg.usda"
     standing = ["--floating-base", "--ground", "--initial-positions", "hi.=0.3"]
     assert main(["convert", str(leg(tmp_path)), str(target), *standing]) == 0

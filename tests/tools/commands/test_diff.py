@@ -29,8 +29,6 @@ def test_a_difference_is_a_row(tmp_path, capsys) -> None:
 
 
 def test_variants_of_one_robot(tmp_path, capsys) -> None:
-    """The same file twice, with a variant for one of them."""
-
     def author(stage: Usd.Stage) -> None:
         found = stage.GetPrimAtPath(ARM).GetVariantSets().AddVariantSet("motor")
         for name in ("weak", "strong"):
@@ -48,7 +46,6 @@ def test_variants_of_one_robot(tmp_path, capsys) -> None:
 
 
 def test_a_broken_file_is_wrong_and_compared(tmp_path, capsys) -> None:
-    """Its problems are listed."""
     broken = str(edited(tmp_path, number(OF_SHOULDER, "newton:kp", -1.0)))
     assert main(["diff", broken, broken, "--json"]) == 1
     said = json.loads(capsys.readouterr().out)

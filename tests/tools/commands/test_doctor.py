@@ -19,7 +19,6 @@ def rows(answer: Answer, name: str) -> list:
 
 @pytest.mark.slow
 def test_all_is_well() -> None:
-    """All instruction sets are tested, and each library of an extra is listed once."""
     answer = doctor.answer(Doctor())
     assert not answer.is_wrong
     assert len(rows(answer, "tests")) == max(len(native.core.variants()) if native.core else 1, 1)
@@ -31,7 +30,6 @@ def test_all_is_well() -> None:
 
 
 def test_missing_library_says_how_to_get_it(monkeypatch) -> None:
-    """With the first extra that includes it."""
     monkeypatch.setattr(doctor, "_import_errors", lambda names: {})
     monkeypatch.setattr(doctor, "find_spec", lambda name: None if name == "mujoco" else object())
     (row,) = [row for row in rows(doctor.answer(Doctor()), "libraries") if row["library"] == "mujoco"]
@@ -40,7 +38,6 @@ def test_missing_library_says_how_to_get_it(monkeypatch) -> None:
 
 
 def with_library(folder: Path, content: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another process imports a library of this content."""
     (folder / name).mkdir()
     (folder / name / "__init__.py").write_text(content)
     monkeypatch.setenv("PYTHONPATH", str(folder))
@@ -78,7 +75,6 @@ def test_two_owners_of_a_library(monkeypatch) -> None:
 
 
 def test_extra_in_part(monkeypatch) -> None:
-    """A library that others bring as well is no part of an extra by itself."""
     monkeypatch.setattr(doctor, "_import_errors", lambda names: {})
     there = {"pxr", "newton_usd_schemas", "ovphysx", "yaml", "scipy"}
     monkeypatch.setattr(doctor, "find_spec", lambda name: name in there or None)
@@ -91,7 +87,6 @@ def test_extra_in_part(monkeypatch) -> None:
 
 @pytest.mark.parametrize("variant", ["first", "last"])
 def test_wrong_efforts_are_found(variant, monkeypatch) -> None:
-    """Of the engine in use, and of another instruction set."""
     variants = native.core.variants() if native.core else [None]
     if variant == "last" and len(variants) == 1:
         pytest.skip("There is one instruction set only.")
@@ -109,7 +104,6 @@ def test_wrong_efforts_are_found(variant, monkeypatch) -> None:
 
 
 def test_without_the_core_warp_runs(monkeypatch) -> None:
-    """A note says that it is slower."""
     monkeypatch.setattr(doctor.native, "core", None)
     monkeypatch.setattr(doctor, "_faults", list)
     answer = doctor.answer(Doctor())

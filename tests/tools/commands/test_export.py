@@ -22,10 +22,7 @@ def test_a_file_is_written_and_losses_are_notes(tmp_path, capsys) -> None:
 
 @pytest.mark.parametrize(
     ("robot", "units"),
-    [
-        ("arm_2dof", ["2000 N/m", "20 N·m·s/rad", "60 N·m"]),
-        ("anymal_c", ["kp 900 N·m/rad", "largest effort 80 N·m"]),
-    ],
+    [("arm_2dof", ["2000 N/m", "20 N·m·s/rad", "60 N·m"]), ("anymal_c", ["kp 900 N·m/rad", "largest effort 80 N·m"])],
 )
 def test_table_has_units_and_the_largest_effort(robot, units, tmp_path, capsys) -> None:
     """In the headings, or behind each number where some joints turn and others slide; also that of a DC motor."""
@@ -77,7 +74,6 @@ def test_strict_is_exit_code_one(tmp_path, capsys) -> None:
 
 
 def test_a_whole_file_is_written(tmp_path, capsys) -> None:
-    """With the motors of one file and the rest of another."""
     out = tmp_path / "arm.xml"
     assert main(["export", ARM, "--to", "mjcf", "-o", str(out), "--into", str(ROBOTS / "arm_2dof.xml")]) == 0
     assert "fragment" not in capsys.readouterr().out

@@ -48,7 +48,6 @@ def test_from_csv_to_usd_and_a_report(tmp_path, known, capsys) -> None:
 
 @pytest.mark.slow
 def test_columns_are_fitted_or_named(tmp_path, capsys) -> None:
-    """A current, and what no motor simulates."""
     true, known = hidden_motor(), known_motor()
     true.others, known.others = [*true.others, aa.ElectricalConfig(0.8, 2.0)], [aa.ElectricalConfig(0.5, 2.0)]
     log = hidden_log(PENDULUM, {"hinge": true}, ["hinge"], columns=["current", "velocity"])
@@ -87,7 +86,6 @@ def test_json_and_a_motor_file(tmp_path, known, capsys) -> None:
 
 @pytest.mark.slow
 def test_from_a_bag_and_a_dataset(tmp_path, known, capsys) -> None:
-    """An array of commands whose joint is told, and positions in degrees."""
     pytest.importorskip("rosbags.rosbag2", exc_type=ImportError)
     arrow = pytest.importorskip("pyarrow", exc_type=ImportError)
     parquet = pytest.importorskip("pyarrow.parquet", exc_type=ImportError)
@@ -119,7 +117,6 @@ def test_from_a_bag_and_a_dataset(tmp_path, known, capsys) -> None:
 
 @pytest.mark.slow
 def test_a_network_on_top(tmp_path, known, capsys) -> None:
-    """Of a log that a model of the ladder explains it does not pay, which is said."""
     pytest.importorskip("torch")
     log, out = written_log(tmp_path / "log.csv"), tmp_path / "motors.usda"
     given = ["identify", PENDULUM, str(log), "--config", str(known), "-o", str(out), "--model", "Coulomb friction"]

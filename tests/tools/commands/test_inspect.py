@@ -12,7 +12,6 @@ from robot_files import ARM, OF_SHOULDER, SHOULDER, edited, number, schema, with
 
 @pytest.mark.parametrize("file", sorted([*ROBOTS.glob("*.usda"), ROBOTS / "arm_2dof.xml"]), ids=lambda file: file.name)
 def test_shipped_robots(file, capsys) -> None:
-    """There are no problems; all joints and their drivers are listed."""
     assert main(["inspect", str(file), "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
     assert said["joints"] and said["actuators"] and said["notes"] == []
@@ -37,7 +36,6 @@ def test_tables_are_readable(capsys, monkeypatch) -> None:
 
 
 def test_equal_motors_are_one_line_for_people(capsys, monkeypatch) -> None:
-    """With all of their joints; programs get each prim."""
     # narrow terminals break lines
     monkeypatch.setenv("COLUMNS", "200")
     file = str(ROBOTS / "unitree_go1.usda")
@@ -52,7 +50,6 @@ def test_equal_motors_are_one_line_for_people(capsys, monkeypatch) -> None:
 
 
 def test_a_drive_is_told_as_a_law(tmp_path, capsys) -> None:
-    """In SI, at its joint."""
     file = edited(tmp_path, without(OF_SHOULDER), number(SHOULDER, "drive:angular:physics:stiffness", 1.0))
     assert main(["inspect", str(file), "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["actuators"]
@@ -70,7 +67,6 @@ def test_broken_prims_are_told_and_make_it_wrong(tmp_path, capsys) -> None:
 
 
 def test_files_without_robots_or_that_are_missing(tmp_path, capsys) -> None:
-    """They are errors too."""
     Usd.Stage.CreateNew(str(tmp_path / "empty.usda")).Save()
     assert main(["inspect", str(tmp_path / "empty.usda")]) == 1
     assert "no robot found" in capsys.readouterr().out
@@ -85,7 +81,6 @@ def test_variants_that_are_none(variant, words, capsys) -> None:
 
 
 def test_an_actuator_without_limit_is_noted(tmp_path, capsys) -> None:
-    """If its joint has one; the exit code does not change."""
     file = edited(tmp_path, lambda stage: stage.GetPrimAtPath(OF_SHOULDER).RemoveProperty("newton:maxEffort"))
     assert main(["inspect", str(file), "--json"]) == 0
     (note,) = json.loads(capsys.readouterr().out)["notes"]
@@ -94,7 +89,6 @@ def test_an_actuator_without_limit_is_noted(tmp_path, capsys) -> None:
 
 @pytest.mark.parametrize("assumed", [0.0, 0.25])
 def test_friction_is_compared_with_the_limit_of_its_motor(assumed, tmp_path, capsys) -> None:
-    """Its numbers are in the table; a note has the breakaway level, and the inertia that is assumed."""
     numbers = {"coulomb": 6.0, "static": 15.0, "assumedInertia": assumed}
     edits = [number(OF_SHOULDER, f"actuator:friction:{name}", value) for name, value in numbers.items()]
     file = edited(tmp_path, schema(OF_SHOULDER, "ActuatorFrictionAPI"), *edits)
@@ -110,7 +104,6 @@ def test_friction_is_compared_with_the_limit_of_its_motor(assumed, tmp_path, cap
 
 
 def test_geared_motor_is_told_on_both_sides(tmp_path, capsys) -> None:
-    """The pipeline has the numbers of the motor, a note those of the joint."""
     motor = [aa.PDControlConfig(2.0, 0.1), aa.MaxEffortClampingConfig(3.0), aa.TransmissionConfig(-10.0)]
 
     def author(stage: Usd.Stage) -> None:
@@ -130,7 +123,6 @@ def test_geared_motor_is_told_on_both_sides(tmp_path, capsys) -> None:
     [("arm_2dof", ["-2.5 rad", "0.4 m", "100 N", "0 kg·m²"]), ("pendulum", ["lower [rad]", "armature [kg·m²]"])],
 )
 def test_joints_have_units(robot, units, capsys) -> None:
-    """In the headings, or behind each number where some joints turn and others slide."""
     assert main(["inspect", str(ROBOTS / f"{robot}.usda")]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert all(unit in said for unit in units)

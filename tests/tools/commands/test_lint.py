@@ -18,14 +18,12 @@ def said(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple:
 
 
 def test_shipped_robots_are_in_order(capsys) -> None:
-    """Several files in one call; an empty table is not drawn."""
     files = sorted(map(str, [*ROBOTS.glob("*.usda"), ROBOTS / "arm_2dof.xml"]))
     assert main(["lint", *files]) == 0
     assert capsys.readouterr().out == f"errors: 0, warnings: 0, files: {len(files)}\n"
 
 
 def test_findings_make_it_wrong(tmp_path, capsys) -> None:
-    """A warning sets the exit code too; files are distinguished."""
     good, bad = ROBOTS / "pendulum.usda", edited(tmp_path, LOW)
     code, found = said(capsys, good, bad)
     assert code == 1 and found["notes"] == ["errors: 0, warnings: 1, files: 2"]
@@ -35,7 +33,6 @@ def test_findings_make_it_wrong(tmp_path, capsys) -> None:
 
 
 def test_a_step_asks_for_stability(tmp_path, capsys) -> None:
-    """An invalid step is an error."""
     file = edited(tmp_path, number(OF_SHOULDER, "newton:kd", 500.0))
     assert said(capsys, file)[0] == 0
     code, found = said(capsys, file, "--dt", "0.005")
@@ -45,7 +42,6 @@ def test_a_step_asks_for_stability(tmp_path, capsys) -> None:
 
 
 def test_corrections_are_written_and_told(tmp_path, capsys) -> None:
-    """The exit code is that of remaining findings; none remain if all were corrected."""
     overlay = tmp_path / "fixed.usda"
     code, found = said(capsys, edited(tmp_path, LOW, name="low.usda"), "--fix", overlay)
     assert (code, [row["rule"] for row in found["fixed"]], found["left"]) == (0, ["limit-above-joint"], [])
@@ -57,7 +53,6 @@ def test_corrections_are_written_and_told(tmp_path, capsys) -> None:
 
 
 def test_wrong_arguments(tmp_path, capsys) -> None:
-    """No file, and several for one overlay."""
     assert main(["lint"]) == 1
     assert "no file to look at" in capsys.readouterr().err
     arm = str(ROBOTS / "arm_2dof.usda")

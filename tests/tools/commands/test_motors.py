@@ -8,7 +8,6 @@ from isaacsim.core.experimental.actuators.tools.commands.arguments import Motors
 
 
 def test_all_motors_are_listed() -> None:
-    """With all figures for programs, None where not published."""
     answer = motors.answer(Motors())
     (table,) = answer.tables
     assert [row["motor"] for row in table.rows] == list(MOTORS) and not answer.is_wrong

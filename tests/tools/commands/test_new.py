@@ -51,7 +51,6 @@ def test_gains_that_are_missing_have_margins(tmp_path, capsys) -> None:
 
 
 def test_a_motor_of_the_catalogue_has_its_limit_and_the_gains_of_the_file(tmp_path, capsys) -> None:
-    """For the joints of its pattern; others stay as they are."""
     motors, text = new(ARM, tmp_path / "motors.yaml", "--motor", "shoulder/unitree_go1_hip")
     figures = aa.motor_figures("unitree_go1_hip")
     shoulder, extension = motors["shoulder"], motors["extension"]
@@ -62,7 +61,6 @@ def test_a_motor_of_the_catalogue_has_its_limit_and_the_gains_of_the_file(tmp_pa
 
 
 def test_what_is_in_comments_is_a_motor_without_them(tmp_path, capsys) -> None:
-    """The examples at the end, uncommented below the last joint."""
     out = tmp_path / "motors.yaml"
     _, text = new(ARM, out)
     motors, _, besides = text.partition("# What a motor may have besides")
@@ -84,14 +82,12 @@ def test_what_is_in_comments_is_a_motor_without_them(tmp_path, capsys) -> None:
     ],
 )
 def test_what_cannot_be_is_refused(options, says, tmp_path, monkeypatch, capsys) -> None:
-    """And nothing written."""
     monkeypatch.chdir(tmp_path)
     assert main(["new", ARM, *options]) == 1
     assert says in capsys.readouterr().err and not list(tmp_path.iterdir())
 
 
 def test_a_file_that_is_there_is_kept(tmp_path, capsys) -> None:
-    """It has what somebody knows."""
     out = tmp_path / "motors.yaml"
     out.write_text("mine: 1\n")
     assert main(["new", ARM, "-o", str(out)]) == 1

@@ -24,14 +24,12 @@ def drawn(capsys: pytest.CaptureFixture[str], folder: Path, *arguments: str):
 
 
 def test_envelope_of_a_servo(tmp_path, capsys) -> None:
-    """The numbers of its file."""
     (row,) = drawn(capsys, tmp_path, "envelope", str(ROBOTS / "so101.usda"), "gripper")["envelope"]
     assert row["stall_effort"] == pytest.approx(2.94) and row["no_load_speed"] == pytest.approx(4.71, abs=1e-3)
     assert (row["corner_speed"], row["clamps"]) == (0.0, ["ClampingDCMotor"])
 
 
 def test_envelope_says_the_delay(tmp_path, capsys) -> None:
-    """In seconds of the given step."""
     file = str(ROBOTS / "franka_panda.usda")
     (row,) = drawn(capsys, tmp_path, "envelope", file, "panda_joint7", "--dt", "0.002")["envelope"]
     assert row["delay"] == pytest.approx(0.004) and row["no_load_speed"] is None
@@ -47,7 +45,6 @@ def test_step_of_a_knee(tmp_path, capsys) -> None:
 
 
 def test_robot_that_vibrates_is_said_once(tmp_path, capsys) -> None:
-    """Also if it is opened twice."""
     picture = str(tmp_path / "out.png")
     file = str(ROBOTS / "arm_2dof.usda")
     assert main(["plot", "step", file, "shoulder", "--dt", "0.02", "--seconds", "0.2", "-o", picture]) == 0
@@ -56,7 +53,6 @@ def test_robot_that_vibrates_is_said_once(tmp_path, capsys) -> None:
 
 @pytest.mark.slow
 def test_bode_of_a_pendulum(tmp_path, capsys) -> None:
-    """Margins of its gains and inertia."""
     (row,) = drawn(capsys, tmp_path, "bode", str(ROBOTS / "pendulum.usda"), "hinge")["bode"]
     assert row["gain_margin"] == pytest.approx(2 * 0.26 / (2 / 240 + 20 / 240**2 / 2), rel=1e-3)
     assert row["phase_crossover"] == pytest.approx(120.0) and 0 < row["phase_margin"] < 90
@@ -76,7 +72,6 @@ def test_bode_of_a_pendulum(tmp_path, capsys) -> None:
     ],
 )
 def test_what_cannot_be_drawn_is_an_error(arguments, message, tmp_path, capsys) -> None:
-    """No plot is saved."""
     what, file, joint, *rest = arguments
     picture = tmp_path / "out.png"
     assert main(["plot", what, str(ROBOTS / file), joint, "--out", str(picture), *rest]) == 1
@@ -87,7 +82,6 @@ def test_what_cannot_be_drawn_is_an_error(arguments, message, tmp_path, capsys) 
 @pytest.mark.parametrize("command", re.findall(r"^\./actuators (.*)$", PAGE, re.MULTILINE))
 @pytest.mark.slow
 def test_command_of_the_page_runs(command, tmp_path, monkeypatch, capsys) -> None:
-    """In place, on the device of the data."""
     (tmp_path / "data").symlink_to(REPOSITORY / "data")
     monkeypatch.chdir(tmp_path)
     assert main(shlex.split(command)) == 0
@@ -95,7 +89,6 @@ def test_command_of_the_page_runs(command, tmp_path, monkeypatch, capsys) -> Non
 
 
 def test_step_of_a_joint_with_friction(tmp_path, capsys) -> None:
-    """It has a column for it, the ideal drive has none."""
     motors = tmp_path / "motors.yaml"
     aa.save_motors(
         motors, {".*": [aa.PDControlConfig(200.0, 20.0), aa.MaxEffortClampingConfig(30.0), aa.FrictionConfig(6.0)]}

@@ -17,14 +17,12 @@ def _wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_of_a_file_alone(capsys) -> None:
-    """There is no column of a configuration."""
     assert main(["resolve", FILE]) == 0
     text = capsys.readouterr().out
     assert "actuator of the file" in text and "config" not in text
 
 
 def test_with_a_configuration(tmp_path, capsys) -> None:
-    """Of a file of motors."""
     motors = tmp_path / "motors.json"
     motors.write_text(json.dumps({"shoulder": {"controller": {"law": "pd", "kp": 80.0, "kd": 4.0}, "armature": 0.01}}))
     assert main(["resolve", FILE, "--config", str(motors)]) == 0
@@ -36,7 +34,6 @@ def test_with_a_configuration(tmp_path, capsys) -> None:
 
 
 def test_groups_of_a_stage(tmp_path, capsys) -> None:
-    """The file has to have groups, and a configuration excludes them."""
     groups = {"arm": ImplicitActuatorCfg(joint_names_expr=[".*"], stiffness=50.0, damping=5.0)}
     file = str(edited(tmp_path, lambda stage: to_usd(groups, stage, ARM, overwrite_existing=True)))
     assert main(["resolve", file, "--groups", "--json"]) == 0
@@ -48,7 +45,6 @@ def test_groups_of_a_stage(tmp_path, capsys) -> None:
 
 
 def test_what_cannot_be_used_is_an_error(tmp_path, capsys) -> None:
-    """A broken robot, and motors for missing joints."""
     assert main(["resolve", str(edited(tmp_path, number(OF_SHOULDER, "newton:kp", -1.0)))]) == 1
     assert "newton:kp = -1.0" in capsys.readouterr().err
     motors = tmp_path / "motors.json"

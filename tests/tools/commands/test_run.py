@@ -29,7 +29,6 @@ def ran(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0):
 # the motors of the hand in MJCF are at its tendons
 @pytest.mark.parametrize("file", [*sorted(ROBOTS.glob("*.usda")), ROBOTS / "arm_2dof.xml"], ids=lambda file: file.name)
 def test_shipped_robots_hold_their_pose(file, capsys) -> None:
-    """All are fine, and a joint has an effort if it has an actuator."""
     said = ran(capsys, str(file), "--seconds", "0.5")
     assert said["joints"] and not said["is_wrong"]
     assert all(row["largest_error"] < 0.2 for row in said["joints"])
@@ -43,7 +42,6 @@ def test_shipped_robots_hold_their_pose(file, capsys) -> None:
 
 
 def test_step_arrives_and_is_recorded(tmp_path, capsys) -> None:
-    """The table summarizes the recording, and the plot is saved."""
     record, picture = tmp_path / "out.npz", tmp_path / "out.png"
     options = ["--targets", "step", "--amplitude", "0.4", "--record", str(record), "--plot", str(picture)]
     said = ran(capsys, PENDULUM, *options)
@@ -60,7 +58,6 @@ def test_step_arrives_and_is_recorded(tmp_path, capsys) -> None:
 
 
 def test_clamps_that_limit_are_named(tmp_path, capsys) -> None:
-    """With their share of time."""
     record = tmp_path / "out.npz"
     options = ["--targets", "step", "--amplitude", "1.2", "--seconds", "1", "--record", str(record)]
     (row,) = ran(capsys, PENDULUM, *options)["joints"]
@@ -71,7 +68,6 @@ def test_clamps_that_limit_are_named(tmp_path, capsys) -> None:
 
 
 def test_friction_has_columns_where_there_is_some(tmp_path, capsys) -> None:
-    """The effort is that of the motor; tables of robots without friction have no such columns."""
     motors, record = tmp_path / "motors.yaml", tmp_path / "out.npz"
     aa.save_motors(
         motors, {".*": [aa.PDControlConfig(200.0, 20.0), aa.MaxEffortClampingConfig(30.0), aa.FrictionConfig(6.0)]}
@@ -91,7 +87,6 @@ def test_friction_has_columns_where_there_is_some(tmp_path, capsys) -> None:
 
 
 def test_windings_and_heat_have_columns_where_there_are_some(tmp_path, capsys) -> None:
-    """Currents, the share of time at the voltage of the supply, and the highest temperature."""
     motors, record, arm = tmp_path / "motors.yaml", tmp_path / "out.npz", str(ROBOTS / "arm_2dof.usda")
     winding = aa.ElectricalConfig(2.0, 1.0, voltage=24.0, max_current=15.0)
     pd = [aa.PDControlConfig(200.0, 20.0), aa.MaxEffortClampingConfig("joint")]
@@ -108,7 +103,6 @@ def test_windings_and_heat_have_columns_where_there_are_some(tmp_path, capsys) -
 
 
 def test_file_of_targets_is_followed(tmp_path, capsys) -> None:
-    """For the duration of the file; the recording has its numbers."""
     file, record = tmp_path / "targets.csv", tmp_path / "out.csv"
     file.write_text("time [s],hinge\n0,0\n0.5,0.1\n1,-0.1\n")
     ran(capsys, PENDULUM, "--targets", str(file), "--record", str(record), "--dt", "0.01")
@@ -119,7 +113,6 @@ def test_file_of_targets_is_followed(tmp_path, capsys) -> None:
 
 
 def test_drives_of_a_file_are_recorded_too(tmp_path, capsys) -> None:
-    """Positions, velocities and targets."""
     record, picture = tmp_path / "out.npz", tmp_path / "out.png"
     file = str(ROBOTS / "arm_2dof.xml")
     ran(capsys, file, "--targets", "sine", "--seconds", "0.2", "--record", str(record), "--plot", str(picture))
@@ -130,7 +123,6 @@ def test_drives_of_a_file_are_recorded_too(tmp_path, capsys) -> None:
 
 
 def test_joints_that_nothing_moves_are_named(tmp_path, capsys) -> None:
-    """A robot without actuators and drives."""
     stage = stage_of(ROBOTS / "pendulum.usda")
     stage.RemovePrim("/World/Pendulum/actuators")
     for prim in stage.Traverse():
@@ -144,7 +136,6 @@ def test_joints_that_nothing_moves_are_named(tmp_path, capsys) -> None:
 
 
 def test_joint_beyond_its_limit_is_wrong(tmp_path, capsys) -> None:
-    """The note has the distance."""
     file = tmp_path / "far.csv"
     file.write_text("time,extension\n0,0\n0.1,40\n1,40\n")
     said = ran(capsys, str(ROBOTS / "arm_2dof.usda"), "--targets", str(file), code=1)
@@ -165,7 +156,6 @@ def test_vibrating_robot_is_reported(capsys) -> None:
 
 
 def test_joint_that_swings_freely_does_not_buzz(tmp_path, capsys) -> None:
-    """As nothing drives it."""
     made = pendulum()
     made.state("/World/Robot/hinge", position=30.0)
     file = tmp_path / "pendulum.usda"
@@ -176,7 +166,6 @@ def test_joint_that_swings_freely_does_not_buzz(tmp_path, capsys) -> None:
 
 
 def test_robot_that_diverges_is_wrong(monkeypatch, capsys) -> None:
-    """The results so far are shown."""
     step = aa.Simulation.step
 
     def diverges(self: aa.Simulation, steps: int = 1) -> None:
@@ -191,7 +180,6 @@ def test_robot_that_diverges_is_wrong(monkeypatch, capsys) -> None:
 
 
 def test_fault_is_wrong(monkeypatch, capsys) -> None:
-    """With joint, step and the input that was not finite."""
     fault = Fault("/World/Pendulum/actuators/hinge", "hinge", 0, 7, ("position target",), "/World/Pendulum")
     monkeypatch.setattr(aa.ArticulationActuators, "faults", property(lambda _: [fault]))
     said = ran(capsys, PENDULUM, "--steps", "9", code=1)
@@ -200,7 +188,6 @@ def test_fault_is_wrong(monkeypatch, capsys) -> None:
 
 
 def test_robots_that_differ_are_named_one_by_one(tmp_path, capsys) -> None:
-    """All together are an error; one of them runs."""
     stage = stage_of(ROBOTS / "pendulum.usda")
     other = stage.DefinePrim("/World/Other")
     other.GetReferences().AddReference(str(ROBOTS / "arm_2dof.usda"), "/World/Arm")
@@ -243,7 +230,6 @@ def test_what_cannot_be_run_is_an_error(arguments, message, capsys) -> None:
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no such device")
 @pytest.mark.parametrize("option", ["--record", "--plot"])
 def test_full_disk_is_one_line(option, tmp_path, capsys) -> None:
-    """The error names the file."""
     out = tmp_path / ("out.npz" if option == "--record" else "out.png")
     out.symlink_to("/dev/full")
     assert main(["run", PENDULUM, "--steps", "3", option, str(out)]) == 1
@@ -262,8 +248,6 @@ def test_missing_reference_is_one_line(tmp_path, capfd) -> None:
 
 
 class _View:
-    """Counts frames."""
-
     shown = closed = 0
     paused = False
     is_running = True
@@ -276,7 +260,6 @@ class _View:
 
 
 def test_live_view_is_shown_each_step(monkeypatch, capsys) -> None:
-    """And is closed; without a view there is an error."""
     view = _View()
     monkeypatch.setattr(aa.Simulation, "view", lambda _: view, raising=False)
     ran(capsys, PENDULUM, "--view", "--steps", "7")
@@ -288,8 +271,6 @@ def test_live_view_is_shown_each_step(monkeypatch, capsys) -> None:
 
 
 def test_view_lasts_until_it_is_closed_or_interrupted(monkeypatch, capsys) -> None:
-    """Unless its duration is given; results are shown then, and a pause ends."""
-
     class Interrupted(_View):
         def sync(self) -> None:
             super().sync()
@@ -332,8 +313,6 @@ def test_interrupted_run_has_results_up_to_there(file, tmp_path, monkeypatch, ca
 
 
 def test_view_of_a_held_robot_moves_it(monkeypatch, capsys) -> None:
-    """A target set by the user of the view is kept."""
-
     class Moved(_View):
         def sync(self) -> None:
             super().sync()

@@ -21,7 +21,6 @@ MOTORS = f"{GRAPH}/ArticulationActuators"
 
 @pytest.fixture(autouse=True)
 def _wide(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tables are not cut."""
     monkeypatch.setenv("COLUMNS", "200")
 
 
@@ -34,7 +33,6 @@ def broken(folder: Path, text: str = "", robot: str = "pendulum") -> str:
 
 
 def test_summary_shows_graphs_and_joints(capsys) -> None:
-    """Counts, the ratio of frames to steps, and each joint with its error."""
     assert main(["run", PD, "--steps", "720"]) == 0
     text = capsys.readouterr().out
     assert "720 physics steps of 0.00416667 s, a frame every 4 (60 Hz)" in text
@@ -45,7 +43,6 @@ def test_summary_shows_graphs_and_joints(capsys) -> None:
 
 
 def test_frame_rate_and_step_are_taken(capsys) -> None:
-    """Events are counted at each step."""
     assert main(["run", MANUAL, "--steps", "10", "--dt", "0.01", "--frame-rate", "20"]) == 0
     text = capsys.readouterr().out
     assert "10 physics steps of 0.01 s, a frame every 5 (20 Hz)" in text
@@ -54,7 +51,6 @@ def test_frame_rate_and_step_are_taken(capsys) -> None:
 
 
 def test_picture_is_drawn(tmp_path, capsys) -> None:
-    """With watched ports, also of an array that is empty at first."""
     picture = tmp_path / "out.png"
     watched = [f"{MOTORS}.outputs:appliedEfforts", f"{GRAPH}/OnPhysicsStep.outputs:deltaSimulationTime"]
     options = [option for port in watched for option in ("--watch", port)]
@@ -88,7 +84,6 @@ def test_file_that_cannot_be_run_is_an_error(file, message, capsys) -> None:
 
 
 def test_engine_can_be_physx(capsys) -> None:
-    """The same graph on the other engine; without the wheel, its installation."""
     code = main(["run", MANUAL, "--engine", "physx", "--steps", "12"])
     captured = capsys.readouterr()
     if find_spec("ovphysx") is None:
@@ -99,7 +94,6 @@ def test_engine_can_be_physx(capsys) -> None:
 
 @pytest.mark.parametrize(("option", "value"), [("--steps", "-1"), ("--dt", "0"), ("--frame-rate", "nan")])
 def test_option_out_of_range_is_an_error(option, value, capsys) -> None:
-    """The run does not start."""
     assert main(["run", MANUAL, option, value]) == 1
     captured = capsys.readouterr()
     assert ": must be" in captured.err and captured.out == ""
@@ -112,7 +106,6 @@ def test_all_problems_of_a_file_are_told(tmp_path, capsys) -> None:
 
 
 def test_failed_node_is_an_error_at_the_end(tmp_path, capsys, caplog) -> None:
-    """In one line after the summary, and not in the log."""
     with caplog.at_level(logging.ERROR):
         assert main(["run", broken(tmp_path), "--steps", "8"]) == 1
     text = capsys.readouterr().out
@@ -121,7 +114,6 @@ def test_failed_node_is_an_error_at_the_end(tmp_path, capsys, caplog) -> None:
 
 
 def test_simulation_that_stops_is_an_error_after_the_summary(tmp_path, capsys, monkeypatch) -> None:
-    """The results so far are shown."""
     from isaacsim.core.experimental.actuators import ArticulationActuators
 
     monkeypatch.setattr(ArticulationActuators, "step_actuators", lambda *_: {}["gone"])
@@ -131,7 +123,6 @@ def test_simulation_that_stops_is_an_error_after_the_summary(tmp_path, capsys, m
 
 
 def test_module_is_the_command() -> None:
-    """Called as by users."""
     done = warm_python().run(["-m", "isaacsim.core.experimental.actuators", "run", MANUAL, "--steps", "4"])
     assert done.returncode == 0, done.stderr
     assert "4 physics steps" in done.stdout
@@ -169,7 +160,6 @@ def test_network_that_is_not_recognised_needs_trust(unrecognised, run_by_torch, 
 
 
 def test_trust_in_what_is_not_there_is_an_error(capsys) -> None:
-    """The run does not start."""
     assert main(["run", MANUAL, "--trust", "/no/such/folder"]) == 1
     captured = capsys.readouterr()
     assert "'/no/such/folder'" in captured.err and "must be there" in captured.err and captured.out == ""

@@ -27,14 +27,12 @@ QUANTITIES = {"position": "position", "effort": "effort", "friction": "effort"}
     ],
 )
 def test_heading_has_the_unit_of_all_rows(turns, headings) -> None:
-    """Numbers stay numbers; quantities without a column are left out."""
     table = with_units(Table("joints", COLUMNS, ROWS), QUANTITIES, turns)
     assert list(table.columns.values()) == headings
     assert table.shown is None and table.rows is ROWS
 
 
 def test_numbers_of_joints_of_both_kinds_have_their_own_unit() -> None:
-    """They end at one place, a missing one has no unit, and rows for programs stay as they are."""
     table = with_units(Table("joints", COLUMNS, ROWS), QUANTITIES, [True, False])
     assert table.columns == COLUMNS and table.rows is ROWS and ROWS[0]["effort"] == 60.0
     assert table.shown == [
@@ -56,7 +54,6 @@ def test_numbers_of_joints_of_both_kinds_have_their_own_unit() -> None:
     ],
 )
 def test_joints_in_few_words(names, pattern) -> None:
-    """Each part is a pattern that matches its joints and no others."""
     every = ["left_knee", "right_knee", *"ab", "FL_hip", "waist", "a_hip_x", "a_hip_y", "b_hip_x", "b_hip_y"]
     every = names if pattern.startswith("all") else every
     assert briefly(names, every) == pattern

@@ -13,7 +13,6 @@ ROBOTS = REPOSITORY / "data" / "robots"
 
 
 def test_says_what_the_library_says(capsys) -> None:
-    """The same numbers, at the given step."""
     file = str(ROBOTS / "arm_2dof.usda")
     assert main(["stability", file, "--dt", "0.005", "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
@@ -32,14 +31,12 @@ def test_says_what_the_library_says(capsys) -> None:
     [("pendulum", ["kp [N·m/rad]", "armature [kg·m²]"]), ("arm_2dof", ["20 N·m·s/rad", "2000 N/m", "1 kg"])],
 )
 def test_numbers_have_the_units_of_their_joint(robot, units, capsys) -> None:
-    """In the headings, or behind the numbers where some joints turn and others slide."""
     assert main(["stability", str(ROBOTS / f"{robot}.usda")]) == 0
     said = capsys.readouterr().out
     assert all(unit in said for unit in units) and " or " not in said.split("margin:")[0]
 
 
 def test_robot_that_vibrates_is_wrong_and_said_once(capsys) -> None:
-    """In the table, without a warning."""
     assert main(["stability", str(ROBOTS / "anymal_c.usda"), "--dt", "0.02"]) == 1
     shown = capsys.readouterr()
     assert "vibrating" in shown.out and shown.err == ""
@@ -47,7 +44,6 @@ def test_robot_that_vibrates_is_wrong_and_said_once(capsys) -> None:
 
 
 def test_each_simulator_has_its_own_limits(capsys) -> None:
-    """PhysX divides its step, with less effect of stiffness."""
     margins = []
     for engine in ENGINES:
         main(["stability", str(ROBOTS / "arm_2dof.usda"), "--engine", installed(engine), "--json"])
@@ -56,7 +52,6 @@ def test_each_simulator_has_its_own_limits(capsys) -> None:
 
 
 def test_friction_that_chatters_is_wrong_and_said_once(tmp_path, capsys, monkeypatch) -> None:
-    """Where the simulator gives laws no inertia; the robot is stable by its gains."""
     monkeypatch.delattr(MujocoArticulation, "joint_signals")
     for inertia, code in ((0.1, 0), (3.0, 1)):
         friction = aa.FrictionConfig(coulomb=1.0, assumed_inertia=inertia)
@@ -73,7 +68,6 @@ def test_friction_that_chatters_is_wrong_and_said_once(tmp_path, capsys, monkeyp
 
 
 def test_latency_has_a_column_and_the_damping_that_it_needs(tmp_path, capsys) -> None:
-    """With a file of motors; without latency there is no such column."""
     arm, found = str(ROBOTS / "arm_2dof.usda"), []
     for latency in (0.0, 0.008):
         motor = [aa.PDControlConfig(200.0, 0.5), aa.MaxEffortClampingConfig(60.0), aa.EncoderConfig(latency=latency)]
@@ -103,7 +97,6 @@ def test_effort_mode_is_a_remedy_and_has_a_column(tmp_path, capsys) -> None:
 @pytest.mark.parametrize("file", sorted(ROBOTS.glob("*.usda")), ids=lambda file: file.stem)
 @pytest.mark.slow
 def test_shipped_robots_are_stable(file, capsys) -> None:
-    """At the step of their files."""
     assert main(["stability", str(file)]) == 0
     shown = capsys.readouterr()
     assert "largest step" in shown.out and shown.err == ""

@@ -10,7 +10,6 @@ from isaacsim.core.experimental.actuators.tools.training import ActuatorLog
 
 
 def write_log(folder: Path) -> str:
-    """A log of a PD law on an oscillating joint."""
     time = 0.005 * np.arange(400)
     target, position, velocity = np.sin(3 * time), np.sin(3 * time - 0.1), 3 * np.cos(3 * time - 0.1)
     effort = 20 * (target - position) - velocity
@@ -19,7 +18,6 @@ def write_log(folder: Path) -> str:
 
 
 def test_log_becomes_a_network(tmp_path, capsys) -> None:
-    """Saved, with its errors on both parts and on another log, and a report."""
     pytest.importorskip("torch", reason="training needs torch")
     log, out, report = write_log(tmp_path), tmp_path / "knee.safetensors", tmp_path / "report"
     options = ["--epochs", "3", "--test", log, "--report", str(report), "-o", str(out)]
@@ -36,12 +34,10 @@ def test_log_becomes_a_network(tmp_path, capsys) -> None:
     ("out", "message"), [("knee.pt", "must end with .onnx or .safetensors"), ("nowhere/knee.onnx", "nowhere")]
 )
 def test_place_is_looked_at_before_training(out, message, tmp_path, capsys) -> None:
-    """The check is before training."""
     assert main(["train", write_log(tmp_path), "-o", str(tmp_path / out)]) == 1
     assert message in capsys.readouterr().err
 
 
 def test_missing_log_is_named(tmp_path, capsys) -> None:
-    """The error has its path."""
     assert main(["train", str(tmp_path / "no.csv"), "-o", str(tmp_path / "knee.onnx")]) == 1
     assert "no.csv" in capsys.readouterr().err

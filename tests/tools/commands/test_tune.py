@@ -33,7 +33,6 @@ def test_verdict_comes_first_then_the_table_then_reasons(options, code, says, ca
 
 @pytest.mark.parametrize("name", ["motors.usda", "motors.yaml"])
 def test_motors_are_read_back(name, tmp_path, capsys) -> None:
-    """As a robot, or as motors of one; with the gains that are said."""
     out = tmp_path / name
     assert main(["tune", ARM, *QUICK, "--settle", "0.5", "-o", str(out), "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["joints"]
@@ -55,12 +54,10 @@ def test_motors_of_the_catalogue(tmp_path, capsys) -> None:
 
 
 def test_plot_has_a_band_of_each_joint(tmp_path, capsys) -> None:
-    """Of the steps that were simulated."""
     assert main(["tune", ARM, "--poses", "3", "--plot", str(tmp_path / "tune.png")]) == 0
     assert (tmp_path / "tune.png").stat().st_size > 10_000 and "The plot is in" in capsys.readouterr().out
 
 
 def test_a_plot_needs_a_simulation(tmp_path, capsys) -> None:
-    """Said before anything is computed."""
     assert main(["tune", ARM, *QUICK, "--plot", str(tmp_path / "tune.png")]) == 1
     assert "--plot, --quick: must not be given together" in capsys.readouterr().err

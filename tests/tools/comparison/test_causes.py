@@ -21,18 +21,15 @@ BY_NAME = {cause.name: cause for cause in CAUSES}
 
 
 def ran(*sides: Side) -> tuple[Run, ...]:
-    """Both sides, after a short motion."""
     plan = plan_of(sides[0], sides[1], seconds=0.05)
     return tuple(run(side, plan) for side in sides)
 
 
 def differing(first: Run, second: Run) -> list[str]:
-    """Names of the causes that differ."""
     return [cause.name for cause in CAUSES if cause.find(first, second)]
 
 
 def put_equal(name: str, first: Run, second: Run) -> tuple[Run, ...]:
-    """Both sides with a cause put equal."""
     cause = BY_NAME[name]
     pair = cause.put_equal(first, second, cause.find(first, second))
     assert pair is not None
@@ -40,8 +37,6 @@ def put_equal(name: str, first: Run, second: Run) -> tuple[Run, ...]:
 
 
 def with_stage(stage: object) -> Callable[[dict[str, aa.MotorConfig]], None]:
-    """Return what adds a stage to a motor."""
-
     def change(motors: dict[str, aa.MotorConfig]) -> None:
         motors["extension"].others = [*motors["extension"].others, copy.deepcopy(stage)]
 
@@ -49,7 +44,6 @@ def with_stage(stage: object) -> Callable[[dict[str, aa.MotorConfig]], None]:
 
 
 def other_law(motors: dict[str, aa.MotorConfig]) -> None:
-    """Another control law."""
     motors["extension"].controller = aa.PIDControlConfig(kp=800.0, ki=1.0, kd=60.0)
 
 
@@ -62,7 +56,6 @@ CHANGES = {
 
 
 def test_every_kind_of_stage_belongs_to_one_cause() -> None:
-    """A kind that is new needs a line."""
     assert sorted([kind for some in STAGES.values() for kind in some]) == sorted(KINDS)
     assert set(STAGES) <= set(BY_NAME)
 
@@ -94,7 +87,6 @@ def test_friction_of_a_stage_and_of_the_simulator() -> None:
 
 
 def test_the_gear_of_a_law_is_a_gear() -> None:
-    """Its gains are gains."""
     first, second = (
         {".*": aa.MotorConfig(aa.GearedPDControlConfig(kp=kp, kd=0.1, gear=gear))}
         for kp, gear in ((2.0, 10.0), (3.0, 5.0))
@@ -124,7 +116,6 @@ def test_ranges_and_steps() -> None:
 
 
 def test_inertia_is_set_where_the_simulator_can() -> None:
-    """On MuJoCo, if the other side is PhysX."""
     file = ROBOTS / "pendulum.usda"
     first, second = ran(side_of(file), side_of(file))
     link = list(first.values.links)[-1]
@@ -138,7 +129,6 @@ def test_inertia_is_set_where_the_simulator_can() -> None:
 
 
 def test_contacts_are_switched_off_on_both_sides() -> None:
-    """Between files or simulators; the same file in one simulator has the same contacts."""
     file = ROBOTS / "unitree_go1.usda"
     same = ran(side_of(file), side_of(file))
     assert "contact" not in differing(*same)
@@ -149,7 +139,6 @@ def test_contacts_are_switched_off_on_both_sides() -> None:
 
 
 def test_what_simulators_compute_in_ways_of_their_own_is_switched_off() -> None:
-    """Between two simulators alone, where it is there."""
     file = ROBOTS / "so101.usda"
     sides = ran(side_of(file), side_of(file, engine=installed("physx")))
     own = [cause for cause in CAUSES if cause.is_switched_off]

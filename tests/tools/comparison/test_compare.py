@@ -37,12 +37,10 @@ def compared(first: Side, second: Side, *, most: int | None = None) -> Compariso
 
 
 def named(found: Comparison) -> list[str]:
-    """Causes that are blamed, in order."""
     return [one.cause for one in found.blames]
 
 
 def test_equal_sides_agree_to_the_bit() -> None:
-    """Nothing is blamed, and nothing is left."""
     side = side_of(ARM, good_motors())
     found = compared(side, side)
     assert not found.differs
@@ -52,7 +50,6 @@ def test_equal_sides_agree_to_the_bit() -> None:
 @pytest.mark.parametrize("fault", [fault for fault in MOTOR_FAULTS if fault not in ALONE])
 @pytest.mark.slow
 def test_a_seeded_fault_is_among_the_first_two(fault) -> None:
-    """Beside values that are all off by a few per cent."""
     cause, change = MOTOR_FAULTS[fault]
     motors = slightly_other(good_motors())
     change(motors)
@@ -76,7 +73,6 @@ def test_a_seeded_fault_in_cfgs_of_isaac_lab_is_among_the_first_two(fault, tmp_p
 
 @pytest.mark.parametrize("fault", ALONE)
 def test_a_fault_alone_explains_all(fault) -> None:
-    """And with it equal the motions agree."""
     cause, change = MOTOR_FAULTS[fault]
     motors = good_motors()
     change(motors)
@@ -93,7 +89,6 @@ def test_half_the_rate_of_physics_is_the_physics_step() -> None:
 
 
 def test_two_faults_are_both_named() -> None:
-    """The larger one first."""
     motors = good_motors()
     for fault in ("forgotten armature", "a step of delay"):
         MOTOR_FAULTS[fault][1](motors)
@@ -105,7 +100,6 @@ def test_two_faults_are_both_named() -> None:
 
 
 def test_exchanged_names_in_a_file(tmp_path) -> None:
-    """The joints are told by how they move the robot."""
     found = compared(side_of(ARM_XML), side_of(exchanged_names(tmp_path)))
     assert named(found) == ["joint order"]
     assert found.unexplained == 0.0
@@ -130,7 +124,6 @@ def test_drives_of_a_file_against_other_gains() -> None:
 
 
 def test_what_is_left_between_simulators() -> None:
-    """The integrators make most of it, which a finer step shows."""
     file = ROBOTS / "so101.usda"
     found = compared(side_of(file), side_of(file, engine=installed("physx")))
     assert found.differs
@@ -142,7 +135,6 @@ def test_what_is_left_between_simulators() -> None:
 
 @pytest.mark.parametrize(("robot", "cause"), [("franka_panda", "speed limits"), ("unitree_go1", "contact")])
 def test_what_simulators_compute_in_ways_of_their_own(robot, cause) -> None:
-    """It is switched off on both sides, and explains most."""
     file = ROBOTS / f"{robot}.usda"
     found = compared(side_of(file), side_of(file, engine=installed("physx")))
     assert named(found) == [cause]
@@ -153,7 +145,6 @@ def test_what_simulators_compute_in_ways_of_their_own(robot, cause) -> None:
 
 
 def test_mujoco_warp_is_mujoco_but_for_the_values() -> None:
-    """The motions agree, and a fault in a motor is found on either side."""
     pytest.importorskip("mujoco_warp")
     same, motors = side_of(ARM, good_motors(), engine="mujoco_warp"), good_motors()
     assert not compared(side_of(ARM, good_motors()), same).differs
@@ -168,7 +159,6 @@ def test_mujoco_warp_is_mujoco_but_for_the_values() -> None:
 
 @pytest.fixture
 def newton() -> None:
-    """newton, with the library that its solver needs."""
     for library in ("mujoco_warp", "newton"):
         pytest.importorskip(library)
 
@@ -176,7 +166,6 @@ def newton() -> None:
 @pytest.mark.usefixtures("newton")
 @pytest.mark.parametrize("robot", ["pendulum", "arm_2dof"])
 def test_newton_reads_a_robot_as_we_do(robot) -> None:
-    """The motions agree, with the motors of the file."""
     file = ROBOTS / f"{robot}.usda"
     found = compared(side_of(file), side_of(file, engine="newton"))
     assert len(found.second.values.motors) == len(found.first.values.motors) > 0

@@ -76,12 +76,10 @@ CFGS: dict[str, dict] = {
 
 
 def short(first: Side, second: Side) -> Plan:
-    """Commands for a short motion."""
     return plan_of(first, second, seconds=0.6)
 
 
 def compared(first: Side, second: Side) -> Comparison:
-    """Their comparison."""
     first, second, _ = both_driven_alike(first, second)
     return compare(first, second, short(first, second))
 
@@ -105,7 +103,6 @@ def by_groups(groups: dict, side: Side, plan: Plan, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", CFGS)
 def test_it_moves_as_with_groups(name, engine, monkeypatch) -> None:
-    """To the bit; properties of joints are the same, too."""
     side = side_of(ARM, engine=installed(engine), groups=CFGS[name])
     plan = short(side, side)
     ours, theirs = run(side, plan), by_groups(CFGS[name], side, plan, monkeypatch)
@@ -118,7 +115,6 @@ def test_it_moves_as_with_groups(name, engine, monkeypatch) -> None:
 
 
 def test_a_network_has_the_scales_of_its_cfg(tmp_path, monkeypatch) -> None:
-    """Which are not in its file."""
     file = write_network(tmp_path / "net.safetensors", random_network("mlp", 4), {})
     cfg = ActuatorNetMLPCfg(
         **{
@@ -147,7 +143,6 @@ def test_delays_that_are_drawn_have_the_largest() -> None:
 
 
 def test_what_a_cfg_leaves_out_is_that_of_the_robot() -> None:
-    """By the documentation; by the code, a dictionary leaves zeros."""
     cfg = {"all": IdealPDActuatorCfg(**BOTH, stiffness={"shoulder": 9.0}, damping=1.0, armature={"sh.*": 0.5})}
     file = ROBOTS / "arm_2dof.xml"
     documented, coded = (side_of(file, groups=cfg, rules=rules) for rules in ("documentation", "code"))
@@ -168,7 +163,6 @@ def test_a_joint_in_no_group_has_no_motor_of_the_file() -> None:
 
 
 def test_drives_against_an_implicit_group(tmp_path) -> None:
-    """Both are drives, whose gains are set; of a joint with a motor on the other side they belong to a motor."""
     file = ROBOTS / "arm_2dof.xml"
     cfg = ImplicitActuatorCfg(**BOTH, stiffness=300.0, damping=None)
     drives, lab = side_of(file), side_of(file, groups={"all": cfg})
@@ -186,7 +180,6 @@ def test_drives_against_an_implicit_group(tmp_path) -> None:
 
 
 def test_exchanged_joints_keep_the_armature_that_cfgs_leave_out(tmp_path) -> None:
-    """The laws are of each other, and what the robot has stays."""
     robot = usd_file(tmp_path, joint_motors())
     shoulder, extension = (
         IdealPDActuatorCfg(joint_names_expr=[name], stiffness=kp, damping=kd, actuator_effort_limit=most)
@@ -201,7 +194,6 @@ def test_exchanged_joints_keep_the_armature_that_cfgs_leave_out(tmp_path) -> Non
 
 
 def test_a_motor_without_the_speed_curve_of_the_cfg(tmp_path) -> None:
-    """A fault that only limits show."""
     stage = Usd.Stage.Open(ARM)
     limit = aa.MaxEffortClampingConfig(30.0)
     aa.add_motors("/World/Arm", {".*": [aa.PDControlConfig(900.0, 60.0), limit]}, stage=stage, overwrite_existing=True)

@@ -6,7 +6,6 @@ from isaacsim.core.experimental.actuators.tools.comparison.motion import Motion,
 
 
 def motion(positions: np.ndarray, dt: float = 0.1) -> Motion:
-    """A motion of two joints with these positions."""
     nothing = np.full_like(positions, np.nan)
     return Motion(("a", "b"), dt * np.arange(len(positions)), nothing, positions, nothing, nothing)
 
@@ -24,7 +23,6 @@ def test_where_motions_part() -> None:
 
 
 def test_other_steps_are_interpolated() -> None:
-    """A straight motion is the same with half the steps."""
     first = motion(np.linspace([0, 0], [1, -1], 11))
     second = motion(np.linspace([0, 0], [1, -1], 6), dt=0.2)
     assert difference(first, second).largest == pytest.approx(0.0, abs=1e-12)

@@ -1,7 +1,5 @@
 """Notes on a comparison."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from pathlib import Path
@@ -33,14 +31,12 @@ def test_the_largest_first() -> None:
 
 
 def noted(first: Side, second: Side, given: tuple[Side, Side] | None = None) -> tuple[str, Comparison]:
-    """All notes on a short comparison, and the comparison."""
     plan = plan_of(first, second, seconds=0.5)
     found = compare(first, second, plan)
     return "\n".join(notes_on(found, plan, given or (first, second), [])), found
 
 
 def test_what_no_cause_explains_is_named_by_what_it_changes(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Gravity is no cause, and shows in the load."""
     path = tmp_path_factory.mktemp("robot") / "moon.xml"
     path.write_text(ARM_XML.read_text().replace('timestep="0.002"', 'timestep="0.002" gravity="0 0 -1.6"'))
     text, found = noted(side_of(ARM_XML), side_of(path))
@@ -71,7 +67,6 @@ def test_motors_that_the_other_file_cannot_hold_come_first(tmp_path: Path) -> No
 
 @pytest.mark.slow
 def test_a_side_that_diverges_and_a_joint_of_one_side() -> None:
-    """Both are said."""
     wild = side_of(ARM, {".*": MotorConfig(PDControlConfig(1e9, 0.0))})
     fewer = dataclasses.replace(side_of(ARM), joints=("shoulder",))
     text, _ = noted(fewer, wild)

@@ -20,7 +20,6 @@ def test_amplitudes_are_those_of_hinges_and_slides() -> None:
 
 
 def test_targets_of_a_file(tmp_path) -> None:
-    """Joints without a column hold their pose."""
     path = tmp_path / "targets.csv"
     path.write_text("time,extension\n0,0.1\n2,0.3\n")
     plan = plan_of(side_of(ARM), side_of(ARM_XML), targets=path)
@@ -39,7 +38,6 @@ AMPLITUDE = np.array([0.3, 0.3, 0.3])
 
 
 def test_a_sweep_stays_within_limits_and_starts_at_rest() -> None:
-    """A joint at its limit moves around a pose beside it."""
     plan = sweep(["a", "b", "c"], np.zeros(3), (LOWER, UPPER), AMPLITUDE, 3.0)
     targets = plan.targets(np.linspace(0.0, 3.0, 700))
     assert targets.shape == (700, 3)
@@ -51,7 +49,6 @@ def test_a_sweep_stays_within_limits_and_starts_at_rest() -> None:
 
 
 def test_joints_move_differently_and_always_the_same() -> None:
-    """No joint is told what another one is."""
     plans = [sweep(list("abcdef"), np.zeros(6), (np.full(6, -9), np.full(6, 9)), np.ones(6), 2.0) for _ in range(2)]
     first, second = (plan.targets(np.linspace(0.0, 2.0, 400)) for plan in plans)
     assert np.array_equal(first, second)

@@ -18,12 +18,10 @@ OF_DRIVES = ("stiffness", "damping")
 
 
 def short(side: Side) -> Plan:
-    """A short motion."""
     return plan_of(side, side, seconds=0.1)
 
 
 def test_a_motion_begins_where_the_plan_does_and_follows_it() -> None:
-    """Efforts are those of the actuators."""
     side = side_of(ARM)
     plan = plan_of(side, side, seconds=2.0)
     moved = run(side, plan).motion
@@ -40,7 +38,6 @@ def test_a_motion_begins_where_the_plan_does_and_follows_it() -> None:
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", [name for name in PROPERTIES if name not in OF_DRIVES])
 def test_properties_are_set_and_read(engine, name) -> None:
-    """At one joint; the other one keeps its own."""
     side = side_of(ARM, engine=installed(engine))
     before = run(side, short(side)).values.properties
     # the one dry friction of MuJoCo is told by the dynamic one
@@ -56,7 +53,6 @@ def test_properties_are_set_and_read(engine, name) -> None:
 
 
 def test_gains_of_drives_are_set() -> None:
-    """Where no motor is."""
     side = side_of(ARM_XML)
     found = run(side.with_property("stiffness", {"shoulder": 50.0}), short(side)).values.properties
     assert found["stiffness"] == {"shoulder": 50.0, "extension": 2000.0}
@@ -64,7 +60,6 @@ def test_gains_of_drives_are_set() -> None:
 
 
 def test_inertias_are_set_and_read() -> None:
-    """They change the mass matrix."""
     side = side_of(ARM)
     before = run(side, short(side)).values
     link = Link(2.0, np.array([-0.2, 0.0, 0.0]), np.diag([0.002, 0.03, 0.03]).ravel())

@@ -1,7 +1,5 @@
 """Values that count as the same."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 
@@ -51,7 +49,6 @@ def test_what_one_side_lacks_differs() -> None:
 
 
 def test_of_a_law_that_the_other_lacks_only_its_own_numbers_are_told() -> None:
-    """Defaults say nothing; a law with defaults alone is there."""
     plain = aa.MotorConfig(aa.PDControlConfig(2.0, 1.0))
     rich = aa.MotorConfig(aa.PDControlConfig(2.0, 1.0), delay=aa.DelayConfig(3), others=[aa.ImplicitConfig()])
     assert stage_values(rich, ["delay", "effort_mode"], plain) == {"delay.delay_steps": 3, "implicit": "yes"}
@@ -60,8 +57,6 @@ def test_of_a_law_that_the_other_lacks_only_its_own_numbers_are_told() -> None:
 
 
 def test_motors_alike_are_one_motor_in_two_models() -> None:
-    """Numbers may be off by a third; laws may not be others."""
-
     def motor(kp: float, limit: float) -> aa.MotorConfig:
         return aa.MotorConfig(aa.PDControlConfig(kp, 1.0), [aa.MaxEffortClampingConfig(limit)])
 
@@ -78,7 +73,6 @@ SWAPPED = {"shoulder": "extension", "extension": "shoulder"}
 
 
 def values(side: Side) -> Values:
-    """Values of a side, as a run reads them."""
     return run(side, plan_of(side, side, seconds=0.01)).values
 
 
@@ -92,14 +86,12 @@ def test_names_that_are_exchanged_in_a_file(tmp_path: Path) -> None:
 
 
 def test_the_same_robot_has_nothing_exchanged() -> None:
-    """In whatever format."""
     first, second = values(side_of(ARM)), values(side_of(ARM_XML))
     assert exchanged_places(first, second) == {}
     assert exchanged_motors(first, first) == {}
 
 
 def test_commands_by_number_are_an_order() -> None:
-    """A side that moves other joints by the names of the first."""
     side = side_of(ARM)
     second = values(dataclasses.replace(side, order=SWAPPED))
     assert exchanged_places(values(side), second) == SWAPPED
@@ -115,7 +107,6 @@ def by_leg(file: Path) -> Side:
 
 
 def test_joints_of_their_own_names_are_an_order(tmp_path: Path) -> None:
-    """Names decide where places differ slightly or joints share one; names that contradict places do not count."""
     side, other = side_of(ROBOTS / "anymal_c.usda"), by_leg(tmp_path / "by_leg.usda")
     plan = plan_of(side, side, seconds=0.01)
     runs = [run(one, plan) for one in (side, other)]

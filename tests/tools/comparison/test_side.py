@@ -30,7 +30,6 @@ def test_numbers_by_pattern_become_those_of_the_joint() -> None:
 
 
 def test_a_drive_beside_a_motor_becomes_an_implicit_motor() -> None:
-    """Two drives stay drives."""
     motors, drives = side_of(ARM), side_of(ARM_XML)
     assert not drives.motors
     first, second, changed = both_driven_alike(motors, drives)
@@ -42,7 +41,6 @@ def test_a_drive_beside_a_motor_becomes_an_implicit_motor() -> None:
 
 
 def test_joints_without_a_motor_in_a_configuration_have_the_drive_of_the_file(tmp_path) -> None:
-    """With gains or without, which is what moves them; an actuator of the file does not act, and a remark says so."""
     # a copy, for layers are shared in a process
     stage = Usd.Stage.Open(Usd.Stage.Open(str(ARM)).Flatten())
     motor = {"shoulder": [PDControlConfig(1.0, 0.5), MaxEffortClampingConfig(9.0)]}
@@ -66,7 +64,6 @@ def test_joints_without_a_motor_in_a_configuration_have_the_drive_of_the_file(tm
 
 
 def test_side_driven_alike_moves_as_the_file_with_some_motors() -> None:
-    """A joint that nothing drives falls on both."""
     side = side_of(ARM, {"shoulder": [PDControlConfig(200.0, 20.0), MaxEffortClampingConfig(60.0)]})
     _, alike, _ = both_driven_alike(side_of(ARM), side)
     moved = []
@@ -106,7 +103,6 @@ def test_opened_is_not_playing() -> None:
 
 
 def test_joints_have_the_order_of_newton_and_drives_stay() -> None:
-    """newton numbers joints leg by leg; drives that no motor has are those that newton makes."""
     for library in ("mujoco_warp", "newton"):
         pytest.importorskip(library)
     ours, newtons = (side_of(ROBOTS / "anymal_c.usda", engine=engine) for engine in ("mujoco", "newton"))

@@ -26,7 +26,6 @@ def test_gymnasium_makes_it_by_name() -> None:
 
 
 def test_gymnasium_checks_it() -> None:
-    """What gymnasium asks of an environment; its warnings are failures here."""
     robot = Quadruped(seconds=0.2)
     check_env(robot, skip_render_check=True)
     robot.close()

@@ -57,7 +57,6 @@ def test_seeds_decide_about_motors(robots) -> None:
 
 
 def test_steps_write_where_the_simulator_reads(robots) -> None:
-    """Targets go into its own arrays, nothing is copied."""
     robots.reset(seed=1)
     robots.step(np.ones((3, 12)))
     targets = robots._sim.articulation(ANYMAL).get_dof_position_targets().numpy()
@@ -65,7 +64,6 @@ def test_steps_write_where_the_simulator_reads(robots) -> None:
 
 
 def test_motors_are_drawn_from_those_identified(tmp_path) -> None:
-    """Of a file with intervals."""
     save_motors(tmp_path / "motors.yaml", {".*": MotorConfig(intervals={"kp": (110.0, 120.0)})})
     robots = Quadrupeds(2, 0.2, vary=from_identified(tmp_path / "motors.yaml"))
     robots.reset(seed=1)
@@ -75,7 +73,6 @@ def test_motors_are_drawn_from_those_identified(tmp_path) -> None:
 
 
 def test_policy_is_the_same_for_left_and_right() -> None:
-    """A robot in the mirror acts in the mirror."""
     rng = np.random.default_rng(0)
     weights, seen = rng.standard_normal((1, *SHAPE)), rng.standard_normal((1, 35))
     mirrored = seen.copy()

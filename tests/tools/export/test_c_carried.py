@@ -20,12 +20,10 @@ REFUSED = {"supply": aa.SupplyConfig(24.0), "effort_mode": aa.ImplicitConfig()}
 
 
 def joint_of(*stages: Config) -> ExportedJoint:
-    """A joint with a motor."""
     return ExportedJoint("elbow", False, motor_of(list(stages)), {}, ())
 
 
 def test_kinds_are_carried_or_refused() -> None:
-    """Each of the table of kinds."""
     assert set(REFUSED) == set(KINDS) - set(LINES)
     for kind, config in REFUSED.items():
         assert config.KIND == kind
@@ -34,7 +32,6 @@ def test_kinds_are_carried_or_refused() -> None:
 
 @pytest.mark.parametrize("config", REFUSED.values(), ids=REFUSED)
 def test_kinds_are_refused_by_name(config) -> None:
-    """With the joint, the law and what can be done."""
     (line,) = [one for one in refused(joint_of(PD, config)) if config.KIND in one]
     assert line.startswith(f"elbow: {config.KIND} ")
     assert line.endswith(f"must be one of {', '.join(LINES)}. Change the motor by --config, or choose another target.")
@@ -52,7 +49,6 @@ def test_kinds_are_refused_by_name(config) -> None:
     ids=lambda config: type(config).__name__,
 )
 def test_inertia_has_to_be_known(config) -> None:
-    """Of what gives no effort without it; what a gear loses is friction."""
     (line,) = refused(joint_of(PD, config))
     assert "has no assumed_inertia" in line
 
@@ -66,13 +62,11 @@ def test_a_winding_before_a_linkage_is_refused() -> None:
 
 
 def test_networks_are_refused() -> None:
-    """By joint and law."""
     (line,) = refused(joint_of(aa.NeuralControlConfig("net.pt")))
     assert line.startswith("elbow: controller neural has no twin in C: must be a law without a network.")
 
 
 def test_stages_as_they_act() -> None:
-    """In the order of the table, with what a gear loses, and without what a simulator computes."""
     gear = aa.TransmissionConfig(9.0, efficiency=0.8)
     found = stages_of(joint_of(gear, aa.MaxEffortClampingConfig(3.0), PD))
     assert [type(one) for one in found] == [
@@ -87,7 +81,6 @@ def test_stages_as_they_act() -> None:
 
 
 def test_friction_of_the_simulator_is_named(tmp_path) -> None:
-    """A line of what is left to the robot; nothing is lost."""
     robot = read_robot(ROBOTS / "pendulum.usda", {".*": [PD, aa.FrictionConfig(1.0, in_engine=True)]})
     assert [one.joint for one in left(robot)] == list(robot.joints)
     (told,) = export(robot, "c", tmp_path / "motors.h", strict=True)
@@ -95,7 +88,6 @@ def test_friction_of_the_simulator_is_named(tmp_path) -> None:
 
 
 def test_armature_and_friction_without_a_stage_are_named(tmp_path) -> None:
-    """The real joint has them; a stage is in the header, and its friction is left to nobody."""
     own = replace(motor_of([PD]), armature=0.02, friction=0.3)
     said = export(read_robot(ROBOTS / "pendulum.usda", {".*": own}), "c", tmp_path / "motors.h", strict=True)
     assert said == [
@@ -107,7 +99,6 @@ def test_armature_and_friction_without_a_stage_are_named(tmp_path) -> None:
 
 
 def test_the_page_lists_every_law() -> None:
-    """As carried or not, kind by kind."""
     page = (REPOSITORY / "docs/tutorials/out_to_the_robot.md").read_text("utf-8")
     rows = dict(re.findall(r"^\| (\w+) \| ((?:`\w+Config`(?:, )?)*|-) \|.*\|$", page, re.MULTILINE))
     for kind in KINDS:

@@ -1,7 +1,5 @@
 """The C99 header of a robot's motors: the bits of the package, and laws refused by name."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -49,13 +47,11 @@ def test_efforts_have_the_bits_of_the_package(name: str, tmp_path: Path) -> None
 @pytest.mark.parametrize("name", ["anymal_c", "franka_panda", "so101", "unitree_g1"])
 @pytest.mark.slow
 def test_robots_of_the_package(name: str, tmp_path: Path) -> None:
-    """Hobby servos with firmware, winding and friction among them."""
     efforts = steps_alike(read_robot(ROBOTS / f"{name}.usda"), tmp_path, 200)
     assert efforts.any(axis=1).all()
 
 
 def test_what_c_cannot_have_is_refused() -> None:
-    """By joint and law, all at once."""
     robot = read_robot(ARM, {".*": [aa.PDControlConfig(1.0, 0.1)]})
     motors = (
         motor_of([aa.NeuralControlConfig("net.pt")]),
@@ -67,13 +63,11 @@ def test_what_c_cannot_have_is_refused() -> None:
 
 
 def test_friction_of_the_simulator_is_left_out() -> None:
-    """The real joint has it."""
     text = c_text(read_robot(ARM, {".*": [aa.PDControlConfig(1.0, 0.1), aa.FrictionConfig(1.0, in_engine=True)]}), [])
     assert "/* controller_pd */" in text and "friction" not in text
 
 
 def test_numbers_are_named_and_tables_stand_once() -> None:
-    """With law, name and unit; joints of the same law have one function."""
     table = aa.PositionBasedClampingConfig([-1.0, 1.0], [3.0, 5.0])
     text = c_text(read_robot(ARM, {".*": [aa.PDControlConfig(80.0, 2.5), table]}), [])
     assert "    2.5f, /* controller_pd: kd [N·m·s/rad or N·s/m] */" in text
@@ -82,13 +76,11 @@ def test_numbers_are_named_and_tables_stand_once() -> None:
 
 
 def test_names_of_strangers_end_no_comment() -> None:
-    """A loss with the end of a comment in it stays in the comment."""
     text = c_text(read_robot(ARM), ["of a joint */ int x; /*"])
     assert "*/ int x" not in text
 
 
 def test_what_is_used_comes_first() -> None:
-    """Each text stands behind those of the names in it."""
     known: set[str] = set()
     for name, text in library().items():
         assert set(re.findall(r"@(\w+)", text)) - known <= {name, "DEPTH"}, name
@@ -96,7 +88,6 @@ def test_what_is_used_comes_first() -> None:
 
 
 def test_only_what_is_used() -> None:
-    """Directly or by another one."""
     found = used_by(["x = @table_at(table, 0.0f);"])
     assert found == [library()[name] for name in ("curve_value", "table", "table_at")]
     assert used_by(["int x;"]) == []

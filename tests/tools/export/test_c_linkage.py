@@ -1,7 +1,5 @@
 """Linkages in C: the bits of the core for linear ones and tables, with gears, sensors and friction around them."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Sequence
@@ -33,17 +31,14 @@ THREE = [
 
 
 def knee_shaft(q: float) -> float:
-    """A shaft that turns the slower the more the knee bends."""
     return 1.4 * q - 0.3 * math.sin(q)
 
 
 def left_shaft(p: float, r: float) -> float:
-    """A shaft of an ankle."""
     return 1.2 * p + 0.7 * math.sin(r) + 0.1 * p * r
 
 
 def right_shaft(p: float, r: float) -> float:
-    """The other one."""
     return 1.2 * p - 0.7 * math.sin(r) - 0.1 * p * r
 
 
@@ -72,7 +67,6 @@ BAD = {50: (0, math.nan), 60: (1, math.inf), 200: (2, math.nan), 210: (3, -math.
 
 
 def robot_of(motors: dict[str, list[Config]], joints: Sequence[str] = JOINTS) -> ExportedRobot:
-    """A robot with motors at some of its joints."""
     made = [ExportedJoint(name, False, motor_of(motors[name]) if name in motors else None, {}, ()) for name in joints]
     return ExportedRobot("robot", "/robot", tuple(made))
 
@@ -80,7 +74,6 @@ def robot_of(motors: dict[str, list[Config]], joints: Sequence[str] = JOINTS) ->
 @needs_compiler
 @pytest.mark.parametrize("name", LINKED)
 def test_linkages_have_the_bits_of_the_core(name: str, tmp_path: Path) -> None:
-    """A fault of one joint is one of all that the linkage moves, and of no other."""
     motors = LINKED[name] | {"alone": [PD, NOISY, MOST]}
     efforts = steps_alike(robot_of(motors), tmp_path, 300, bad=BAD)
     linked = [JOINTS.index(joint) for joint in motors if joint != "alone"]
@@ -92,7 +85,6 @@ def test_linkages_have_the_bits_of_the_core(name: str, tmp_path: Path) -> None:
 
 
 def test_numbers_of_a_linkage() -> None:
-    """Slots are joints of the robot, and the inertia is that of the rotor behind its gear."""
     (ankle,) = linkages_of(robot_of(LINKED["ankle"]).joints)
     assert ankle.slots == (1, 0) and ankle.nodes.shape == (81, 6)
     assert ankle.inertia == pytest.approx([9.1**2 * 2e-3] * 2)
@@ -100,16 +92,12 @@ def test_numbers_of_a_linkage() -> None:
 
 
 def test_a_linkage_that_lacks_a_motor_is_refused() -> None:
-    """By the joint."""
     with pytest.raises(ValueError, match="joint 'b' must have an actuator with a LinkageConfig"):
         c_text(robot_of({"a": [PD, WRIST[0]]}), [])
 
 
 def test_functions_of_linkages_are_in_those_headers_only() -> None:
-    """None in that of a robot without one; a linear one has no nodes."""
     without = c_text(robot_of({"a": [PD]}), [])
-    assert not any(
-        f"robot_{name}" in without for name in ("linkage", "shafts", "turned", "efforts_of", "link_", "settled")
-    )
+    assert not any(f"robot_{name}" in without for name in ("link", "shafts", "turned", "efforts_of", "settled"))
     text = c_text(robot_of(LINKED["differential"]), [])
     assert "static const robot_linkage robot_linkage_0 = { /* a, b */" in text and "robot_nodes_" not in text

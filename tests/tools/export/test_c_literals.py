@@ -18,12 +18,10 @@ from isaacsim.core.experimental.actuators.tools.export.c_literals import c_float
     ],
 )
 def test_numbers(value, text) -> None:
-    """The shortest text, and the names of what is no number in C."""
     assert c_float(value) == text
 
 
 def test_numbers_keep_their_bits() -> None:
-    """Random bits, denormal numbers among them."""
     bits = np.random.default_rng(3).integers(0, 2**32, 20000, np.uint32)
     bits[:100] &= np.uint32(0x807FFFFF)
     numbers = bits.view(np.float32)
@@ -37,7 +35,6 @@ def test_strings() -> None:
 
 
 def test_comments() -> None:
-    """No end of a comment, no line, no sign for the prefix."""
     assert in_comment("a */ b\n/* @c") == "a * / b / * (at)c"
 
 

@@ -29,7 +29,6 @@ LONG = aa.PositionBasedClampingConfig(
 )
 NOISY = aa.EncoderConfig.from_bits(12, bias=0.01, noise=0.003, latency=0.0071, velocity_filter=0.006, seed=5)
 REGISTER = aa.EncoderConfig(noise=0.002, velocity="register", velocity_resolution=0.11, latency_steps=2.5)
-
 MOTORS = {
     "pid": [aa.PIDControlConfig(80.0, 11.0, 2.0, 0.02, 0.1), aa.MaxEffortClampingConfig(30.0)],
     "geared_pd": [aa.GearedPDControlConfig(1.3, 0.01, -9.0), aa.MaxEffortClampingConfig(20.0)],
@@ -138,12 +137,7 @@ MOTORS = {
     "driver": [
         PD,
         aa.ElectricalConfig(
-            *(0.6, 0.9),
-            voltage=30.0,
-            driver_resistance=0.1,
-            saturation_current=20.0,
-            bandwidth=90.0,
-            dead_zone=0.5,
+            *(0.6, 0.9), voltage=30.0, driver_resistance=0.1, saturation_current=20.0, bandwidth=90.0, dead_zone=0.5
         ),
     ],
     "heat_and_gear": [*AT_MOTOR, WINDING, aa.ThermalConfig.i2t(0.4, 1.5, 0.3), GEAR, FRICTION],
@@ -197,14 +191,12 @@ def test_stages_have_the_bits_of_the_core(name, tmp_path) -> None:
 @needs_compiler
 @pytest.mark.parametrize("name", ["encoder", "elastic", "timed_delay", "winding_and_spring", "rate_in_hertz"])
 def test_other_steps_of_time(name, tmp_path) -> None:
-    """Parameters that depend on the physics step follow it."""
     motors = {"shoulder": MOTORS[name], "extension": MOTORS["register"]}
     assert steps_alike(read_robot(ARM, motors), tmp_path, 150, dt=0.0007).any(axis=1).all()
 
 
 @needs_compiler
 def test_random_numbers_count_driven_joints(tmp_path) -> None:
-    """Joints with equal encoders have different noise, also where the first joint has no motor."""
     alone = steps_alike(read_robot(ARM, {"extension": [PD, NOISY]}), tmp_path, 100)
     assert not alone[:, 0].any() and alone[:, 1].all()
     both = steps_alike(read_robot(ARM, {".*": [PD, NOISY]}), tmp_path, 100)
@@ -212,6 +204,5 @@ def test_random_numbers_count_driven_joints(tmp_path) -> None:
 
 
 def test_every_law_of_a_kind_in_the_table_is_compared() -> None:
-    """The motors above have all laws of all kinds that a header can have, but for networks and linkages."""
     compared = {type(stage) for stages in MOTORS.values() for stage in stages}
     assert {law.config for law in catalogue.laws() if law.kind in LINES} - compared == {aa.LinkageConfig}

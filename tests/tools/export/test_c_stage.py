@@ -6,14 +6,12 @@ from isaacsim.core.experimental.actuators.tools.export.c_stage import Placed, st
 
 
 def test_numbers_have_names_and_units() -> None:
-    """Words as the law takes them."""
     stage, numbers = stage_of(aa.TransmissionConfig(9.0, offset=0.25, targets="motor"))
     assert stage.name == "transmission_gear" and stage.starts == [] and not numbers.tables
     assert numbers.parameters == {"ratio": (9.0, ""), "offset": (0.25, "rad or m"), "targets": (1.0, "")}
 
 
 def test_tables_are_rows() -> None:
-    """Of point, value and slope, one table for each direction of an envelope."""
     _, numbers = stage_of(aa.EnvelopeClampingConfig([0.0, 2.0], [5.0, 1.0]))
     assert [*numbers.tables] == ["forward", "backward"]
     assert numbers.tables["forward"].tolist() == [[0.0, 5.0, -2.0], [2.0, 1.0, 0.0]]
@@ -29,7 +27,6 @@ def test_the_past_of_what_acts_late() -> None:
 
 
 def test_lines_of_a_stage() -> None:
-    """Parameters from their place on, signals by name, and the end where a number is not finite."""
     stage, _ = stage_of(aa.MaxEffortClampingConfig(3.0))
     placed = Placed(stage, 4, (7, 1, 2, 3), "motor")
     assert placed.end == (8, 1, 2, 3) and placed.ready_lines() == []

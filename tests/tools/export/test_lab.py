@@ -25,7 +25,6 @@ MOTORS: dict[str, list] = {
 
 @pytest.mark.parametrize("name", MOTORS)
 def test_its_models_compute_the_same(name, tmp_path) -> None:
-    """Over random steps, within the limits and beyond."""
     file = tmp_path / "lab.py"
     file.write_text(lab_text(read_robot(ARM, {".*": MOTORS[name]}), ["a loss\nimport os"]))
     (cfg,) = isaac_lab.load_groups(file).values()
@@ -43,7 +42,6 @@ def test_its_models_compute_the_same(name, tmp_path) -> None:
 
 
 def test_a_delay_beside_a_dc_motor_is_lost() -> None:
-    """Isaac Lab has no such class."""
     motor = [aa.PDControlConfig(1.0, 0.1), aa.DCMotorClampingConfig(30.0, 3.0, 25.0), aa.DelayConfig(2)]
     assert said_together(losses(read_robot(ARM, {".*": motor}))) == [
         "Lost: command delay beside a DC-motor limit of 2 joints (2 physics steps): shoulder, extension."
@@ -64,7 +62,6 @@ def test_zeros_of_given_motors_are_said() -> None:
 
 
 def test_intervals_are_events(monkeypatch) -> None:
-    """Friction by a factor, which is that of viscous friction, too; what no event draws is lost."""
     friction = aa.FrictionConfig(coulomb=0.25, viscous=0.125)
     intervals = {"kp": (70.0, 90.0), "coulomb": (0.125, 0.5), "viscous": (0.0, 0.25), "armature": (0.0, 0.5)}
     motor = aa.MotorConfig(aa.PDControlConfig(80.0, 2.0), armature=0.25, others=[friction], intervals=intervals)

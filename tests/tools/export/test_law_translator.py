@@ -20,13 +20,11 @@ HALF = wp.constant(0.5)
 
 @wp.func
 def pair(value: float, other: float):
-    """Two results."""
     return value - other, value * other
 
 
 @wp.func
 def made_up(value: float, other: float, third: float) -> float:
-    """All that is translated, in one law."""
     ordered = value <= other <= third
     odd = (not ordered and (wp.isnan(value) or wp.isfinite(third))) or value == other
     difference, product = pair(value, other + third)
@@ -171,7 +169,6 @@ def too_large(value: float) -> float:
     ids=lambda item: getattr(item, "key", None),
 )
 def test_what_has_no_twin_is_refused_by_file_and_line(function: Any, line: int, what: str) -> None:
-    """One error that says where and what."""
     at = function.func.__code__.co_firstlineno + 1 + line
     with pytest.raises(UnsupportedError, match=rf"test_law_translator.py, line {at}: .*{what}.*no C\+\+ twin"):
         Translator().function(function)
@@ -191,7 +188,6 @@ def test_two_functions_of_one_name_are_refused() -> None:
 
 
 def test_laws_of_carried_kinds_have_twins() -> None:
-    """All functions of each law, but of networks and of the delay in steps, which is no law."""
     for law in catalogue.laws():
         if law.kind in LINES and law.component.LAW is not None:
             one = law.component

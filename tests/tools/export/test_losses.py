@@ -16,7 +16,6 @@ from places import ROBOTS
 
 
 def test_each_stage_that_is_not_said_is_named() -> None:
-    """With its value, and the joints that have it."""
     motor = aa.MotorConfig(aa.PDControlConfig(3.0, 1.0), delay=aa.DelayConfig(2), others=[aa.EncoderConfig()])
     robot = read_robot(ROBOTS / "arm_2dof.usda", {".*": motor})
     said = said_together(losses_of(robot, {"kp", "kd", "position_limits"}))
@@ -27,7 +26,6 @@ def test_each_stage_that_is_not_said_is_named() -> None:
 
 
 def test_one_step_is_no_steps() -> None:
-    """The unit of a single one has no plural."""
     robot = read_robot(
         ROBOTS / "arm_2dof.usda", {".*": aa.MotorConfig(aa.PDControlConfig(3.0, 1.0), delay=aa.DelayConfig(1))}
     )
@@ -36,7 +34,6 @@ def test_one_step_is_no_steps() -> None:
 
 
 def test_a_joint_without_a_motor_is_named() -> None:
-    """It is not silently left out."""
     robot = read_robot(ROBOTS / "arm_2dof.usda", {"extension": [aa.PDControlConfig(3.0, 1.0)]})
     assert without_motor(robot) == ["No motor: shoulder."]
     assert losses_of(robot, {"kp", "kd", "position_limits"}) == []

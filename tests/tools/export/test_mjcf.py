@@ -11,7 +11,6 @@ from isaacsim.core.experimental.actuators.tools.export.robot import read_robot
 from places import ROBOTS
 
 mujoco = pytest.importorskip("mujoco")
-
 MOTORS = {
     "shoulder": aa.MotorConfig(aa.PDControlConfig(80.0, 2.1, 0.3), [aa.MaxEffortClampingConfig(17.0)], armature=0.01),
     "extension": aa.MotorConfig(aa.PDControlConfig(900.3, 20.0), friction=0.2),
@@ -22,14 +21,12 @@ MODEL = """<mujoco><option gravity="0 0 0"/><include file="motors.xml"/><worldbo
 
 
 def model(folder: Path):
-    """A model that includes the actuators."""
     (folder / "motors.xml").write_text(mjcf_text(read_robot(ROBOTS / "arm_2dof.usda", MOTORS), ["a -- loss"]))
     (folder / "model.xml").write_text(MODEL)
     return mujoco.MjModel.from_xml_path(str(folder / "model.xml"))
 
 
 def test_a_file_puts_it_beside_a_robot(tmp_path) -> None:
-    """As the page shows it, after the actuators that the robot has itself."""
     (tmp_path / "motors.xml").write_text(mjcf_text(read_robot(ROBOTS / "arm_2dof.xml", MOTORS), []))
     (tmp_path / "both.xml").write_text(
         f'<mujoco><include file="{ROBOTS / "arm_2dof.xml"}"/><include file="motors.xml"/></mujoco>'
@@ -39,7 +36,6 @@ def test_a_file_puts_it_beside_a_robot(tmp_path) -> None:
 
 
 def test_mujoco_computes_the_same_efforts(tmp_path) -> None:
-    """On random states, within the limit and beyond."""
     loaded = model(tmp_path)
     data, random = mujoco.MjData(loaded), np.random.default_rng(3)
     ours = aa.ActuatedArrays(["shoulder", "extension"], MOTORS)
@@ -63,7 +59,6 @@ def test_our_own_reader_finds_the_same_motors(tmp_path) -> None:
 
 
 def test_attributes_of_joints_are_comments(tmp_path) -> None:
-    """A fragment cannot change joints of a model."""
     text = mjcf_text(read_robot(ROBOTS / "arm_2dof.usda", MOTORS), [])
     assert 'joint shoulder: armature="0.01"' in text
     assert 'joint extension: frictionloss="0.2"' in text
@@ -112,7 +107,6 @@ def test_mujoco_steps_a_whole_model_with_the_efforts_of_the_motors(tmp_path) -> 
 
 
 def test_zeros_of_given_motors_are_written(tmp_path) -> None:
-    """A motor that says nothing of friction leaves the joint its own."""
     (file := tmp_path / "arm.xml").write_text(
         (ROBOTS / "arm_2dof.xml").read_text().replace('name="shoulder" ', 'name="shoulder" frictionloss="0.3" ')
     )

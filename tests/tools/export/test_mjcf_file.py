@@ -19,7 +19,6 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*no joint drive stands for")
 
 
 def whole(folder: Path, inside: str, motors=None, out: str = "out.xml") -> tuple:
-    """The model of an export, and what is said of it."""
     (file := folder / "robot.xml").write_text(f"<mujoco>{inside}</mujoco>")
     (folder / out).parent.mkdir(exist_ok=True)
     said = export(read_robot(file, motors or {"a|b": MOTOR}), "mjcf", folder / out)
@@ -27,7 +26,6 @@ def whole(folder: Path, inside: str, motors=None, out: str = "out.xml") -> tuple
 
 
 def names(model) -> list[str]:
-    """Names of the actuators."""
     return [model.actuator(at).name for at in range(model.nu)]
 
 
@@ -61,7 +59,6 @@ def test_a_joint_has_one_actuator(tmp_path) -> None:
 
 
 def test_activations_of_keyframes_are_left_out(tmp_path) -> None:
-    """A motor has none; a note says so."""
     actuators = '<actuator><general name="first" joint="a" dyntype="integrator"/></actuator>'
     model, said = whole(tmp_path, BODIES + actuators + '<keyframe><key act="1" ctrl="2"/></keyframe>')
     assert model.na == 0 and model.nkey == 1
@@ -69,7 +66,6 @@ def test_activations_of_keyframes_are_left_out(tmp_path) -> None:
 
 
 def test_joints_without_an_actuator_get_one(tmp_path) -> None:
-    """Also in a model that has none; a name that is taken is not used again."""
     model, _ = whole(tmp_path, BODIES)
     assert names(model) == ["a", "b"]
     model, _ = whole(tmp_path, BODIES + '<actuator><motor name="a" tendon="t"/></actuator>')
@@ -99,7 +95,6 @@ def test_newer_defaults_do_not_act_either(tmp_path) -> None:
 
 
 def test_included_files_are_in_it(tmp_path) -> None:
-    """Their joints get motors; a file includes others from the folder of the main file, or from its own."""
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub/bodies.xml").write_text('<mujoco><include file="more.xml"/></mujoco>')
     (tmp_path / "sub/more.xml").write_text(f"<mujocoinclude>{BODIES}</mujocoinclude>")
@@ -113,7 +108,6 @@ def test_included_files_are_in_it(tmp_path) -> None:
 )
 @pytest.mark.parametrize("out", ["out.xml", "other/out.xml"])
 def test_assets_are_found_from_another_folder(compiler, out, tmp_path) -> None:
-    """A model of another file as well."""
     (tmp_path / "assets").mkdir()
     (tmp_path / ("assets/m.obj" if compiler else "m.obj")).write_text(CUBE)
     (tmp_path / "part.xml").write_text('<mujoco><worldbody><body name="p"><geom size="1"/></body></worldbody></mujoco>')
@@ -125,7 +119,6 @@ def test_assets_are_found_from_another_folder(compiler, out, tmp_path) -> None:
 
 
 def test_a_joint_of_another_kind_is_refused(tmp_path) -> None:
-    """Also one whose kind is that of a class."""
     (file := tmp_path / "robot.xml").write_text(f"<mujoco>{BODIES}</mujoco>")
     default = '<default><default class="x"><joint type="slide"/></default></default>'
     (into := tmp_path / "into.xml").write_text(
@@ -137,7 +130,6 @@ def test_a_joint_of_another_kind_is_refused(tmp_path) -> None:
 
 
 def test_what_mujoco_cannot_open_is_not_written(tmp_path) -> None:
-    """A mesh that is missing, in a file that the robot is not of."""
     (into := tmp_path / "into.xml").write_text(
         f'<mujoco><asset><mesh name="m" file="missing.obj"/></asset>{BODIES}<worldbody><geom type="mesh" mesh="m"/>'
         "</worldbody></mujoco>"

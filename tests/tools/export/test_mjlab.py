@@ -27,7 +27,6 @@ def stand_in(name: str):
 
 
 def test_numbers_are_those_of_the_motors(monkeypatch) -> None:
-    """A cfg for each kind of motor."""
     motors = {
         "shoulder": aa.MotorConfig(
             aa.PDControlConfig(80.3, 2.1), [aa.DCMotorClampingConfig(30.0, 3.0, 25.0)], aa.DelayConfig(3), armature=0.01
@@ -61,7 +60,6 @@ def test_zeros_of_given_motors_are_written(monkeypatch) -> None:
 
 
 def test_intervals_are_events(monkeypatch) -> None:
-    """Gains of a cfg by its number, both of them; joints with other intervals have a cfg of their own."""
     base = aa.MotorConfig(aa.PDControlConfig(80.0, 2.0), friction=0.25)
     motors = {
         "shoulder": base,

@@ -36,7 +36,6 @@ def test_motors_of_the_file() -> None:
 
 
 def test_features_and_laws() -> None:
-    """Values by joint are those of the joint; what has no feature is listed by kind and law."""
     motor = aa.MotorConfig(
         aa.PIDControlConfig({"shoulder": 3.0, "extension": 5.0}, 2.0, 1.0),
         [aa.DCMotorClampingConfig(20.0, 9.0, 15.0), aa.MaxEffortClampingConfig(12.0)],
@@ -87,7 +86,6 @@ def exported(base, **properties: float) -> ExportedJoint:
 
 
 def test_each_attribute_is_a_feature() -> None:
-    """Another value of it is another value of a feature, which each target says or names as lost."""
     for base in BASES.values():
         before = exported(base)
         assert before.laws == ()
@@ -138,7 +136,6 @@ def test_friction_of_a_stage_has_the_levels_of_joints() -> None:
 
 
 def test_a_delay_in_seconds_is_rounded_up_to_steps() -> None:
-    """Of the physics of the file or a given one; steps of a controller are longer."""
     for delay, rate, steps, seconds in (
         (aa.TimedDelayConfig(0.0103), None, 6, 0.0103),
         (aa.TimedDelayConfig(0.01), None, 5, 0.01),
@@ -155,14 +152,12 @@ def test_a_delay_in_seconds_is_rounded_up_to_steps() -> None:
 
 
 def test_the_rotor_of_a_transmission_is_an_armature() -> None:
-    """An armature of a motor without one stays."""
     for rotor, given, armature in ((1e-3, {}, 0.081), (0.0, {"armature": 0.5}, 0.5)):
         joint = exported(aa.TransmissionConfig(9.0, rotor_inertia=rotor), **given)
         assert joint.value("armature") == pytest.approx(armature) and "armature" not in joint.zeros
 
 
 def test_a_joint_without_a_motor_stays_in_the_list() -> None:
-    """It has no gains."""
     robot = read_robot(ARM, {"extension": [aa.PDControlConfig(1.0, 0.1)]})
     assert [joint.motor is None for joint in robot.joints] == [True, False]
     assert not robot.joints[0].has_gains
@@ -179,7 +174,6 @@ def test_friction_of_a_stage_replaces_that_of_the_joint() -> None:
 
 
 def test_a_geared_joint_has_the_gains_of_its_motor() -> None:
-    """They are none of the joint, nor is its limit."""
     motor = aa.MotorConfig(
         aa.PDControlConfig(3.0, 1.0), [aa.MaxEffortClampingConfig(5.0)], others=[aa.TransmissionConfig(9.0)]
     )
@@ -189,7 +183,6 @@ def test_a_geared_joint_has_the_gains_of_its_motor() -> None:
 
 
 def test_zeros_are_those_of_given_motors() -> None:
-    """A motor that says nothing has none."""
     motors = {"shoulder": aa.MotorConfig(aa.PDControlConfig(1.0, 0.1), friction=0.0, armature=0.5)}
     joint = read_robot(ARM, motors).joints[0]
     assert joint.zeros == ("friction",) and "friction" not in joint.features
@@ -198,7 +191,6 @@ def test_zeros_are_those_of_given_motors() -> None:
 
 
 def test_the_peak_of_a_dc_motor_is_a_limit() -> None:
-    """Its stall effort is one where it has no peak."""
     for peak, most in ((15.0, 15.0), (40.0, 40.0), (math.inf, 20.0)):
         motor = [aa.PDControlConfig(1.0, 0.1), aa.DCMotorClampingConfig(20.0, 9.0, peak)]
         assert read_robot(ARM, {".*": motor}).joints[0].largest_effort == most
@@ -206,7 +198,6 @@ def test_the_peak_of_a_dc_motor_is_a_limit() -> None:
 
 @pytest.mark.parametrize("value", [0.1, -80.0, 2.1, 1e-7, 3.4e38, 1 / 3, 123456789.0])
 def test_the_same_float_comes_back(value: float) -> None:
-    """And short numbers stay short."""
     assert np.float32(text_of(value)) == np.float32(value)
     assert text_of(0.1) == "0.1"
     assert text_of(-80.0) == "-80"

@@ -27,7 +27,6 @@ def test_what_is_read_back_has_the_same_efforts(tmp_path) -> None:
 
 
 def test_a_message_changes_gains_and_nan_keeps_them(tmp_path) -> None:
-    """Position holds kp, velocity kd."""
     write_ros2(read_robot(ARM, MOTORS), tmp_path, [])
     (tmp_path / "gains.yaml").write_text(
         "name: [shoulder, extension]\nposition: [.nan, 5.0]\nvelocity: [1.5, .nan]\neffort: []\n"
@@ -38,7 +37,6 @@ def test_a_message_changes_gains_and_nan_keeps_them(tmp_path) -> None:
 
 
 def test_the_system_has_the_joints_in_order(tmp_path) -> None:
-    """With effort commands within the limits."""
     write_ros2(read_robot(ARM, MOTORS), tmp_path, ["a -- loss"])
     joints = ElementTree.parse(tmp_path / "ros2_control.xacro").findall("ros2_control/joint")
     assert [joint.get("name") for joint in joints] == ["shoulder", "extension"]
@@ -47,7 +45,6 @@ def test_the_system_has_the_joints_in_order(tmp_path) -> None:
 
 @pytest.mark.parametrize("text", ["[]", "joint_trajectory_controller: {ros__parameters: {gains: {shoulder: 3}}}"])
 def test_another_file_is_refused(text, tmp_path) -> None:
-    """By its name and what it lacks."""
     write_ros2(read_robot(ARM, MOTORS), tmp_path, [])
     (tmp_path / "controllers.yaml").write_text(text)
     with pytest.raises(ValueError, match=r"controllers\.yaml: must have joint_trajectory_controller/ros__param"):

@@ -29,12 +29,10 @@ DELAY = [parameters_of(TimedDelayConfig)[name].attribute for name in ("seconds",
 
 
 def all_rows(folder: Path) -> list[Row]:
-    """Those of the page, and more."""
     return [*rows(folder), *(Row(one.KIND, type(one).__name__, [[one]]) for one in MORE)]
 
 
 def joint_of_motor(name: str, motor: MotorConfig | None) -> ExportedJoint:
-    """The joint of a motor."""
     return joint_of(name, False, motor, {}, DT, is_given=True)
 
 
@@ -46,7 +44,6 @@ def of_feature(joint: ExportedJoint, name: str, says: frozenset[str]):
 
 
 def is_named(name: str, lost: list[Loss]) -> bool:
-    """Whether a feature is among what is lost."""
     return any(one.what.startswith(FEATURES[name]) for one in lost)
 
 
@@ -77,7 +74,6 @@ def unnamed(joint: ExportedJoint, back: MotorConfig | None, named: list[Loss]) -
 
 
 def is_number(value: object) -> bool:
-    """Whether a value is a number."""
     return isinstance(value, int | float)
 
 
@@ -113,7 +109,6 @@ def test_nothing_is_silently_other(target, tmp_path) -> None:
 @needs_compiler
 @pytest.mark.slow
 def test_a_header_has_the_bits_or_refuses_by_name(tmp_path) -> None:
-    """Kind and law are in the message."""
     refused = 0
     for row in all_rows(tmp_path):
         if whys := [*refusals(row.robot.joints[0])]:

@@ -16,12 +16,10 @@ PAGE = REPOSITORY / "docs" / "tutorials" / "out_to_the_robot.md"
 
 
 def test_the_command_has_all_targets() -> None:
-    """Its choices are the lines of the table."""
     assert get_args(get_type_hints(Export)["to"]) == tuple(TARGETS)
 
 
 def test_the_page_has_the_table() -> None:
-    """A column a target, a line a feature."""
     lines = [f"| what | {' | '.join(f'`{name}`' for name in TARGETS)} |"]
     for feature, words in FEATURES.items():
         marks = ["yes" if feature in target.says else "-" for target in TARGETS.values()]
@@ -37,7 +35,6 @@ def test_a_motor_file_comes_back(tmp_path) -> None:
 
 
 def test_names_of_joints_are_patterns_in_a_motor_file(tmp_path) -> None:
-    """Each matches its joint alone, whatever signs are in it."""
     robot, names = read_robot(ARM), ['q")', "left-hip.x"]
     joints = tuple(dataclasses.replace(joint, name=name) for joint, name in zip(robot.joints, names, strict=True))
     export(dataclasses.replace(robot, joints=joints), "yaml", tmp_path / "motors.yaml")
@@ -48,7 +45,6 @@ def test_names_of_joints_are_patterns_in_a_motor_file(tmp_path) -> None:
 
 @pytest.mark.parametrize("target", [name for name in TARGETS if name not in ("yaml", "c")])
 def test_strict_refuses_a_loss_and_writes_nothing(target, tmp_path) -> None:
-    """Without it the loss is returned."""
     motor = aa.MotorConfig(aa.PDControlConfig(3.0, 1.0), others=[aa.EncoderConfig()])
     robot, out = read_robot(ARM, {".*": motor}), tmp_path / "out"
     with pytest.raises(ValueError, match="law feedback encoder of 2 joints: shoulder, extension"):
@@ -66,7 +62,6 @@ def test_strict_refuses_a_loss_and_writes_nothing(target, tmp_path) -> None:
     "target", [name for name, one in TARGETS.items() if "max_effort" in one.says and "dc_motor" not in one.says]
 )
 def test_a_limit_of_the_effort_is_the_peak_of_a_dc_motor(target, tmp_path) -> None:
-    """Where that is all that is said of it; the smaller one of two limits."""
     limits = [aa.DCMotorClampingConfig(30.0, 3.0, 12.25), aa.MaxEffortClampingConfig(17.3)]
     export(
         read_robot(ARM, {".*": [aa.PDControlConfig(3.0, 1.0), *limits]}), target, out := tmp_path / "out", lossy=True
@@ -90,7 +85,6 @@ def test_setpoint_of_limited_velocity_is_carried_or_named(target, tmp_path) -> N
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_rounded_delays_are_noted_where_they_are_steps(target, tmp_path) -> None:
-    """A motor file and a header have the seconds; where none is said, it is lost."""
     robot = read_robot(ARM, {".*": [aa.PDControlConfig(3.0, 1.0), aa.TimedDelayConfig(0.0113)]}, dt=0.004)
     said = export(robot, target, tmp_path / f"out.{target}", lossy=True)
     rounded = "In steps, rounded up: a command delay of 0.0113 s is 3 · 0.004 s = 0.012 s, of shoulder, extension."
@@ -99,7 +93,6 @@ def test_rounded_delays_are_noted_where_they_are_steps(target, tmp_path) -> None
 
 
 def test_a_fragment_says_how_to_get_a_whole_file(tmp_path) -> None:
-    """For a robot that is of another kind; only targets that are robot files can be one."""
     robot = read_robot(ARM)
     for target in TARGETS:
         said = export(robot, target, tmp_path / f"{target}.yaml", lossy=True)
@@ -109,7 +102,6 @@ def test_a_fragment_says_how_to_get_a_whole_file(tmp_path) -> None:
 
 
 def test_a_whole_file_needs_joints_of_the_robot(tmp_path) -> None:
-    """And must be of its kind; nothing is written without."""
     out, into = tmp_path / "out.xml", tmp_path / "into.xml"
     into.write_text((ROBOTS / "arm_2dof.xml").read_text().replace('"shoulder"', '"shoulder_pitch"'))
     with pytest.raises(ValueError, match=r"into\.xml: has no joints shoulder \(shoulder_pitch\?\): must have each"):
@@ -122,7 +114,6 @@ def test_a_whole_file_needs_joints_of_the_robot(tmp_path) -> None:
 
 
 def test_unknown_target_is_refused(tmp_path) -> None:
-    """By name, before anything is written."""
     with pytest.raises(ValueError, match=r"target = 'sdf': must be one of yaml, mjcf, .*\. Correct the name\."):
         export(read_robot(ARM), "sdf", tmp_path / "out")
     assert not (tmp_path / "out").exists()

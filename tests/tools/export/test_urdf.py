@@ -39,7 +39,6 @@ def urdf(folder: Path, text: str = ARM) -> Path:
 
 
 def values(joint: ElementTree.Element, name: str) -> dict[str, float]:
-    """Numbers of an element of a joint."""
     found = joint.find(name)
     assert found is not None
     return {key: float(value) for key, value in found.attrib.items()}
@@ -56,7 +55,6 @@ def test_limits_and_friction_are_those_of_the_robot() -> None:
 
 
 def test_a_robot_with_these_attributes_has_them(tmp_path) -> None:
-    """Copied into its joints, as the page says; another robot of the same joints had other ones."""
     motor = MotorConfig(PDControlConfig(1.0, 0.1), [MaxEffortClampingConfig(17.3)], friction=0.2, viscous_friction=0.1)
     exported = read_robot(ROBOTS / "arm_2dof.usda", {".*": motor})
     root = ElementTree.fromstring(
@@ -112,7 +110,6 @@ def test_a_whole_robot_has_the_limits(robot, tmp_path) -> None:
 
 
 def test_all_else_of_the_robot_stays(tmp_path) -> None:
-    """Comments and digits as well; what a motor does not say stays."""
     export(read_robot(urdf(tmp_path), {"extension": MOTOR}), "urdf", tmp_path / "out.urdf", lossy=True)
     text = (tmp_path / "out.urdf").read_text()
     told = [line for line in text.splitlines() if "Lost" in line or "No motor" in line]
@@ -133,7 +130,6 @@ def test_a_limit_stays_where_motors_have_none(tmp_path) -> None:
 
 
 def test_a_joint_of_another_kind_is_refused(tmp_path) -> None:
-    """Numbers of a joint that turns are none of one that slides; nothing is written."""
     into = urdf(tmp_path, ARM.replace('"prismatic"', '"revolute"'))
     with pytest.raises(ValueError, match=r"joint 'extension' turns: must be one that slides, as that of the motor\."):
         export(
@@ -143,7 +139,6 @@ def test_a_joint_of_another_kind_is_refused(tmp_path) -> None:
 
 
 def test_meshes_beside_the_file_are_said(tmp_path) -> None:
-    """In another folder, where they are not found; those of packages are."""
     (tmp_path / "other").mkdir()
     visual = '<visual><geometry><mesh filename="{}m.obj"/></geometry></visual></link>'
     for place, out, is_said in (("", "other", True), ("", ".", False), ("package://arm/", "other", False)):

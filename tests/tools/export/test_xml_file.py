@@ -17,18 +17,15 @@ TEXT = """<!-- license -->
 
 
 def written(folder: Path, text: str = TEXT) -> Path:
-    """A file with a text."""
     (file := folder / "robot.xml").write_text(text)
     return file
 
 
 def test_all_that_is_not_changed_stays(tmp_path) -> None:
-    """Comments outside the robot, and prefixes that nobody declares, as well."""
     assert xml_file.xml_text(xml_file.read_xml(written(tmp_path), "robot")) == TEXT
 
 
 def test_elements_are_added_on_lines_of_their_own(tmp_path) -> None:
-    """An element that is there is not added again."""
     document = xml_file.read_xml(written(tmp_path), "robot")
     (joint,) = xml_file.children(xml_file.root_of(document), "joint")
     xml_file.update(xml_file.child(joint, "limit"), {"effort": "3"})
@@ -38,7 +35,6 @@ def test_elements_are_added_on_lines_of_their_own(tmp_path) -> None:
 
 
 def test_equal_numbers_keep_their_digits_and_further_ones_stay(tmp_path) -> None:
-    """A coefficient of damping that depends on the speed is none of a motor."""
     text = '<joint range="1.0471975511965976" damping="1 2 3" limited="true"/>'
     element = xml_file.root_of(xml_file.read_xml(written(tmp_path, text), "joint"))
     xml_file.update(element, {"range": "1.0471976", "damping": "4", "limited": "false"})
@@ -46,7 +42,6 @@ def test_equal_numbers_keep_their_digits_and_further_ones_stay(tmp_path) -> None
 
 
 def test_comments_are_first_and_not_doubled(tmp_path) -> None:
-    """A file may be exported again."""
     document = xml_file.read_xml(written(tmp_path), "robot")
     for _ in range(2):
         xml_file.add_comments(document, ["one -- more", "two"])
@@ -55,7 +50,6 @@ def test_comments_are_first_and_not_doubled(tmp_path) -> None:
 
 
 def test_other_files_are_refused(tmp_path) -> None:
-    """With what they are."""
     with pytest.raises(ValueError, match=r"robot\.xml: must be XML \(.*\)\. Correct the file\."):
         xml_file.read_xml(written(tmp_path, "#usda 1.0"), "robot")
     with pytest.raises(ValueError, match=r"its outermost element is <robot>: must be <mujoco>\. Give a file of that"):
@@ -63,7 +57,6 @@ def test_other_files_are_refused(tmp_path) -> None:
 
 
 def test_joints_that_the_file_lacks_are_refused() -> None:
-    """Each with close names; a joint without a motor is none of them."""
     motor = MotorConfig(PDControlConfig(1.0, 0.1))
     joints = [ExportedJoint(name, False, None if name == "free" else motor, {}, ()) for name in ("hip", "free", "xyz")]
     robot = ExportedRobot("dog", "/dog", tuple(joints))

@@ -14,7 +14,6 @@ DEGREES = 180.0 / np.pi
 
 
 def changed(log: MotorLog, command=None, position=None, time=None) -> MotorLog:
-    """A log with another signal or time."""
     signals = {
         "command": log.command if command is None else command,
         "position": log.position if position is None else position,
@@ -27,14 +26,12 @@ def scaled(values: np.ndarray, factors: Sequence[float]) -> np.ndarray:
 
 
 def require_one(problems: Sequence[str], said: str) -> None:
-    """One problem, with these words."""
     assert len(problems) == 1 and re.fullmatch(said, problems[0]), problems
 
 
 @pytest.mark.parametrize("limits", [None, LIMITS])
 @pytest.mark.parametrize("lag", [0.01, 0.04, 0.15])
 def test_healthy_log_has_no_problems(limits, lag) -> None:
-    """However slowly the joints follow."""
     assert check_log(following(lag=lag), limits) == []
     assert notes_on(following(lag=lag)) == []
 
@@ -57,7 +54,6 @@ def test_time_in_other_units(start, factor, unit) -> None:
 
 
 def test_slow_log_has_no_seconds() -> None:
-    """Ten samples a second are the fewest."""
     log = following(dt=0.1, lag=0.3)
     assert check_log(log) == []
     require_one(check_log(changed(log, time=2.0 * log.time)), r"a\.csv: time steps by 0\.2 and .*")
@@ -77,7 +73,6 @@ def test_fast_command_is_no_wrong_sign() -> None:
 
 
 def test_soft_joint_past_its_resonance_is_no_wrong_sign() -> None:
-    """It moves against its command, which is a sine, and less far."""
     time = np.arange(0.0, 10.0, 0.005)[:, None]
     command, position = np.sin(12.5 * time), 0.68 * np.sin(12.5 * time - 2.97)
     assert np.corrcoef(command[:, 0], position[:, 0])[0, 1] < -0.95
@@ -98,7 +93,6 @@ def test_degrees(limits, said) -> None:
 
 
 def test_wheel_may_turn_far() -> None:
-    """A joint without limits has positions of many turns."""
     log = following()
     broken = changed(log, log.command + 90.0, log.position + 90.0)
     assert check_log(broken, dict.fromkeys(JOINTS, (-np.inf, np.inf))) == []
@@ -131,7 +125,6 @@ def test_swapped_joints() -> None:
 
 
 def test_joints_in_another_order() -> None:
-    """A circle of three, told once."""
     log = following()
     said = r"a\.csv: hip, knee, ankle: position of hip follows command of knee, .*Swap them\."
     require_one(check_log(changed(log, position=log.position[:, [1, 2, 0]])), said)
@@ -223,7 +216,6 @@ def test_note_on_a_sign_that_is_open() -> None:
 
 
 def test_a_note_of_several_logs_is_said_once() -> None:
-    """At rates that are alike but for the clock."""
     log = following()
     slow = [MotorLog(log.time * factor, log.joints, log.signals, name) for factor, name in ((8.0, "a"), (8.01, "b"))]
     slower = MotorLog(log.time * 20.0, log.joints, log.signals, "c")
@@ -232,7 +224,6 @@ def test_a_note_of_several_logs_is_said_once() -> None:
 
 
 def test_speeds_beyond_their_limit_are_named() -> None:
-    """Of the joint that is too fast; noise of the encoder is no speed."""
     log = following()
     speeds = np.abs(np.gradient(log.position, log.time, axis=0)).max(axis=0)
     limits = dict(zip(log.joints, (1.1 * speeds).tolist(), strict=True))

@@ -54,7 +54,6 @@ def test_what_is_wrong_is_fitted(tmp_path, bias, kp, wanted) -> None:
 
 
 def servo_log(arm: Path, bias: float, kp: float, seed: int) -> MotorLog:
-    """Return a log of moves between places, with rests."""
     generator, tick = np.random.default_rng(seed), 2 * np.pi / 4096
     places = generator.uniform(-1.2, 1.2, (12, 2))
     share = np.clip(np.arange(60)[:, None] / 40, 0.0, 1.0)

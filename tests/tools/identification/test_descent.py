@@ -3,18 +3,11 @@ import pytest
 from isaacsim.core.experimental.actuators.tools.identification.descent import Box, Evaluated, least_squares
 
 pytest.importorskip("scipy")
-
 BOX = Box(np.array([-5.0, -5.0]), np.array([5.0, 5.0]), np.ones(2))
 
 
 class Valley:
-    """Rosenbrock's valley, least at (1, 1), with a residual that nothing lowers, and waves that its slopes leave out.
-
-    Args:
-        rest: Residual that nothing lowers.
-        waves: Size of the waves.
-        steepness: Steepness of the sides.
-    """
+    """Rosenbrock's valley, least at (1, 1), with a residual that stays, and waves that its slopes leave out."""
 
     def __init__(self, rest: float = 0.0, waves: float = 0.0, steepness: float = 10.0) -> None:
         self._rest, self._waves, self._steepness = rest, waves, steepness

@@ -22,7 +22,6 @@ def identified(true: aa.MotorConfig, noise: float = 1e-4) -> Identified:
 
 
 def test_a_spring_is_found_in_place_of_a_delay_and_other_gains() -> None:
-    """Of a controller that sees the rotor, and logs that have the joint."""
     gear = aa.ElasticTransmissionConfig(1.0, rotor_inertia=0.3, stiffness=150.0, damping=0.3)
     encoder = aa.EncoderConfig(velocity="register", side="motor")
     true = replace(hidden_motor(), armature=None, delay=None, others=[aa.FrictionConfig(coulomb=0.4), encoder, gear])
@@ -36,7 +35,6 @@ def test_a_spring_is_found_in_place_of_a_delay_and_other_gains() -> None:
 
 
 def test_a_startup_force_is_found() -> None:
-    """And the friction that it hides."""
     others = [aa.FrictionConfig(coulomb=1.5, viscous=0.2), aa.EncoderConfig(velocity="register")]
     true = replace(hidden_motor(), controller=aa.StartupPDControlConfig(40.0, 1.0, 0.8), others=others)
     found = identified(true)

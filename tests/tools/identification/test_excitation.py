@@ -106,7 +106,6 @@ def test_the_first_pose_can_be_chosen() -> None:
 
 @pytest.mark.slow
 def test_what_was_reduced_and_what_is_unknown_is_said() -> None:
-    """A motor that can hardly lift its arm moves less, and slower."""
     weak = MotorConfig(PDControlConfig(200.0, 20.0), clamping=[MaxEffortClampingConfig(14.0)])
     strong = {**dict.fromkeys(["shoulder", "extension"], known_motor(200.0, 20.0))}
     plan = ExcitationPlan(seconds=8.0, rate=100.0, kinds=["holds"])
@@ -126,7 +125,6 @@ def test_what_was_reduced_and_what_is_unknown_is_said() -> None:
 
 @pytest.mark.slow
 def test_links_do_not_touch(tmp_path) -> None:
-    """At full amplitude these fingers meet."""
     file = tmp_path / "fingers.xml"
     file.write_text(FINGERS)
     found = excitation(file, {".*": known_motor(5.0, 0.5)}, ExcitationPlan(seconds=8.0, rate=100.0, kinds=["holds"]))

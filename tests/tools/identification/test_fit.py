@@ -49,7 +49,6 @@ def test_fixed_values_stay_and_without_free_ones_it_is_the_error(cases) -> None:
 
 
 def test_a_rough_fit_comes_near_by_longer_steps(cases) -> None:
-    """And tells both errors, as residuals do."""
     fixed = {name: TRUE[name] for name in ("armature", "encoder_bias", "delay")}
     start = {"viscous": 0.1, "coulomb": 0.1}
     rough, whole = (BENCH.fit(cases, start, fixed, way=way, part="fitted") for way in ("rough", "whole"))
@@ -60,7 +59,6 @@ def test_a_rough_fit_comes_near_by_longer_steps(cases) -> None:
 
 
 def test_what_logs_do_not_tell_has_large_errors(cases) -> None:
-    """A joint that holds its place does not tell its friction."""
     (one,) = cases
     still = {name: np.repeat(signal[:1], len(signal), 0) for name, signal in one.log.signals.items()}
     still["command"] = still["position"] = np.zeros_like(still["command"])
@@ -72,7 +70,6 @@ def test_what_logs_do_not_tell_has_large_errors(cases) -> None:
 
 @pytest.mark.slow
 def test_a_current_tells_the_torque_constant() -> None:
-    """Which positions do not tell at all, and damping in the controller from that of the joint."""
     true, known = hidden_motor(), known_motor()
     true.others, known.others = [*true.others, ElectricalConfig(0.8, 2.0)], [ElectricalConfig(0.5, 3.0)]
     log = hidden_log(PENDULUM, {"hinge": true}, ["hinge"], columns=["current"])
@@ -132,7 +129,6 @@ def test_bounds_and_priors_hold(cases) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("scale", [0.7, 1.4])
 def test_columns_do_not_cost_positions(scale) -> None:
-    """A torque constant that is off and is not fitted."""
     true, known = hidden_motor(), known_motor()
     true.others, known.others = [*true.others, ElectricalConfig(0.8, 2.0)], [ElectricalConfig(0.8 * scale, 2.0)]
     log = hidden_log(PENDULUM, {"hinge": true}, ["hinge"], columns=["current"])

@@ -40,7 +40,6 @@ def test_a_robot_that_is_far_worse_than_its_joints_disagrees() -> None:
 
 
 def test_columns_are_fitted_or_have_a_reason() -> None:
-    """Joints with the same reason share a sentence."""
     assert identified().fitted_columns == ["position"]
     columns = [
         ColumnUse("hip", "current", "A", "", 2.0, 0.1),

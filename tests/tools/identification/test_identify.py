@@ -55,7 +55,6 @@ def test_two_coupled_joints_are_identified() -> None:
 
 @pytest.mark.slow
 def test_friction_is_found_in_a_log_that_often_rests() -> None:
-    """From a low level of friction alone, the fit ends at a third of it."""
     known = {"hinge": known_motor()}
     sent = excitation(PENDULUM, known, ExcitationPlan(seconds=12.0, rate=100.0, kinds=["holds"]))
     log = hidden_log(PENDULUM, {"hinge": hidden_motor()}, ["hinge"], dt=0.01, command=sent.command)
@@ -113,7 +112,6 @@ def test_bad_arguments_are_refused() -> None:
 
 @pytest.mark.slow
 def test_gains_limits_and_what_joints_share() -> None:
-    """Gains, a limit that the motor reaches, and a friction that both joints have alike, within bounds of mine."""
     true = {name: hidden_motor(coulomb=2.0, viscous=1.0, armature=0.2, bias=0.0, kp=700.0, kd=25.0) for name in JOINTS}
     for motor in (true["shoulder"],):
         motor.clamping = [aa.MaxEffortClampingConfig(80.0)]
@@ -142,7 +140,6 @@ def servo(torque_constant: float, resistance: float, *others: object) -> aa.Moto
 
 @pytest.mark.slow
 def test_a_current_tells_the_winding_of_a_servo() -> None:
-    """With a column that is not fitted, which is said."""
     friction, encoder = hidden_motor(coulomb=0.1, viscous=0.05, bias=0.0).others
     true = servo(0.8, 2.0, friction, encoder)
     logs = [
@@ -159,7 +156,6 @@ def test_a_current_tells_the_winding_of_a_servo() -> None:
 
 @pytest.mark.slow
 def test_a_torque_constant_that_no_column_tells_is_said() -> None:
-    """And the others keep their errors."""
     true, known = hidden_motor(), known_motor()
     true.others, known.others = [*true.others, aa.ElectricalConfig(0.8, 2.0)], [aa.ElectricalConfig(0.5, 2.0)]
     log = hidden_log(PENDULUM, {"hinge": true}, ["hinge"])
@@ -174,7 +170,6 @@ def test_a_torque_constant_that_no_column_tells_is_said() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("scale", [1e3, -1.0])
 def test_a_column_of_another_unit_or_sign_is_left_out(scale) -> None:
-    """It is named, and changes nothing of what positions tell."""
     true, known = hidden_motor(), known_motor()
     true.others, known.others = [*true.others, aa.ElectricalConfig(0.8, 2.0)], [aa.ElectricalConfig(0.8, 2.0)]
     log = hidden_log(PENDULUM, {"hinge": true}, ["hinge"], columns=["current"])

@@ -11,7 +11,6 @@ TIME = np.arange(500) * 0.01
 
 
 def log_of(speed: float = 1.0, **settings: float) -> MotorLog:
-    """Return a sine with a largest speed."""
     position = (speed / 3.0 * np.sin(3.0 * TIME))[:, None]
     return MotorLog(TIME, ["hinge"], {"command": position, "position": position}, "log", settings)
 

@@ -59,7 +59,6 @@ def test_a_mean_of_logs_has_the_interval_of_a_mean() -> None:
 
 
 def test_neighbors_that_are_alike_widen_it() -> None:
-    """Logs of four sittings, whose names follow each other, are four numbers."""
     alike = np.repeat([0.1, 0.2, 0.15, 0.12], 2)
     cases = cases_of()
     for case, level in zip(cases, alike, strict=True):
@@ -69,7 +68,6 @@ def test_neighbors_that_are_alike_widen_it() -> None:
 
 
 def test_masses_widen_it() -> None:
-    """By what the value changes with all of them."""
     wide = np.hypot(width_of(cases_of()), stats.norm.ppf(0.95) * 0.02 * np.mean(LEVELS))
     assert width_of(cases_of(), 0.02) == pytest.approx(wide, rel=1e-4)
     assert width_of(cases_of(), 0.02, "passive.static") == pytest.approx(wide, rel=1e-4)
@@ -90,7 +88,6 @@ def test_few_or_short_logs_give_none(seconds, count, enough) -> None:
 
 
 def test_intervals_are_of_what_the_motor_has() -> None:
-    """Within the range of the value; static friction comes with its own."""
     joints = Averaging()
     cases = cases_of()
     fits = joints.refit("", cases, [])

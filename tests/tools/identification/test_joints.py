@@ -79,8 +79,6 @@ def test_the_resistance_of_a_supply_is_found() -> None:
 
 @pytest.mark.slow
 def test_backlash_is_found() -> None:
-    """A rotor behind a spring, with an encoder at the joint."""
-
     def soft(motor: aa.MotorConfig, backlash: float) -> aa.MotorConfig:
         gear = aa.ElasticTransmissionConfig(1.0, rotor_inertia=0.02, stiffness=200.0, damping=0.5, backlash=backlash)
         return replace(motor, armature=None, others=[*motor.others, gear])

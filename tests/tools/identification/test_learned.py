@@ -22,7 +22,6 @@ COULOMB = ("Coulomb friction",)
 
 
 def odd_motor() -> aa.MotorConfig:
-    """One whose friction no model of the ladder has."""
     motor = hidden_motor(bias=0.0)
     return replace(
         motor, others=[aa.FrictionCurveConfig(lookup_speeds=SPEEDS, lookup_efforts=EFFORTS), motor.others[1]]
@@ -86,7 +85,6 @@ def test_the_network_has_the_gains_in_itself(tmp_path) -> None:
 
 @pytest.mark.slow
 def test_a_network_is_kept_where_it_pays(tmp_path) -> None:
-    """Joint by joint and in the whole robot; it is a row of the table of models."""
     pytest.importorskip("torch")
     logs = [hidden_log(PENDULUM, {"hinge": odd_motor()}, ["hinge"], seed=seed) for seed in (0, 1)]
     options = FitOptions(models=COULOMB, residual=tmp_path / "networks")
@@ -102,7 +100,6 @@ def test_a_network_is_kept_where_it_pays(tmp_path) -> None:
 
 @pytest.mark.slow
 def test_a_network_that_does_not_pay_is_not_kept(tmp_path) -> None:
-    """No file of it remains."""
     pytest.importorskip("torch")
     logs = [hidden_log(PENDULUM, {"hinge": hidden_motor()}, ["hinge"], seed=seed) for seed in (0, 1)]
     options = FitOptions(models=COULOMB, residual=tmp_path / "networks")
@@ -115,7 +112,6 @@ def test_a_network_that_does_not_pay_is_not_kept(tmp_path) -> None:
 
 
 def test_without_torch_the_package_is_named(tmp_path, monkeypatch) -> None:
-    """Before anything is fitted."""
     monkeypatch.setitem(__import__("sys").modules, "torch", None)
     log = hidden_log(PENDULUM, {"hinge": hidden_motor()}, ["hinge"], seconds=1.0)
     with pytest.raises(ModuleNotFoundError, match="Training needs torch, which is not installed"):

@@ -69,7 +69,6 @@ def test_motor_file_is_read_again(tmp_path, ending) -> None:
 
 
 def test_a_network_in_the_folder_is_named_relative_to_the_layer(tmp_path) -> None:
-    """And as it is elsewhere."""
     found = made_up()
     for folder, named in (
         (tmp_path / "networks", "./networks/hinge.safetensors"),
@@ -101,7 +100,6 @@ def test_what_cannot_be_written_is_refused(tmp_path) -> None:
     [([True], "mrad", "N·m·s/rad"), ([False], "mm", "N·s/m"), (None, "mrad or mm", "N·m·s/rad or N·s/m")],
 )
 def test_units_are_those_of_the_joints(turns, milli, unit) -> None:
-    """Of errors and of estimates, also of those that joints share; both where no replay tells the kind of a joint."""
     found = made_up()
     replays = [dataclasses.replace(one, turns=turns) for one in found.replays]
     of_joint = dataclasses.replace(found.estimates[0], unit="N·m·s/rad or N·s/m")
@@ -116,7 +114,6 @@ def test_units_are_those_of_the_joints(turns, milli, unit) -> None:
 
 @pytest.mark.parametrize("ending", [".usda", ".yaml"])
 def test_robots_are_drawn_from_the_intervals(tmp_path, ending) -> None:
-    """Of the result or its file, which an earlier file does not add to."""
     motor, file = made_up().motors["hinge"], tmp_path / f"motors{ending}"
     earlier = dataclasses.replace(motor, intervals={"kd": (0.25, 0.75)})
     motor = dataclasses.replace(motor, intervals={"kp": (12.0, 20.0), "armature": (0.05, 0.075), "coulomb": (0.2, 0.3)})

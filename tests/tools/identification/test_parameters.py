@@ -78,7 +78,6 @@ def test_a_supply_takes_the_voltage_of_the_winding() -> None:
 
 
 def test_fields_have_kinds() -> None:
-    """The resistances of a winding and of its supply are not mixed up."""
     found = fields_of(["resistance", "supply_resistance", "delay"], {"resistance": 2.0, "supply_resistance": 0.5})
     assert found == {"electrical.resistance": 2.0, "supply.resistance": 0.5}
 
@@ -91,7 +90,6 @@ def test_friction_keeps_the_inertia_that_it_assumes() -> None:
 
 
 def test_the_armature_is_that_of_the_rotor() -> None:
-    """A rigid gear has it; a rotor behind a spring is a mass of its own."""
     gear = aa.MotorConfig(aa.PDControlConfig(10.0, 1.0), others=[aa.TransmissionConfig(10.0, rotor_inertia=1e-4)])
     assert value_of(gear, "armature") == pytest.approx(0.01)
     changed = with_values(gear, {"armature": 0.02})

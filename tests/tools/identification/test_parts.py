@@ -11,6 +11,7 @@ from isaacsim.core.experimental.actuators.tools.identification.output import sav
 from isaacsim.core.experimental.actuators.tools.identification.parameters import with_inertia
 from isaacsim.core.experimental.actuators.tools.identification.parts import Shipped, replay, replays_of, split
 from physics_engines import installed
+from refusals import refused
 
 
 def log_of(source: str, samples: int = 41) -> MotorLog:
@@ -24,8 +25,7 @@ def test_the_last_logs_are_held_out(count, held_out) -> None:
     training, validation = split(logs, held_out)
     assert [one.source for one in (*training, *validation)] == [one.source for one in logs]
     assert len(validation) == held_out
-    with pytest.raises(ValueError, match=f"held_out = {count}: must be less than the {count} logs"):
-        split(logs, count)
+    refused(ValueError, lambda: split(logs, count), f"held_out = {count}: must be less than the {count} logs")
 
 
 @pytest.mark.parametrize("count", [1, 5])
@@ -43,8 +43,7 @@ def test_what_is_not_waited_for_ends_early() -> None:
     with Shipped(PENDULUM, {"hinge": known_motor()}, [log]) as shipped:
         began = time.monotonic()
     assert time.monotonic() - began < 1.0
-    with pytest.raises(CancelledError):
-        shipped.errors()
+    refused(CancelledError, shipped.errors)
 
 
 JOINTS = ["extension", "shoulder"]

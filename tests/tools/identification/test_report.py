@@ -3,9 +3,9 @@
 import dataclasses
 import re
 
-import pytest
 from isaacsim.core.experimental.actuators.tools.identification.report import plot_identified, write_report
 from made_up_identified import made_up
+from refusals import refused
 
 
 def test_page_says_all_and_needs_no_other_file(tmp_path) -> None:
@@ -33,13 +33,11 @@ def test_picture_is_of_the_log_held_out(tmp_path) -> None:
     assert (tmp_path / "picture.svg").read_text("utf-8").startswith("<?xml")
     assert "swing.csv" in plot_identified(dataclasses.replace(found, replays=found.replays[:1])).get_suptitle()
     without = dataclasses.replace(found, replays=())
-    with pytest.raises(ValueError, match="must hold a log to draw"):
-        plot_identified(without)
+    refused(ValueError, lambda: plot_identified(without), "must hold a log to draw")
     write_report(without, tmp_path / "report.html")
     assert "data:image" not in (tmp_path / "report.html").read_text("utf-8")
 
 
 def test_another_ending_is_refused(tmp_path) -> None:
-    with pytest.raises(ValueError, match=r"must end in \.html"):
-        write_report(made_up(), tmp_path / "report.pdf")
+    refused(ValueError, lambda: write_report(made_up(), tmp_path / "report.pdf"), r"must end in \.html")
     assert not list(tmp_path.iterdir())

@@ -68,7 +68,6 @@ def test_a_second_run_begins_anew() -> None:
 
 
 def test_a_second_run_has_its_own_parameters() -> None:
-    """And so have the steps after its first one."""
     one = case()
     first, second = ([dict.fromkeys(NAMES, 0.01) | {"coulomb": coulomb}] for coulomb in (0.01, 0.4))
     rollout = Rollout("hinge", MOTOR, NAMES, 1)
@@ -104,7 +103,6 @@ def test_logs_side_by_side_are_those_alone() -> None:
 
 
 def test_a_table_is_looked_up_at_each_step() -> None:
-    """A line over speed is Coulomb and viscous friction."""
     table = aa.FrictionCurveConfig(lookup_speeds=[0.0, 10.0], lookup_efforts=[0.1, 1.1])
     names = ("armature",)
     line, curve = (
@@ -117,7 +115,6 @@ def test_a_table_is_looked_up_at_each_step() -> None:
 
 
 def test_columns_are_those_right_after_a_sample() -> None:
-    """The effort of the motor, without friction, and states of its stages."""
     one, values = case(), [dict.fromkeys(NAMES, 0.01), dict.fromkeys(NAMES, 0.0)]
     winding = aa.ElectricalConfig(0.5, 2.0)
     motor = aa.MotorConfig(aa.PDControlConfig(KP, 0.0), others=[aa.FrictionConfig(coulomb=0.1, viscous=0.1), winding])

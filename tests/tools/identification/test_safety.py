@@ -131,7 +131,6 @@ def test_a_robot_without_shapes_touches_nothing() -> None:
 
 
 def test_a_simulation_that_diverges_is_told() -> None:
-    """By the sample in which it did; what is after it is at rest."""
     wild = MotorConfig(PDControlConfig(1e9, 1e9))
     command = np.zeros((400, 2))
     command[50:] = 0.1

@@ -32,7 +32,6 @@ def test_a_long_delay_is_found(cases) -> None:
 
 @pytest.mark.parametrize("factor", [0.25, 0.5, 2.0, 4.0])
 def test_gains_are_found_below_and_above_the_known_ones(cases, factor) -> None:
-    """From a friction that hides them, and the same whenever they are asked for."""
     start = {"kp": 40.0 * factor, "kd": 1.0 * factor, "viscous": 0.05, "coulomb": 0.05, "delay": 0.005}
     fixed = {name: TRUE[name] for name in ("armature", "encoder_bias")}
     found = starts(BENCH, cases, start, fixed, 0)

@@ -70,7 +70,6 @@ def case_of(volts: np.ndarray) -> Decoupled:
 
 
 def test_it_is_a_line_through_currents() -> None:
-    """Of the power of both, returned power counted as none."""
     fits = [Fit({"armature": 0.2}, {}, np.zeros((0, 0)), 0.0)] * 2
     motors = servos(aa.SupplyConfig(24.0), hidden=False)
     benches = [Bench(joint, j, motors[joint], is_supplied=True) for j, joint in enumerate(JOINTS)]

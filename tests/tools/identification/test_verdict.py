@@ -12,7 +12,6 @@ TIME = np.arange(2000) * 0.005
 
 
 def log_of(noise: float, tick: float = 0.0) -> MotorLog:
-    """Return moves and rests of a joint, with noise, in ticks."""
     command = np.where(TIME % 2.0 < 1.0, 0.0, np.sin(np.pi * TIME) ** 2)[:, None]
     position = command + noise * np.random.default_rng(0).normal(size=command.shape)
     if tick:
@@ -27,7 +26,6 @@ def test_noise_is_that_of_rests_or_ticks(noise, tick, wanted) -> None:
 
 @pytest.mark.parametrize(("error", "word"), [(2.9e-3, EXPLAINED), (3.1e-3, PARTLY), (19e-3, PARTLY), (21e-3, NOT)])
 def test_errors_are_measured_by_noise(error, word) -> None:
-    """On logs held out, where there are any."""
     log = log_of(1e-3)
     replays = [Replay(log, log.position + off, held_out) for off, held_out in ((1.0, False), (error, True))]
     (one,) = verdicts(replace(made_up(), replays=replays, noise=(1e-3,), errors_before=(0.1,)))

@@ -25,7 +25,6 @@ def test_a_file_does_not_differ_from_itself() -> None:
 
 
 def test_numbers_that_differ_are_told_in_si(tmp_path) -> None:
-    """Of joints and of laws; a value of one side only is None on the other."""
     other = edited(
         tmp_path,
         number(SHOULDER, "physics:upperLimit", 90.0),
@@ -41,7 +40,6 @@ def test_numbers_that_differ_are_told_in_si(tmp_path) -> None:
 
 
 def test_joints_and_actuators_of_one_side_only(tmp_path) -> None:
-    """A missing joint is one row; a missing actuator is a row for each parameter, and one for the driver."""
     bare = edited(tmp_path, without(OF_SHOULDER), without(EXTENSION), without(OF_EXTENSION))
     found = between(bare, ROBOTS / "arm_2dof.usda")
     assert [(one.property, one.first, one.second) for one in found if one.joint == "extension"] == [
@@ -53,7 +51,6 @@ def test_joints_and_actuators_of_one_side_only(tmp_path) -> None:
 
 
 def test_robots_are_the_same_by_path(tmp_path) -> None:
-    """With several robots; a missing one is a row."""
     two = Usd.Stage.CreateNew(str(tmp_path / "two.usda"))
     for name in ("Left", "Right"):
         two.DefinePrim(f"/World/{name}").GetReferences().AddReference(str(ROBOTS / "arm_2dof.usda"), ARM)

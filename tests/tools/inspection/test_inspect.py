@@ -25,7 +25,6 @@ def robot_of(file: Path) -> InspectedRobot:
 
 @pytest.mark.parametrize("file", sorted(ROBOTS.glob("*.usda")), ids=lambda file: file.name)
 def test_joints_are_those_of_the_simulation(file) -> None:
-    """Joints have the names and order of physics, with its limits and armatures; each is driven."""
     pytest.importorskip("mujoco", reason="the embedded simulator is not installed")
     with Simulation(file) as sim:
         for robot in inspect_robots(file):
@@ -41,7 +40,6 @@ def test_joints_are_those_of_the_simulation(file) -> None:
 
 
 def test_mjcf_says_the_same_as_usd() -> None:
-    """Both arms have the same numbers, and their actuators the same laws."""
     usd, mjcf = robot_of(ROBOTS / "arm_2dof.usda"), robot_of(ROBOTS / "arm_2dof.xml")
     assert [joint.driven_by for joint in mjcf.joints] == ["MJCF actuator"] * 2
     assert [actuator.pipeline for actuator in usd.actuators] == [actuator.pipeline for actuator in mjcf.actuators]
@@ -53,7 +51,6 @@ def test_mjcf_says_the_same_as_usd() -> None:
 
 
 def test_motors_of_mjcf_drive_without_gains(tmp_path) -> None:
-    """An actuator that passes efforts through is one too."""
     servo, motor = '<position name="shoulder_servo" joint="shoulder" kp="200" kv="20"', '<motor joint="shoulder"'
     file = tmp_path / "arm.xml"
     file.write_text((ROBOTS / "arm_2dof.xml").read_text().replace(servo, motor))
@@ -63,7 +60,6 @@ def test_motors_of_mjcf_drive_without_gains(tmp_path) -> None:
 
 
 def test_urdf_has_limits_and_no_drives(tmp_path) -> None:
-    """Its joint has no driver."""
     file = tmp_path / "arm.urdf"
     file.write_text(URDF)
     (joint,) = robot_of(file).joints
@@ -73,7 +69,6 @@ def test_urdf_has_limits_and_no_drives(tmp_path) -> None:
 
 
 def test_values_are_si_with_units_and_layers(tmp_path) -> None:
-    """Degrees become radians; a value comes from the strongest layer that has it."""
     below = edited(tmp_path, name="below.usda")
     above = Sdf.Layer.CreateNew(str(tmp_path / "above.usda"))
     above.subLayerPaths.append("below.usda")
@@ -102,8 +97,6 @@ def test_stages_in_other_units_are_told_in_si(tmp_path) -> None:
 
 
 def test_what_drives_a_joint(tmp_path) -> None:
-    """An actuator, a drive with gains, an actuator of MuJoCo, another joint, or nothing."""
-
     def driven(*edits: Edit) -> tuple[str, str | None]:
         joint = robot_of(edited(tmp_path, *edits, name=f"{len(list(tmp_path.iterdir()))}.usda")).joint("shoulder")
         return joint.driven_by, joint.driver
@@ -120,7 +113,6 @@ def test_what_drives_a_joint(tmp_path) -> None:
 
 
 def test_broken_prims_hide_nothing_else(tmp_path) -> None:
-    """Each problem is one line; other actuators and all joints are listed."""
     file = edited(
         tmp_path,
         number(OF_SHOULDER, "newton:kp", -1.0),
@@ -135,7 +127,6 @@ def test_broken_prims_hide_nothing_else(tmp_path) -> None:
 
 
 def test_a_gear_and_a_network_in_words() -> None:
-    """Values at their default are omitted; a table is shown by its length."""
     from isaacsim.core.experimental.actuators import DelayConfig, GearedPDControlConfig, PositionBasedClampingConfig
     from isaacsim.core.experimental.actuators.tools.inspection.described import pipeline_of
 
@@ -145,8 +136,6 @@ def test_a_gear_and_a_network_in_words() -> None:
 
 
 def test_variants_are_selected(tmp_path) -> None:
-    """The file does not change; an unknown name is an error."""
-
     def author(stage: Usd.Stage) -> None:
         found = stage.GetPrimAtPath(ARM).GetVariantSets().AddVariantSet("motor")
         for name, kp in (("weak", 20.0), ("strong", 400.0)):
@@ -169,12 +158,10 @@ def test_variants_are_selected(tmp_path) -> None:
 
 
 def test_a_file_that_is_not_there() -> None:
-    """The error is explicit."""
     refused(FileNotFoundError, lambda: inspect_robots("nothing.usda"), "no such file")
 
 
 def test_drives_of_another_name_and_envelopes_are_remarks(tmp_path) -> None:
-    """The joint is named, and its drive is read."""
     made = pendulum()
     made.drive("/World/Robot/hinge", "rotZ", stiffness=1.0)
     made.stage.GetPrimAtPath("/World/Robot/hinge").AddAppliedSchema("PhysxDrivePerformanceEnvelopeAPI:angular")
@@ -200,7 +187,6 @@ LIMITED = """<robot name="arm"><link name="base"/><link name="arm"/>
 
 
 def found(folder: Path, text: str, ending: str) -> tuple[str, ...]:
-    """What differs in a file."""
     (file := folder / f"arm.{ending}").write_text(text)
     (robot,) = robots_of_model(file)
     return robot.two_values
@@ -232,7 +218,6 @@ def test_masses_that_those_of_shapes_replace(option: str, mass: float, count: in
 def test_commands_of_ros2_control_beyond_the_limits_of_the_joint(
     command: str, low: object, high: object, told: list[str], tmp_path: Path
 ) -> None:
-    """Less is a choice; degrees are told as such."""
     lines = found(tmp_path, LIMITED.format("revolute", 9.0, command, low, high).replace("${most}", "most"), "urdf")
     assert len(lines) == len(told)
     assert all(

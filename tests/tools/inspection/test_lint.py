@@ -1,7 +1,5 @@
 """The linter as a function."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 
@@ -17,7 +15,6 @@ from robot_files import ARM, OF_EXTENSION, OF_SHOULDER, SHOULDER, edited, motor,
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
-    """An unreadable file is one finding, a missing one an error."""
     usd, xml = tmp_path / "broken.usda", tmp_path / "broken.xml"
     usd.write_text("#usda 1.0\ndef {")
     xml.write_text("<mujoco><worldbody><body/></worldbody></mujoc>")
@@ -39,13 +36,11 @@ def test_files_without_robots(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("dt", [0.0, -1.0, float("nan"), float("inf")])
 def test_a_step_that_is_none_is_refused(dt: float) -> None:
-    """Arguments are checked before the file is read."""
     with pytest.raises(ValueError, match="dt = "):
         lint("nothing.usda", dt)
 
 
 def test_what_cannot_be_simulated_is_told_with_a_step(tmp_path: Path) -> None:
-    """The other rules still apply."""
     file = edited(
         tmp_path,
         number(f"{ARM}/boom", "physics:mass", -1.0),
@@ -57,15 +52,12 @@ def test_what_cannot_be_simulated_is_told_with_a_step(tmp_path: Path) -> None:
 
 
 def test_of_broken_robots_stability_is_not_asked(tmp_path: Path) -> None:
-    """The problem of a prim is reported once."""
     assert [one.rule for one in lint(edited(tmp_path, number(OF_SHOULDER, "newton:kp", -1.0)), 0.004)] == [
         "unusable-actuator"
     ]
 
 
 def test_a_joint_of_an_unusable_actuator_is_told_once(tmp_path: Path) -> None:
-    """The reason is the unusable actuator, not a missing drive."""
-
     def bare(stage: Usd.Stage) -> None:
         stage.GetPrimAtPath(OF_SHOULDER).SetMetadata("apiSchemas", Sdf.TokenListOp())
 
@@ -85,7 +77,6 @@ def test_remarks_on_a_file_are_told_once(tmp_path: Path) -> None:
 
 
 def test_a_prim_of_no_robot_is_told_once(tmp_path: Path) -> None:
-    """Other robots do not report it."""
     file = tmp_path / "two.usda"
     stage = Usd.Stage.CreateNew(str(file))
     for name in ("Left", "Right"):
@@ -99,7 +90,6 @@ def test_a_prim_of_no_robot_is_told_once(tmp_path: Path) -> None:
 
 
 def test_messages_of_the_parser_are_split_message() -> None:
-    """A message is split into path, problem and remedy."""
     assert split_message("</A/b>.newton:kp = -1 (layer c.usda): must be >= 0. Author a value.") == (
         "/A/b",
         "newton:kp = -1 (layer c.usda): must be >= 0.",
@@ -109,7 +99,6 @@ def test_messages_of_the_parser_are_split_message() -> None:
 
 
 def test_a_finding_reads_as_one_line() -> None:
-    """For programs that print it."""
     assert lint(ROBOTS / "pendulum.usda") == []
     (finding,) = lint("setup.py") if Path("setup.py").exists() else lint(__file__)
     assert str(finding).startswith("error: <") and str(finding).endswith("[unreadable-file]")
@@ -129,7 +118,6 @@ BROKEN = (
 
 
 def test_overlay_lints_cleaner_and_the_file_stays(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """All corrections that need no guess are made; missing damping is not."""
     folder = tmp_path / "not the working directory"
     folder.mkdir()
     file, overlay = edited(folder, *BROKEN), folder / "fixed.usda"
@@ -145,7 +133,6 @@ def test_overlay_lints_cleaner_and_the_file_stays(tmp_path: Path, capfd: pytest.
 
 
 def test_overlay_says_what_it_corrects_and_nothing_else(tmp_path: Path) -> None:
-    """In the SI values that the file meant, with its own units and up axis."""
     file, overlay = edited(tmp_path, *BROKEN), tmp_path / "fixed.usda"
     fix(file, overlay)
     stage = Usd.Stage.Open(str(overlay))
@@ -161,7 +148,6 @@ def test_overlay_says_what_it_corrects_and_nothing_else(tmp_path: Path) -> None:
 
 
 def test_overlay_keeps_the_units_of_the_stage(tmp_path: Path) -> None:
-    """A limit is written in the units of a stage in centimetres."""
     edits = (
         lambda stage: stage.SetMetadata("metersPerUnit", 0.01),
         number(SHOULDER, "drive:angular:physics:maxForce", 40.0),
@@ -177,7 +163,6 @@ def test_overlay_keeps_the_units_of_the_stage(tmp_path: Path) -> None:
     "applied", ["newtonActuatorDelayAPI", "NewtonActuatorDelay\u200bAPI", "N\u0435wtonActuatorDelay"]
 )
 def test_schema_that_looks_like_another_is_replaced(tmp_path: Path, applied: str) -> None:
-    """A misspelled schema is replaced by the closest one, with any characters."""
     file, overlay = edited(tmp_path, schema(OF_SHOULDER, applied)), tmp_path / "fixed.usda"
     fixed, left = fix(file, overlay)
     assert ([finding.rule for finding in fixed], left) == (["without-effect"], [])
@@ -194,7 +179,6 @@ RENAMED = {
 
 @pytest.mark.parametrize("beside", [True, False])
 def test_schemas_of_earlier_names_are_renamed(tmp_path: Path, beside: bool) -> None:
-    """Joints keep their prims, with stand-ins or without, which are added."""
     law, clamps = aa.GearedPDControlConfig(8.0, 0.8, 5.0), (aa.DCMotorCutoffClampingConfig(50.0, 9.0, 40.0),)
     edits = [motor("shoulder", law, *clamps, aa.MaxEffortClampingConfig(60.0))]
     (today,) = (robot.actuators[0] for robot in aa.inspect_robots(edited(tmp_path, *edits, name="today.usda")))
@@ -235,7 +219,6 @@ def test_drive_of_a_misspelt_actuator_is_left(tmp_path: Path) -> None:
 
 
 def test_what_else_follows_from_a_doubtful_actuator_is_left(tmp_path: Path) -> None:
-    """Its limit, its stand-ins, and the drive beside a rejected value."""
     limit = (without(f"{OF_SHOULDER}.newton:maxEffort"), number(OF_SHOULDER, "newton:maxEfort", 20.0))
     geared = (motor("shoulder", aa.GearedPDControlConfig(8.0, 0.8, 5.0), aa.MaxEffortClampingConfig(60.0)), *MISSPELT)
     refused = (number(OF_SHOULDER, "newton:kp", -400.0), STIFF)
@@ -253,7 +236,6 @@ def test_nothing_to_correct_writes_nothing(tmp_path: Path) -> None:
 
 
 def test_places_that_are_refused(tmp_path: Path) -> None:
-    """The file itself, another format, and a file without layers."""
     file = edited(tmp_path, *BROKEN)
     with pytest.raises(ValueError, match="stays as it is"):
         fix(file, file)
@@ -264,7 +246,6 @@ def test_places_that_are_refused(tmp_path: Path) -> None:
 
 
 def test_an_overlay_is_replaced(tmp_path: Path) -> None:
-    """The overlay of an overlay has the same corrections."""
     file, overlay = edited(tmp_path, *BROKEN), tmp_path / "fixed.usda"
     first = fix(file, overlay)
     text = overlay.read_text()

@@ -78,7 +78,6 @@ def test_time_limit_is_reported(tmp_path) -> None:
 @needs_limits
 @pytest.mark.slow
 def test_memory_limit_is_reported(tmp_path) -> None:
-    """A few lines of references make a billion prims."""
     file = tmp_path / "large.usda"
     classes = [
         f'class "C{level}" {{\n'

@@ -11,7 +11,6 @@ from isaacsim.core.experimental.actuators.tools.plots.identified import (
 
 
 def test_each_joint_has_positions_and_errors() -> None:
-    """The error is in thousandths, and its mean is in the title of the joint."""
     time = np.linspace(0.0, 1.0, 50)
     measured = np.stack([np.sin(time), np.cos(time)], axis=1)
     simulated, kinds = measured + [0.002, -0.03], [True, False]
@@ -47,7 +46,6 @@ def test_each_joint_has_positions_and_differences(parted: float | None) -> None:
     ("turns", "units"), [([True, False], [("rad", "mrad"), ("m", "mm")]), (None, [("rad or m", "mrad or mm")] * 2)]
 )
 def test_panels_have_the_unit_of_their_joint(turns: list[bool | None] | None, units: list[tuple[str, str]]) -> None:
-    """Both where the kind of a joint is unknown."""
     time, motion = np.linspace(0.0, 1.0, 5), np.zeros((5, 2))
     found = TwoMotions("title", ("a", "b"), ["hip", "slide"], time, *[motion] * 5, None, turns)
     panels = draw_two_motions(found).axes

@@ -12,7 +12,6 @@ from isaacsim.core.experimental.actuators.tools.plots import style
 
 @given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=12).map(sorted))
 def test_labels_are_apart_and_inside(places) -> None:
-    """Labels keep the order of their curves; those with enough room do not move."""
     moved = style.separate(places, 0.08)
     assert (np.diff(moved) >= 0.08 - 1e-9).all() and moved[0] >= -1e-9 and moved[-1] <= 1 + 1e-9
     if all(after - before >= 0.08 for before, after in pairwise(places)):
@@ -20,12 +19,10 @@ def test_labels_are_apart_and_inside(places) -> None:
 
 
 def test_close_labels_share_the_room_around_their_mean() -> None:
-    """No other label moves."""
     np.testing.assert_allclose(style.separate([0.1, 0.5, 0.5, 0.9], 0.1), [0.1, 0.45, 0.55, 0.9])
 
 
 def test_curves_are_named_where_they_end(tmp_path) -> None:
-    """In their colors; also on a logarithmic scale; a curve without numbers has none."""
     drawn = style.figure(4, 3)
     panel = drawn.subplots()
     style.dress([panel])
@@ -38,7 +35,6 @@ def test_curves_are_named_where_they_end(tmp_path) -> None:
 
 
 def test_many_curves_differ() -> None:
-    """By dashes where colors repeat; targets keep theirs."""
     drawn = style.figure(4, 3)
     panel = drawn.subplots()
     style.lines(panel, np.arange(2), np.random.default_rng(0).random((2, 28)))
@@ -48,7 +44,6 @@ def test_many_curves_differ() -> None:
 
 
 def test_curves_that_end_alike_are_named_in_their_order() -> None:
-    """The first is on top."""
     _, (panel,) = style.panels(4, 3)
     panel.set_ylim(0.0, 1.0)
     found = panel
@@ -61,7 +56,6 @@ def test_curves_that_end_alike_are_named_in_their_order() -> None:
 @given(st.lists(st.floats(-3.0, 3.0), min_size=1, max_size=9, unique_by=lambda end: round(end, 2)))
 @pytest.mark.slow
 def test_labels_have_the_order_of_their_curves(ends) -> None:
-    """Labels of different ends never cross, also of ends that are close or beyond the panel."""
     _, (panel,) = style.panels(4, 3)
     panel.set_ylim(0.0, 1.0)
     found = panel
@@ -73,7 +67,6 @@ def test_labels_have_the_order_of_their_curves(ends) -> None:
 
 
 def test_key_explains_lines_and_areas_above_the_panel() -> None:
-    """Beside the title, where it covers no curve; nothing to explain needs no key."""
     drawn, (panel,) = style.panels(4, 3)
     style.key(panel, {})
     assert panel.get_legend() is None
@@ -97,7 +90,6 @@ def test_a_mark_is_a_dashed_line_with_its_words() -> None:
 
 
 def test_panels_share_axes_and_have_a_headline() -> None:
-    """Columns share the x axis, rows the y axis."""
     drawn, (upper, lower) = style.panels(4, 3, "What it shows", rows=2, heights=[2, 1])
     found = drawn
     upper.set_xlim(0.0, 7.0)
@@ -110,7 +102,6 @@ def test_panels_share_axes_and_have_a_headline() -> None:
 
 
 def test_what_is_shown_ends_when_all_curves_rest() -> None:
-    """With a margin; a curve that does not settle is shown to its end."""
     time = np.arange(0.0, 10.0, 0.01)
     quick, slow = np.exp(-4.0 * time), np.exp(-2.0 * time)
     rests = np.log(50.0) / 2.0
@@ -120,7 +111,6 @@ def test_what_is_shown_ends_when_all_curves_rest() -> None:
 
 
 def test_bands_hold_their_share_of_the_samples() -> None:
-    """Bands around the median, labelled from the outside in."""
     _, (panel,) = style.panels(4, 3)
     found = panel
     style.bands(panel, [0.0, 1.0], np.tile(np.arange(101.0), (2, 1)), "robots", (50, 100))
@@ -131,13 +121,11 @@ def test_bands_hold_their_share_of_the_samples() -> None:
 
 
 def test_shades_are_of_one_family() -> None:
-    """From dark to light, all visible on white."""
     lightness = [sum(int(color[at : at + 2], 16) for at in (1, 3, 5)) for color in style.shades(5)]
     assert lightness == sorted(lightness) and lightness[-1] < 600
 
 
 def test_missing_matplotlib_is_said(monkeypatch) -> None:
-    """The error names the extra."""
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(ModuleNotFoundError, match=r"A plot needs matplotlib.*pip install"):
         style.figure(1, 1)

@@ -28,7 +28,6 @@ from isaacsim.core.experimental.actuators.tools.plots.units import (
     ],
 )
 def test_units_are_those_of_the_joints(turns, units) -> None:
-    """Both are named if both are there, or if the kind of a joint is unknown."""
     assert units_of(turns) == units
 
 
@@ -51,7 +50,6 @@ def test_numbers_have_a_unit_if_it_is_known() -> None:
     ],
 )
 def test_heading_has_the_unit_of_all_joints_below_it(turns, words) -> None:
-    """Without one each number has its own; joints of an unknown kind have none."""
     assert heading("effort", "effort", turns) == words
     assert are_mixed(turns) == (words == "effort")
 
@@ -67,16 +65,13 @@ def test_heading_has_the_unit_of_all_joints_below_it(turns, words) -> None:
     ],
 )
 def test_parameter_has_the_unit_of_its_joint(unit, turns, said) -> None:
-    """One without two units has its own at each joint."""
     assert unit_of(unit, turns) == said
 
 
 @pytest.mark.parametrize("turns", [None, [True, True], [None, False]])
 def test_numbers_below_a_unit_stay_numbers(turns) -> None:
-    """A missing one is a hyphen."""
     assert numbers_of(["2000", None], "stiffness", turns) == ["2000", "-"]
 
 
 def test_units_of_both_kinds_are_those_of_each() -> None:
-    """As fields of configurations name them."""
     assert (BOTH.damping, BOTH.integral) == ("N·m·s/rad or N·s/m", "N·m/(rad·s) or N/(m·s)")

@@ -11,7 +11,6 @@ from ros_bags import STATE, BagWriter
 
 
 def written(folder: Path, storage: str) -> Path:
-    """The file of a bag with three messages."""
     with BagWriter(folder / "bag", storage) as bag:
         for number in range(3):
             bag.state("/states", number, ["hip"], [0.1 * number])
@@ -34,7 +33,6 @@ def test_messages_of_a_topic(tmp_path, storage) -> None:
 @pytest.mark.parametrize("storage", ["mcap", "sqlite3"])
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.9])
 def test_broken_file_is_one_error(tmp_path, storage, share) -> None:
-    """A file that was cut off, or is empty."""
     file = written(tmp_path, storage)
     content = file.read_bytes()
     file.write_bytes(content[: int(share * len(content))])
@@ -54,7 +52,6 @@ def test_other_content(tmp_path) -> None:
 
 
 def recorded(robots: int = 1, steps: int = 5, **options) -> Recording:
-    """Steps with numbers that all differ."""
     leg = ActuatedArrays(["hip", "knee"], {".*": [PDControlConfig(9.0, 0.5)]}, robots)
     numbers = np.random.default_rng(0)
     with leg.record(**options) as log:
@@ -93,7 +90,6 @@ def test_recording_is_what_foxglove_reads(tmp_path) -> None:
 
 
 def test_recording_of_several_robots(tmp_path) -> None:
-    """Topics have numbers, messages the names of the robots."""
     pytest.importorskip("rosbags.rosbag2", exc_type=ImportError)
     log = recorded(2, signals=["positions"])
     log.save(tmp_path / "log.mcap")
@@ -113,7 +109,6 @@ def test_recording_without_steps(tmp_path) -> None:
 
 
 def test_recording_without_any_of_the_signals(tmp_path) -> None:
-    """No file remains, as without the library."""
     pytest.importorskip("rosbags.rosbag2", exc_type=ImportError)
     with pytest.raises(
         ValueError, match=r"log\.mcap: signals = time, currents: must have one of positions, measured_pos"

@@ -51,7 +51,6 @@ def test_losses_are_what_does_not_become_motion() -> None:
 
 
 def test_table_of_motors(capsys) -> None:
-    """One line for each motor with a winding, the warmest first."""
     log = moved()
     table = log.motors()
     assert [(one.robot, one.joint) for one in table] == [("robot 1", "hip"), ("robot 0", "hip")]
@@ -67,7 +66,6 @@ def test_table_of_motors(capsys) -> None:
 
 
 def test_nothing_electrical_is_recorded_without_a_winding() -> None:
-    """Asked for by name, it is zero."""
     leg = aa.ActuatedArrays(["hip"], {".*": PD})
     with leg.record() as log:
         leg.step(*np.zeros((3, 1, 1), np.float32), DT)
@@ -80,13 +78,11 @@ def test_nothing_electrical_is_recorded_without_a_winding() -> None:
 
 
 def test_losses_bring_what_they_follow_from() -> None:
-    """As other derived signals do."""
     log = moved(["losses"])
     assert {"electrical_power", "loss_power", "motor_efforts", "velocities", "losses"} == {*log.signals}
 
 
 def test_files_keep_them(tmp_path) -> None:
-    """Each format; a picture has a panel for currents and one for voltages."""
     log = moved(second=[*PD, WINDING])
     for ending in (".npz", ".csv"):
         log.save(tmp_path / f"log{ending}")

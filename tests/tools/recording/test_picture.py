@@ -27,12 +27,10 @@ def words(panel) -> set[str]:
 
 
 def explained(panel) -> list[str]:
-    """Words of the key."""
     return [text.get_text() for text in panel.get_legend().get_texts()]
 
 
 def test_one_joint_in_three_panels(tmp_path) -> None:
-    """Curves are labelled at their ends, and limited intervals are shaded."""
     log = recorded()
     figure = log.plot("knee", path=tmp_path / "knee.png")
     assert (tmp_path / "knee.png").stat().st_size > 10000
@@ -51,7 +49,6 @@ def test_one_joint_in_three_panels(tmp_path) -> None:
 
 
 def test_all_joints_are_labelled_and_apart() -> None:
-    """Each by name, in each panel, without overlap."""
     figure = recorded().plot()
     for panel in figure.axes:
         assert words(panel) == {"hip", "knee"}
@@ -65,7 +62,6 @@ def test_all_joints_are_labelled_and_apart() -> None:
 
 
 def test_what_the_law_asks_for_does_not_crush_what_is_applied() -> None:
-    """It is cut off, and the title has its maximum."""
     figure = recorded(gain=1000.0).plot("knee")
     assert figure.axes[1].get_ylim() == pytest.approx((-10.0, 10.0))
     assert "computed reaches 780, beyond the panel" in figure.axes[1].get_title("left")
@@ -73,13 +69,11 @@ def test_what_the_law_asks_for_does_not_crush_what_is_applied() -> None:
 
 @pytest.mark.parametrize("signals", [("positions",), ("computed_efforts",), ("velocities",), ("faults",)])
 def test_what_was_not_recorded_is_left_out(signals) -> None:
-    """The other signals are drawn."""
     lines = sum(len(panel.lines) for panel in recorded(signals).plot().axes)
     assert lines == (0 if signals == ("faults",) else 2)
 
 
 def test_what_is_not_there_is_refused() -> None:
-    """The error names them."""
     log = recorded()
     refused(ValueError, lambda: log.plot("toe"), r"joint = 'toe': must be one of \['hip', 'knee'\], or its number")
     refused(ValueError, lambda: log.plot(robot=1), "robot = 1: must be below 1")
@@ -89,7 +83,6 @@ def test_what_is_not_there_is_refused() -> None:
 
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch) -> None:
-    """With the usual error."""
     log = recorded()
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setitem(sys.modules, "matplotlib.backends.backend_agg", None)
@@ -115,7 +108,6 @@ def rubbed() -> aa.Recording:
 
 
 def test_efforts_of_motor_and_friction_are_drawn_and_sticking_is_shaded() -> None:
-    """Of one joint both; of several joints those of the motors."""
     log = rubbed()
     effort = log.plot("knee").axes[1]
     assert words(effort) == {"computed", "motor", "friction", "limit"}

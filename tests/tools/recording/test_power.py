@@ -12,7 +12,6 @@ SPEEDS = np.float32([1.0, 3.0, -2.0, 5.0, 4.0])
 
 
 def energy_of(sim: aa.Simulation) -> float:
-    """Potential and kinetic energy [J] of MuJoCo."""
     import mujoco
 
     data = sim.data()
@@ -69,7 +68,6 @@ def test_velocity_is_the_mean_over_the_step() -> None:
 
 
 def test_velocity_is_followed_while_it_is_recorded() -> None:
-    """Power of the last step uses the known velocities."""
     arm = aa.ActuatedArrays(["hip"], {"hip": [aa.PDControlConfig(2.0, 0.0)]})
     q, qd = np.zeros((2, 1), np.float32)
     with arm.record() as log:
@@ -85,7 +83,6 @@ def test_velocity_is_followed_while_it_is_recorded() -> None:
 
 
 def test_physics_that_stops_leaves_what_is_known() -> None:
-    """A step before a reset does not continue after it."""
     with aa.Simulation(ROBOTS / "pendulum.usda", dt=DT) as sim:
         sim.play()
         actuators = aa.ArticulationActuators("/World/Pendulum")
@@ -105,8 +102,6 @@ def test_physics_that_stops_leaves_what_is_known() -> None:
 
 
 class Constant(aa.Controller):
-    """Arrays of its own, recorded by Python."""
-
     SHARED_PARAMS = frozenset()
 
     @classmethod
@@ -139,7 +134,6 @@ def test_step_before_a_reset_has_no_velocity_after_it(native, capacity, reset, r
 
 
 def test_velocity_that_is_not_finite_is_none_after_the_step_before() -> None:
-    """One step, not two, has no power then."""
     arm = aa.ActuatedArrays(["hip"], {"hip": [aa.PDControlConfig(2.0, 0.0)]})
     q = np.zeros(1, np.float32)
     with arm.record() as log:

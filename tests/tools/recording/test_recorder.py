@@ -37,7 +37,6 @@ class Leg:
         self.arrays = [np.zeros((ROBOTS, len(NAMES)), np.float32) for _ in range(4)]
 
     def step(self) -> np.ndarray:
-        """Step with new positions, velocities and targets."""
         for array in self.arrays:
             array[:] = self.numbers.normal(size=array.shape)
         self.given.append([array.copy() for array in self.arrays])
@@ -77,7 +76,6 @@ def test_it_notes_what_a_loop_by_hand_does(way) -> None:
 
 
 def test_new_arrays_are_noted_as_well_as_the_same_ones(way) -> None:
-    """The velocities after the last step too."""
     same, new = Leg(), Leg()
     with same.actuated.record() as log, new.actuated.record() as other:
         for _ in range(5):
@@ -134,7 +132,6 @@ def test_a_ring_keeps_the_last_steps(way) -> None:
     ],
 )
 def test_some_robots_and_joints_can_be_chosen(way, robots, dofs, rows, columns) -> None:
-    """Robots in the given order, joints in the order of columns."""
     leg = Leg()
     with leg.actuated.record(robots=robots, dofs=dofs) as some, leg.actuated.record() as whole:
         for _ in range(6):
@@ -148,7 +145,6 @@ def test_some_robots_and_joints_can_be_chosen(way, robots, dofs, rows, columns) 
 
 
 def test_a_reset_and_random_delays_in_between(way) -> None:
-    """The delayed targets of a robot are reset with it; each robot has its own delay."""
     leg = Leg()
     leg.actuated.randomize({"delay_steps": aa.Uniform(0, 3, per_robot=True)}, seed=4)
     lags = []
@@ -169,7 +165,6 @@ def test_a_reset_and_random_delays_in_between(way) -> None:
 
 
 def test_faults_are_noted_until_the_reset(way) -> None:
-    """With the input that was not finite, and an effort of zero in that step."""
     leg = Leg()
     with leg.actuated.record(("applied_efforts", "faults")) as log, leg.actuated.record("faults", capacity=2) as last:
         for step in range(5):
@@ -191,7 +186,6 @@ def test_faults_are_noted_until_the_reset(way) -> None:
 
 
 def test_nothing_is_left_behind() -> None:
-    """Step and observation are as before, and the recording does not change."""
     leg = Leg()
     inside = leg.actuated
     before = inside._assembly.step
@@ -207,7 +201,6 @@ def test_nothing_is_left_behind() -> None:
 
 
 def test_observing_and_recording_do_not_disturb_each_other(way) -> None:
-    """Observers are independent of recorders that end, and recorders of observers."""
     leg = Leg()
     leg.actuated.observe_efforts()
     with leg.actuated.record() as log:
@@ -223,7 +216,6 @@ def test_observing_and_recording_do_not_disturb_each_other(way) -> None:
 
 
 def test_two_record_at_once_and_end_one_after_the_other(way) -> None:
-    """Each has the steps of its own block."""
     leg = Leg()
     with leg.actuated.record() as long:
         leg.step()
@@ -282,8 +274,6 @@ def test_a_step_that_raises_is_not_noted() -> None:
 
 
 def test_a_delay_of_ones_own_is_noted() -> None:
-    """The inputs of any such controller are recorded."""
-
     class Twice(aa.Delay):
         def get_delayed_targets(self, *arguments):
             found = super().get_delayed_targets(*arguments)
@@ -304,7 +294,6 @@ def test_a_delay_of_ones_own_is_noted() -> None:
 
 
 def test_physics_may_stop_and_start_in_between(way) -> None:
-    """Actuators are bound again, and recording continues."""
     with aa.Simulation(PENDULUM) as sim:
         sim.play()
         actuators = aa.ArticulationActuators("/World/Pendulum")
@@ -330,12 +319,10 @@ def test_physics_may_stop_and_start_in_between(way) -> None:
     ],
 )
 def test_what_does_not_fit_is_refused(ask, message) -> None:
-    """The error is raised before anything is recorded."""
     refused(ValueError, lambda: ask(Leg().actuated), message)
 
 
 def test_what_was_not_recorded_is_no_attribute() -> None:
-    """Power also records the signals that it follows from."""
     leg = Leg()
     with leg.actuated.record("power") as log:
         leg.step()
@@ -361,7 +348,6 @@ def test_a_file_has_what_ran_until_an_interrupt(way, tmp_path) -> None:
 
 
 def test_a_file_that_could_not_be_written_is_refused_first(tmp_path) -> None:
-    """Before anything is recorded."""
     refused(ValueError, lambda: Leg().actuated.record(path=tmp_path / "log.txt"), r"must end with \.npz")
     with pytest.raises(FileNotFoundError, match="its folder must be there"):
         Leg().actuated.record(path=tmp_path / "no" / "log.npz")

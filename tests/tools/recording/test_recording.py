@@ -44,14 +44,12 @@ def test_saturation_of_a_known_case() -> None:
 
 
 def test_saturation_of_all_robots_is_a_row_for_each_joint() -> None:
-    """The share of their time together, and the longest interval of any."""
     (one,) = recorded().saturation(of_all_robots=True)
     assert (one.robot, one.joint, one.clamp) == ("2 robots", "knee", "ClampingMaxEffort")
     assert (one.share, one.longest) == pytest.approx((6 / 16, 3 * DT))
 
 
 def test_steps_of_other_lengths_weigh_as_long_as_they_last() -> None:
-    """The share is of time, not of the number of steps."""
     leg = aa.ActuatedArrays(["hip"], {"hip": [aa.PDControlConfig(10.0, 0.0), aa.MaxEffortClampingConfig(5.0)]})
     q = np.zeros(1, np.float32)
     with leg.record() as log:
@@ -73,7 +71,6 @@ def test_without_limits_and_without_steps() -> None:
 @pytest.mark.parametrize("extension", ["npz", "csv", "parquet"])
 @pytest.mark.parametrize("signals", [None, ("positions", "limited_by", "faults"), ("power",)])
 def test_files_give_the_same_back(tmp_path, extension, signals) -> None:
-    """All arrays bit-identical, and all of the subject."""
     if extension == "parquet":
         pytest.importorskip("pyarrow", exc_type=ImportError)
     log = recorded(signals)
@@ -126,7 +123,6 @@ def test_without_pyarrow_the_extra_is_named(tmp_path, monkeypatch) -> None:
 @pytest.mark.parametrize("extension", ["npz", "csv", "parquet", "rrd", "mcap", "png", "svg", "pdf"])
 @pytest.mark.slow
 def test_full_disk_is_an_error_that_names_the_file(tmp_path, extension) -> None:
-    """In every format, with one kind of error."""
     libraries = {"parquet": "pyarrow", "rrd": "rerun", "mcap": "rosbags.rosbag2"}
     pytest.importorskip(libraries.get(extension, "matplotlib"), exc_type=ImportError)
     file = tmp_path / f"log.{extension}"
@@ -138,7 +134,6 @@ def test_full_disk_is_an_error_that_names_the_file(tmp_path, extension) -> None:
 
 
 def test_files_that_are_something_else_are_refused(tmp_path) -> None:
-    """The error names the missing parts."""
     with pytest.raises(ValueError, match=r"log.txt: must end with .npz or .csv or .parquet or .rrd or .mcap"):
         recorded().save(tmp_path / "log.txt")
     np.savez(tmp_path / "other.npz", dt=np.zeros(2))
@@ -161,5 +156,4 @@ def test_files_that_are_something_else_are_refused(tmp_path) -> None:
 @pytest.mark.parametrize("extension", [".npz", ".csv", ".parquet"])
 @needs_pipes
 def test_pipe_is_refused(extension, tmp_path) -> None:
-    """Loading does not wait for another program to write."""
     require_refused(aa.Recording.load, tmp_path / f"file{extension}")

@@ -25,7 +25,6 @@ def recorded() -> aa.Recording:
 
 
 def read(path: Path) -> dict:
-    """Tables by entity."""
     reader = pytest.importorskip("rerun.chunk", exc_type=ImportError).RrdReader(path)
     tables = {}
     for chunk in reader.stream():
@@ -67,7 +66,6 @@ def test_each_joint_is_an_entity_with_what_was_recorded(tmp_path) -> None:
 
 
 def test_what_limits_is_told_where_it_changes(tmp_path) -> None:
-    """As text; a joint that is never limited has none."""
     pytest.importorskip("rerun", exc_type=ImportError)
     recorded().save(tmp_path / "log.rrd")
     tables = read(tmp_path / "log.rrd")
@@ -89,7 +87,6 @@ def test_without_rerun_the_extra_is_named(tmp_path, monkeypatch) -> None:
 
 
 def test_it_joins_what_somebody_else_logs(tmp_path) -> None:
-    """On the caller's stream, beside the caller's entities."""
     rerun = pytest.importorskip("rerun", exc_type=ImportError)
     stream = rerun.RecordingStream("mine")
     stream.save(tmp_path / "mine.rrd")
@@ -102,7 +99,6 @@ def test_it_joins_what_somebody_else_logs(tmp_path) -> None:
 
 
 def test_friction_is_beside_the_effort_of_the_motor_and_sticking_is_told_where_it_changes(tmp_path) -> None:
-    """Robots without passive stages have no such entities."""
     pytest.importorskip("rerun", exc_type=ImportError)
     leg = aa.ActuatedArrays(
         ["hip"], {".*": [aa.PDControlConfig(10.0, 0.0), aa.FrictionConfig(1.0, assumed_inertia=0.1)]}

@@ -1,7 +1,5 @@
 """Intervals of a mask, tables as text, and friction in recordings; the motors are in `test_motors.py`."""
 
-from __future__ import annotations
-
 import pickle
 from pathlib import Path
 from typing import Any
@@ -22,7 +20,6 @@ from places import ROBOTS
 
 
 def test_intervals_at_the_ends_and_between() -> None:
-    """First step, and the step after the last."""
     assert intervals(np.array([True, True, False, True, False, True])) == [(0, 2), (3, 4), (5, 6)]
     assert intervals(np.zeros(3, bool)) == intervals(np.zeros(0, bool)) == []
 
@@ -35,7 +32,6 @@ def test_longest_is_in_seconds() -> None:
 
 
 def test_names_are_left_and_numbers_right() -> None:
-    """All lines have the same length."""
     assert text_table([("joint", "share"), ("knee_left", "5%")], 1) == "joint      share\nknee_left     5%"
 
 
@@ -71,7 +67,6 @@ def moved(stages: dict[str, Any] | None = None, signals: Any = None) -> tuple[aa
 
 
 def test_friction_effort_is_what_is_applied_less_that_of_the_motor(way: str) -> None:
-    """The motor stays within its limit; only the joint with friction has a friction effort."""
     log, _ = moved()
     np.testing.assert_array_equal(log.passive_efforts, log.applied_efforts - log.motor_efforts)
     assert (log.passive_efforts[:, 0, 1] == 0.0).all()
@@ -80,7 +75,6 @@ def test_friction_effort_is_what_is_applied_less_that_of_the_motor(way: str) -> 
 
 
 def test_power_of_friction_is_what_the_motion_loses(way: str) -> None:
-    """The work of motor and friction is the kinetic energy; friction takes."""
     log, energies = moved()
     np.testing.assert_allclose(log.power[:, 0] * DT, np.diff(energies, axis=0), atol=1e-6)
     motor = log.motor_efforts * (log.power / np.where(log.applied_efforts, log.applied_efforts, np.nan))
@@ -103,7 +97,6 @@ def test_joint_sticks_below_the_breakaway_level_and_at_its_end(way: str) -> None
 
 
 def test_viscous_friction_does_not_hold_a_joint() -> None:
-    """It rests at its target, and does not stick."""
     log, _ = moved({".*": [*MOTOR, aa.FrictionConfig(viscous=0.3, assumed_inertia=INERTIA)]})
     assert np.abs(log.passive_efforts).max() > 0.1 and np.abs(log.velocities[-1]).max() < 1e-3
     assert not log.sticking.any()
@@ -121,7 +114,6 @@ def test_a_reversing_joint_does_not_stick() -> None:
 
 
 def test_robots_without_passive_stages_have_no_such_signals() -> None:
-    """Their tables do not grow; signals that are asked for by name are there, and are zero."""
     log, _ = moved({".*": MOTOR})
     assert not {*OF_PASSIVE_STAGES} & {*log.signals, *log.arrays()}
     with pytest.raises(AttributeError, match=r"sticking was not recorded"):
@@ -132,7 +124,6 @@ def test_robots_without_passive_stages_have_no_such_signals() -> None:
 
 
 def test_some_joints_are_recorded_by_their_own_stages() -> None:
-    """The knee alone has no friction."""
     leg = aa.ActuatedArrays(["hip", "knee"], {"hip": [*MOTOR, FRICTION], "knee": MOTOR})
     with leg.record(dofs="knee") as knee, leg.record(dofs="hip") as hip:
         leg.step(*np.zeros((3, 1, 2), np.float32), DT)
@@ -178,7 +169,6 @@ def test_table_has_the_unit_of_each_joint(turns: list[bool], heading: str, cells
 
 @pytest.mark.parametrize("extension", ["npz", "csv", "parquet"])
 def test_files_keep_it(extension: str, tmp_path: Path) -> None:
-    """All arrays are the same after loading, and after pickling."""
     if extension == "parquet":
         pytest.importorskip("pyarrow", exc_type=ImportError)
     log, _ = moved()
@@ -199,7 +189,6 @@ def test_table_that_a_spreadsheet_saved(tmp_path: Path) -> None:
 
 
 def test_reset_between_two_steps_is_no_rest() -> None:
-    """The velocity after a reset does not follow from the step before it."""
     leg = aa.ActuatedArrays(["hip"], {"hip": [*MOTOR, FRICTION]})
     q, qd = np.zeros((2, 1, 1), np.float32)
     with leg.record() as log:

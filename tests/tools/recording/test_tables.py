@@ -72,7 +72,6 @@ ORDERS: dict[str, Callable[[list[Row]], list[Row]]] = {
 @pytest.mark.parametrize("extension", ["csv", "parquet"])
 @pytest.mark.parametrize("order", ORDERS)
 def test_order_of_lines_does_not_matter(tmp_path, extension, order) -> None:
-    """Every number belongs to its step, robot and joint, which keep their order."""
     require_same(Recording.load(rewritten(tmp_path / f"log.{extension}", ORDERS[order])), recorded())
 
 
@@ -87,7 +86,6 @@ def test_table_of_an_earlier_version_is_sorted_by_names(tmp_path, order) -> None
 
 
 def test_robots_of_one_name_stay_apart(tmp_path) -> None:
-    """Labels of a model may be equal."""
     log = Recording.load(rewritten(tmp_path / "log.csv", lambda rows: [{**row, "robot": "arm"} for row in rows[::-1]]))
     assert log.robots == ["arm", "arm"]
     np.testing.assert_array_equal(log.positions, recorded().positions)
@@ -108,7 +106,6 @@ def test_part_of_a_table_is_a_recording(tmp_path) -> None:
 
 @pytest.mark.parametrize("extension", ["csv", "parquet"])
 def test_missing_line_is_told_by_name(tmp_path, extension) -> None:
-    """The error also counts the others."""
     path = rewritten(tmp_path / f"log.{extension}", lambda rows: shuffled(rows[:9] + rows[11:]))
     said = r"has no line of time = 0.01, robot = 'robot 1', joint = 'knee', 2 of 66 are missing: each step, robot and"
     refused(ValueError, lambda: Recording.load(path), rf"log\.{extension} {said}")
@@ -117,7 +114,6 @@ def test_missing_line_is_told_by_name(tmp_path, extension) -> None:
 @pytest.mark.parametrize("extension", ["csv", "parquet"])
 @pytest.mark.parametrize("gap", [False, True])
 def test_line_that_comes_twice_is_told_by_name(tmp_path, extension, gap) -> None:
-    """Also if as many are missing."""
     path = rewritten(tmp_path / f"log.{extension}", lambda rows: shuffled([*rows[gap:], rows[10]]))
     said = r"has time = 0.01, robot = 'robot 1', joint = 'hip' in more than one line: each step, robot and joint must"
     refused(ValueError, lambda: Recording.load(path), rf"log\.{extension} {said}")
@@ -133,7 +129,6 @@ def test_line_that_comes_twice_is_told_by_name(tmp_path, extension, gap) -> None
     ],
 )
 def test_columns_that_say_nothing_are_refused(tmp_path, change, message) -> None:
-    """The error names the file."""
     refused(ValueError, lambda: Recording.load(rewritten(tmp_path / "log.csv", change)), rf"log\.csv.*{message}.*must")
 
 
@@ -148,7 +143,6 @@ def test_columns_that_say_nothing_are_refused(tmp_path, change, message) -> None
     ],
 )
 def test_file_of_another_kind_is_refused(tmp_path, name, data, said) -> None:
-    """The error names the cause."""
     if name.endswith("parquet"):
         pytest.importorskip("pyarrow", exc_type=ImportError)
     (tmp_path / name).write_bytes(data)

@@ -23,7 +23,6 @@ def written(count: int, capacity: int | None = None) -> Tape:
 @pytest.mark.parametrize("count", [0, 1, 4, 5, 6, 13])
 @pytest.mark.parametrize("capacity", [None, 1, 5])
 def test_rows_are_read_in_their_order(count, capacity) -> None:
-    """Across chunks, and around a ring."""
     tape = written(count, capacity)
     expected = np.arange(count)[-(capacity or count) :] if count else np.arange(0)
     assert (len(tape), tape.count) == (len(expected), count)
@@ -33,7 +32,6 @@ def test_rows_are_read_in_their_order(count, capacity) -> None:
 
 
 def test_what_was_read_is_a_copy() -> None:
-    """Later rows do not change it."""
     tape = written(3)
     found = tape.read("number")
     found[:] = 7
@@ -41,7 +39,6 @@ def test_what_was_read_is_a_copy() -> None:
 
 
 def test_memory_grows_in_pieces() -> None:
-    """A step allocates at most one chunk."""
     tape = written(40)
     tracemalloc.start()
     try:
@@ -56,7 +53,6 @@ def test_memory_grows_in_pieces() -> None:
 
 
 def test_a_row_that_does_not_count_is_written_again() -> None:
-    """Failed steps leave no row."""
     tape = written(2)
     tape.next_row()["number"][...] = 9
     tape.next_row()["number"][...] = 2

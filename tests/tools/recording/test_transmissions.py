@@ -24,7 +24,6 @@ def moved(hip, signals=None) -> aa.Recording:
 
 @pytest.mark.slow("warp")
 def test_shafts_turn_as_their_gears_make_them() -> None:
-    """Of equal power as the joint; limits are those of the joint, and named as ever."""
     log = moved([*PD, aa.TransmissionConfig(RATIO, OFFSET), aa.FrictionConfig(0.2, assumed_inertia=0.1)])
     gear = np.array([RATIO, 1.0])
     np.testing.assert_allclose(log.shaft_positions, log.positions * gear + [OFFSET, 0.0], rtol=1e-6)
@@ -66,7 +65,6 @@ def own_effort(effort: float, position: float, velocity: float, ratio: float, of
 
 
 def test_transmissions_of_ones_own_are_unknown() -> None:
-    """Their shafts and limits, not their efforts."""
     own = type("TransmissionOwn", (aa.TransmissionGear,), {"LAW": own_effort, "__doc__": "One of the user's own."})
     ones = [wp.array(np.float32([value]), dtype=wp.float32, device="cpu") for value in (2.0, 0.0, 0.0)]
     config = aa.ActuatorConfig(aa.PDControlConfig(3.0, 0.0), [aa.MaxEffortClampingConfig(1.0)], others=[own(*ones)])
@@ -78,7 +76,6 @@ def test_transmissions_of_ones_own_are_unknown() -> None:
 
 
 def test_efforts_on_shafts_have_a_panel_of_their_own() -> None:
-    """Computed efforts with those of the shaft, the limit with those of the joint."""
     log = moved([*PD, aa.TransmissionConfig(RATIO)])
     figure = log.plot("hip")
     _, joint, shaft, *_ = figure.axes

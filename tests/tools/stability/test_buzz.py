@@ -38,12 +38,10 @@ def test_tone_is_measured_in_spite_of_motion(frequency, count, rng) -> None:
     ids=["rest", "ramp", "ringing", "jumps", "noise", "tiny"],
 )
 def test_what_is_no_tone_is_no_buzz(calm) -> None:
-    """Motion, decaying oscillation, noise."""
     assert aa.buzz(calm, DT) == []
 
 
 def test_strongest_comes_first_and_threshold_counts() -> None:
-    """The order is that of amplitudes."""
     tone = np.sin(2 * np.pi * 40 * TIME)
     both = np.stack([0.01 * tone, 0.03 * tone], axis=1)
     assert [one.joint for one in aa.buzz(both, DT)] == [1, 0]
@@ -69,7 +67,6 @@ def recorded(kd: float, dt: float) -> np.ndarray:
 @pytest.mark.parametrize("dt", [1 / 60, 1 / 240])
 @pytest.mark.filterwarnings("ignore:.*will vibrate")
 def test_simulation_that_is_told_to_vibrate_buzzes(dt) -> None:
-    """At twice the stable gains it reverses at each step; at half of them it is calm."""
     limit = 2 * 0.26 / dt
     (found,) = aa.buzz(recorded(2 * limit, dt), dt)
     assert found.frequency == pytest.approx(0.5 / dt, rel=0.02)
@@ -88,6 +85,5 @@ def test_simulation_that_is_told_to_vibrate_buzzes(dt) -> None:
     ],
 )
 def test_recordings_that_cannot_be_read_are_refused(positions, dt, words) -> None:
-    """The error has subject and rule."""
     with pytest.raises(ValueError, match=words):
         aa.buzz(positions, dt)

@@ -23,12 +23,10 @@ def speed_at_the_end(factor: float, dt: float) -> float:
 
 @pytest.mark.parametrize("dt", [0.005, 0.001])
 def test_joint_rests_up_to_the_factor_and_chatters_beyond(dt) -> None:
-    """At rest nothing but rounding remains."""
     assert all(speed_at_the_end(factor, dt) < 1e-6 for factor in (0.3, 1.0, LARGEST_FACTOR))
     assert speed_at_the_end(3.0, dt) > 1e-3
 
 
 def test_joint_in_words() -> None:
-    """With both numbers and their ratio."""
     words = str(AssumedInertia("/World/Arm", "knee", 0.5, 0.2))
     assert words == "knee has assumed_inertia = 0.5, 2.5 times its inertia 0.2"

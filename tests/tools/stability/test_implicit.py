@@ -28,11 +28,8 @@ GAINS = [(8000.0, 100.0, 0.0), (0.0, 5000.0, 0.0), (200.0, 5.0, 0.0), (2e4, 400.
 def growth(ratio: float, gains: tuple[float, float, float], load: float, frequency: float = 0.0):
     """Growth per step of a joint that the engine moves; with a frequency position over target [Hz].
 
-    Args:
-        ratio: Of the inertia with which it is stepped to its own.
-        gains: kp, kd and ki.
-        load: Share with which a load is followed; 0 where the whole load is told.
-        frequency: Of a target.
+    `ratio`: Of the inertia with which it is stepped to its own. `gains`: kp, kd and ki. `load`: Share with which a load
+    is followed; 0 where the whole load is told.
     """
     kp, kd, ki = gains
     arrays = aa.ActuatedArrays(
@@ -69,7 +66,6 @@ def implicit(ratio: float, load: float) -> Implicit:
 @pytest.mark.parametrize("gains", GAINS)
 @pytest.mark.parametrize("ratio", [0.3, 1.0, 1.5, 2.5])
 def test_radius_is_the_growth_in_the_engine(ratio, gains, load) -> None:
-    """Of a joint whose inertia is under-estimated, right, and over-estimated."""
     loop = Loop(np.array([[1 / INERTIA]]), np.array(gains)[:, None], implicit=implicit(ratio, load))
     # what decays fast is soon below the resolution of float32, and what is known of a load decays with its share
     least = max(0.8, 1.0 - load + 0.005) if load else 0.8
@@ -80,7 +76,6 @@ def test_radius_is_the_growth_in_the_engine(ratio, gains, load) -> None:
 @pytest.mark.parametrize("gains", [(800.0, 40.0, 0.0), (800.0, 40.0, 2000.0)])
 @pytest.mark.parametrize("frequency", [0.5, 3.0, 41.0])
 def test_closed_loop_is_what_a_sine_does(frequency, gains, load) -> None:
-    """Magnitude and phase, also near half the rate of physics."""
     found = frequency_response("j", gains, INERTIA, DT, implicit=implicit(0.7, load))
     at = np.argmin(np.abs(found.frequencies - frequency))
     expected = growth(0.7, gains, load, found.frequencies[at])
@@ -89,7 +84,6 @@ def test_closed_loop_is_what_a_sine_does(frequency, gains, load) -> None:
 
 
 def test_known_inertia_is_stable_at_any_gains() -> None:
-    """At any step; the margin of the same joint is finite where it is explicit."""
     for kp, kd in ((1e6, 1.0), (100.0, 1e6), (1e3, 10.0)):
         table = aa.stability_of([[INERTIA]], DT, kp, kd, stages=[aa.ImplicitConfig()])
         assert table.robots[0].margin == table.robots[0].largest_step == np.inf
@@ -102,7 +96,6 @@ def test_known_inertia_is_stable_at_any_gains() -> None:
 
 @pytest.mark.parametrize(("share", "least"), [(1.0, 0.5), (0.05, 0.06)])
 def test_up_to_all_of_the_inertia_is_stable_at_any_gains(share, least, rng) -> None:
-    """Down to half of it where loads are followed at once, down to their share where they are followed slowly."""
     for ratio, kp in product((least, 0.7, 1.0), 10 ** rng.uniform(-4, 8, 60)):
         gains = np.array([[kp], [10 ** rng.uniform(-6, 8)], [0.0]])
         assert Loop(np.eye(1), gains, implicit=Implicit.of_joint(ratio, share)).is_stable(1.0)
@@ -129,13 +122,11 @@ def test_over_estimated_inertia_has_a_margin_and_an_armature_that_helps() -> Non
 
 
 def test_joints_are_stepped_with_coupled_inertias() -> None:
-    """As the engine has them of its simulator."""
     found = [one.stepped_inertia for one in aa.stability_of(MATRIX, DT, 1.0, 1.0, stages=[aa.ImplicitConfig()]).joints]
     assert found == pytest.approx(coupled_inertias(np.linalg.inv(MATRIX)))
 
 
 def test_coupled_joints_are_stable_at_any_gains_if_they_follow_loads_slowly() -> None:
-    """Stiffness has a limit where they follow loads at once; each of them alone has none."""
     near = np.array([[1.0, 0.8], [0.8, 1.0]])
     for kp, kd in ((1e6, 0.0), (1e6, 1e5), (100.0, 1.0)):
         table = aa.stability_of(near, DT, kp, kd, stages=[aa.ImplicitConfig()])
@@ -148,7 +139,6 @@ def test_coupled_joints_are_stable_at_any_gains_if_they_follow_loads_slowly() ->
 
 
 def test_text_and_json_have_the_effort_mode() -> None:
-    """Only where a joint is implicit."""
     table = aa.stability_of(MATRIX, DT, 1e4, 1e3, joints=["hip", "toe"], stages=[aa.ImplicitConfig()])
     title, header, _, *rows = str(table).splitlines()
     assert "margin inf" in title and header.startswith("Joint  Effort mode")
@@ -182,8 +172,6 @@ def test_stages_that_the_engine_refuses_are_refused(other) -> None:
     with pytest.raises(ValueError, match=f"stages has ImplicitConfig beside {type(other).__name__}: must be left out"):
         aa.stability_of([[1.0]], DT, 1.0, 1.0, stages=[other, aa.ImplicitConfig()])
 
-
-# ---- robots
 
 STIFF = {
     "pendulum": ("/World/Pendulum", 100.0, 5.0),
@@ -226,7 +214,6 @@ def test_twenty_times_the_gains_are_stable_when_implicit(name) -> None:
 )
 @pytest.mark.slow
 def test_inertia_is_that_of_the_engine(name, path) -> None:
-    """Of the pose, which the simulator tells laws after the step that follows."""
     with aa.Simulation(ROBOTS / f"{name}.usda", DT) as sim:
         sim.play()
         motor = [aa.PDControlConfig(1.0, 0.1), aa.MaxEffortClampingConfig(10.0), aa.ImplicitConfig()]
@@ -278,7 +265,6 @@ def test_joint_of_no_known_inertia_is_refused(monkeypatch) -> None:
 
 
 def test_simulators_with_matrices_alone_tell_the_same(monkeypatch) -> None:
-    """As PhysX and Isaac Sim do, whose laws get the inertia of the matrices."""
     tables = []
     for _ in range(2):
         with aa.Simulation(ROBOTS / "franka_panda.usda", DT) as sim:
@@ -294,7 +280,6 @@ def test_simulators_with_matrices_alone_tell_the_same(monkeypatch) -> None:
 
 @pytest.mark.parametrize("tells", [True, False])
 def test_warning_names_the_mode_as_a_remedy(tells, monkeypatch) -> None:
-    """Besides armature, gains and step; also where the simulator has matrices alone."""
     remedy = 'or use effort_mode="implicit"'
     if not tells:
         monkeypatch.delattr(MujocoArticulation, "joint_signals")
@@ -307,7 +292,6 @@ def test_warning_names_the_mode_as_a_remedy(tells, monkeypatch) -> None:
 
 
 def test_warning_of_a_late_joint_does_not_name_the_mode() -> None:
-    """A sensor makes it explicit, with or without the mode."""
     encoder = aa.EncoderConfig(latency=0.012)
     for more in ([encoder], [encoder, aa.ImplicitConfig()]):
         motor = [aa.PDControlConfig(400.0, 2.0), aa.MaxEffortClampingConfig(100.0), *more]
@@ -322,7 +306,6 @@ def test_warning_of_a_late_joint_does_not_name_the_mode() -> None:
 
 
 def test_bode_plot_is_that_of_the_implicit_loop() -> None:
-    """With an infinite gain margin, which the picture names."""
     with aa.Simulation(ROBOTS / "pendulum.usda", DT) as sim:
         motor = [aa.PDControlConfig(4000.0, 200.0), aa.MaxEffortClampingConfig(100.0), aa.ImplicitConfig()]
         actuators = aa.ArticulationActuators.from_configs("/World/Pendulum", {"hinge": motor})

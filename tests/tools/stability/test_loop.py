@@ -12,7 +12,6 @@ def loop(inverse: np.ndarray, kp: object, kd: object, ki: object = 0.0, weight: 
 
 
 def coupled(rng: np.random.Generator, joints: int) -> np.ndarray:
-    """Inverse mass matrix of coupled joints."""
     root = rng.normal(size=(joints, joints))
     return np.linalg.inv(root @ root.T + np.diag(rng.uniform(0.01, 1.0, joints)))
 
@@ -29,7 +28,6 @@ def test_one_joint_is_stable_up_to_the_known_damping(dt, kp, limit) -> None:
 
 @pytest.mark.parametrize("gain", [1e308, np.inf])
 def test_gains_that_no_number_holds_are_unstable(gain) -> None:
-    """It counts as growth if the eigenvalues cannot be computed."""
     unstable = loop(np.array([[1e6]]), gain, 0.0)
     assert unstable.radius(1.0) == np.inf
     assert not unstable.is_stable(1.0)
@@ -67,7 +65,6 @@ def test_one_joint_with_positions_between_two_velocities(weight) -> None:
 @pytest.mark.parametrize("ki", [0.0, 300.0, 1e5])
 @pytest.mark.slow
 def test_radius_is_the_growth_of_steps_taken_one_by_one(rng, ki, weight) -> None:
-    """A long run of the laws grows, or decays, as the eigenvalues predict."""
     inverse, dt = coupled(rng, 3), 1 / 100
     kp, kd, kis = np.array([400.0, 50.0, 0.0]), np.array([4.0, 1.0, 2.0]), np.array([ki, 0.0, ki])
     q, v, z = rng.normal(size=(3, 3))
@@ -85,14 +82,12 @@ def test_radius_is_the_growth_of_steps_taken_one_by_one(rng, ki, weight) -> None
 
 
 def test_joints_without_gains_are_free() -> None:
-    """They neither vibrate nor affect the others."""
     both = loop(np.linalg.inv(np.array([[2.0, 0.9], [0.9, 1.0]])), [100.0, 0.0], [10.0, 0.0])
     assert both.margin(0.01) == pytest.approx(both.joint(0).margin(0.01), rel=1e-9)
     assert both.joint(1).margin(0.01) == both.joint(1).largest_step(0.01) == np.inf
 
 
 def test_largest_step_is_where_it_turns(rng) -> None:
-    """The search starts on either side."""
     one = loop(coupled(rng, 4), 300.0, 20.0)
     step = one.largest_step(1e-2)
     assert one.largest_step(1e-6) == pytest.approx(step, rel=3e-4)
@@ -168,7 +163,6 @@ def test_radius_is_the_growth_of_a_joint_stepped_one_by_one(name: str, weight: f
     ],
 )
 def test_coupled_joints_with_latencies_of_their_own(first: Joint, second: Joint) -> None:
-    """Also at rates of their own, which repeat after some steps."""
     inverse = np.linalg.inv([[0.5, 0.1], [0.1, 0.05]])
     joints = [first, second]
     assert radius(inverse, joints, DT, 1.0) == pytest.approx(Reference(inverse, joints, DT, 1.0).growth(), abs=2e-4)

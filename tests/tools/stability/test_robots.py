@@ -1,7 +1,5 @@
 """Stability of robots, compared with their motion in a simulator; and the warning when physics starts."""
 
-from __future__ import annotations
-
 import json
 import warnings
 from collections.abc import Iterator, Sequence
@@ -23,7 +21,6 @@ from pxr import Sdf, Usd, UsdPhysics
 
 # with limits, growth would become a vibration of constant amplitude
 pytestmark = pytest.mark.filterwarnings("ignore:.*have no effort limit:UserWarning")
-
 STEPS = [1 / 60, 1 / 120, 1 / 240, 1 / 500, 1 / 1000]
 # shares of stiffness; from 0.5 on, PhysX is unstable at any gains
 STIFF, DELAYS = {"mujoco": [0.01, 0.3, 0.8], "physx": [0.01, 0.25, 0.4]}, [0, 3]
@@ -44,15 +41,7 @@ def weightless(name: str) -> Usd.Stage:
 class Bench:
     """A robot that is pushed a little and observed.
 
-    Args:
-        name: Of a shipped robot.
-        path: Its path.
-        rest: Position of each joint, far from its limits.
-        dt: Physics step.
-        delay: Of targets, in steps.
-        engine: The simulator.
-        stage: Instead of that of the robot's file.
-        more: Other stages of the motors.
+    `rest`: Position of each joint, far from its limits. `stage`: Instead of that of the robot's file.
     """
 
     def __init__(
@@ -74,7 +63,6 @@ class Bench:
         self.robot: Any = self.actuators.articulation
 
     def set_gains(self, kp: np.ndarray, kd: np.ndarray) -> None:
-        """Copies, one per joint."""
         for number, actuator in enumerate(self.actuators.actuators):
             controller: Any = actuator.controller
             mine = slice(number, number + 1) if len(self.actuators.actuators) > 1 else slice(None)
@@ -108,7 +96,6 @@ class Bench:
 
 
 def gains(inertia: np.ndarray, dt: float, stiff: float) -> tuple[np.ndarray, np.ndarray]:
-    """Gains near the limit, with a share of stiffness."""
     return stiff * 4 * inertia / dt**2, (1 - stiff) * 2 * inertia / dt
 
 
@@ -163,8 +150,6 @@ LATE: dict[str, list[Any]] = {
     "rate, and what counts in its steps": [aa.RateConfig(frequency=250.0), aa.EncoderConfig(latency_steps=1.5)],
     "rate and effort": [aa.RateConfig(3), aa.EncoderConfig(latency=0.004), aa.EffortDelayConfig(steps=1.5)],
 }
-
-
 LATENCIES = {
     "encoder in seconds": 0.008,
     "encoder in steps": 0.003,
@@ -203,7 +188,6 @@ def test_late_joints_of_an_arm_have_their_own_latency() -> None:
 
 
 def test_gains_that_a_latency_makes_vibrate_are_told_at_play() -> None:
-    """With the damping that is needed; a shorter step is no remedy."""
     with aa.Simulation(weightless("pendulum"), 1 / 500) as sim:
         motor = {".*": [aa.PDControlConfig(400.0, 2.0), *LATE["encoder in seconds"]]}
         actuators = aa.ArticulationActuators.from_configs("/World/Pendulum", motor)
@@ -317,14 +301,12 @@ def test_warning_gives_the_numbers_once(panda: Any) -> None:
 
 
 def pendulums(dt: float, kd: float, num_envs: int = 1, *more: Any) -> tuple[aa.Simulation, aa.ArticulationActuators]:
-    """Pendulums with a motor, before play."""
     sim = aa.Simulation(ROBOTS / "pendulum.usda", dt, num_envs)
     motor = {"hinge": [aa.PDControlConfig(100.0, kd), aa.MaxEffortClampingConfig(10.0), *more]}
     return sim, aa.ArticulationActuators.from_configs("/World/Pendulum", motor)
 
 
 def test_warning_comes_with_play_and_once() -> None:
-    """Also with a clamp, which limits the amplitude; not again at the next play."""
     sim, actuators = pendulums(1 / 60, 60.0)
     with pytest.warns(UserWarning, match="will vibrate") as told:
         sim.play()
@@ -339,7 +321,6 @@ def test_warning_comes_with_play_and_once() -> None:
 
 @pytest.mark.parametrize(("viscous", "warns"), [(0.0, True), (2.0, False)])
 def test_too_little_damping_is_told_where_the_simulator_divides_its_step(viscous: float, warns: bool) -> None:
-    """More damping helps, an armature does not; friction counts as damping."""
     stage = weightless("pendulum")
     stage.GetPrimAtPath("/World/Pendulum/joints/hinge").CreateAttribute("newton:damping", Sdf.ValueTypeNames.Float).Set(
         np.radians(viscous)
@@ -361,7 +342,6 @@ def test_too_little_damping_is_told_where_the_simulator_divides_its_step(viscous
 
 
 def test_quiet_robots_are_not_spoken_of() -> None:
-    """Warnings are errors in tests."""
     sim, actuators = pendulums(1 / 60, 5.0, 1, aa.DelayConfig(4))
     sim.play()
     assert actuators.stability().stable
@@ -379,7 +359,6 @@ def test_integral_that_swings_up_is_shown_and_not_warned_of() -> None:
 
 
 def test_robots_with_gains_of_their_own_have_rows_of_their_own() -> None:
-    """Chosen by index; equal robots are computed once and each is named."""
     sim, actuators = pendulums(1 / 60, 5.0, 4)
     sim.play()
     controller: Any = actuators.actuators[0].controller
@@ -393,7 +372,6 @@ def test_robots_with_gains_of_their_own_have_rows_of_their_own() -> None:
 
 
 def test_joints_without_known_law_are_named(robots: Path) -> None:
-    """A network has no gains; a joint without an actuator is free."""
     sim = aa.Simulation(robots / "arm_2dof.usda")
     ones = [wp.ones(1, dtype=wp.float32, device="cpu") for _ in range(5)]
     actuators = aa.ArticulationActuators.from_actuators(
@@ -416,7 +394,6 @@ def test_floating_robot_is_free_to_recoil() -> None:
 
 
 def test_simulator_without_mass_matrices_says_so(leg: Leg) -> None:
-    """There is no warning at play either."""
     actuators = leg.wrap("hip")
     leg.host.play()
     with pytest.raises(HostError, match=r"ArrayArticulation tells no mass matrices .* stability_of\(\)"):
@@ -424,7 +401,6 @@ def test_simulator_without_mass_matrices_says_so(leg: Leg) -> None:
 
 
 def test_stopped_physics_says_so() -> None:
-    """Without physics there is no pose."""
     with pytest.raises(HostError, match="play"):
         pendulums(1 / 60, 5.0)[1].stability()
 
@@ -433,7 +409,6 @@ def test_stopped_physics_says_so() -> None:
 def test_friction_that_assumes_too_much_inertia_is_named(
     assumed: float, chatters: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where laws get no inertia; margins are those of the gains, with or without friction."""
     stage = ROBOTS / "pendulum.usda"
     monkeypatch.delattr(MujocoArticulation, "joint_signals")
     motor = [aa.PDControlConfig(100.0, 5.0), aa.MaxEffortClampingConfig(10.0)]
@@ -486,7 +461,6 @@ def test_viscous_friction_of_an_actuator_counts_as_damping(monkeypatch: pytest.M
 
 
 def test_geared_motor_is_the_same_motor_at_the_joint() -> None:
-    """A rigid gear is in the equations, with the inertia of its rotor; one of the user's own is not known."""
     gear = aa.TransmissionConfig(-20.0, 0.3, rotor_inertia=1e-5)
     motors = [aa.PDControlConfig(0.5, 0.02), gear], aa.MotorConfig(aa.PDControlConfig(200.0, 8.0), armature=4e-3)
     tables = []

@@ -14,7 +14,6 @@ INERTIA, ROTOR = 0.26, 0.05
 
 
 def found(dt: float, stiffness: float):
-    """Stability of a pendulum on a spring."""
     gear = aa.ElasticTransmissionConfig(50.0, rotor_inertia=ROTOR / 50.0**2, stiffness=stiffness)
     with aa.Simulation(ROBOTS / "pendulum.usda", dt=dt) as sim:
         motors = {".*": [aa.PDControlConfig(0.01, 1e-4), gear]}
@@ -30,7 +29,6 @@ def test_frequency_is_that_of_two_masses() -> None:
 
 
 def test_unresolved_spring_is_named_with_its_step() -> None:
-    """The inertia is that of the joint without the rotor; at the step that it names all is well."""
     stiffness, dt = 4000.0, 0.005
     frequency = math.sqrt(stiffness * (1 / ROTOR + 1 / INERTIA))
     (spring,) = found(dt, stiffness).springs

@@ -14,7 +14,6 @@ MATRIX = [[0.5, 0.1], [0.1, 0.05]]
 
 
 def test_rows_say_what_each_joint_has_and_needs() -> None:
-    """The light joint vibrates, and the robot with it."""
     table = stability_of(MATRIX, 1 / 100, [40.0, 40.0], [4.0, 8.0], armature=[0.2, 0.01], joints=["hip", "toe"])
     hip, toe = table.joints
     assert [row.inertia for row in table.joints] == pytest.approx(1 / np.diag(np.linalg.inv(MATRIX)))
@@ -43,7 +42,6 @@ def test_smallest_armatures_are_those_at_which_it_is_still_stable() -> None:
 
 
 def test_gains_that_would_do_are_told() -> None:
-    """Margin times gains; with them the robot is stable."""
     table = stability_of(MATRIX, 1 / 100, 40.0, [4.0, 8.0], armature=0.01, joints=["hip", "toe"], robot="/R")
     said = cures_of(table, table.robots[0])
     kp, kd = (float(one) for one in re.findall(r"toe kp = ([\d.]+), kd = ([\d.]+)", said)[0])
@@ -77,7 +75,6 @@ def test_text_is_a_table() -> None:
     ],
 )
 def test_text_has_the_units_of_the_joints(turns, units, first, second) -> None:
-    """Below the headings, or behind the numbers of joints of both kinds."""
     mechanics = Mechanics(np.array(MATRIX), joints=["hip", "toe"], turns=turns)
     table = stability_with(Timing.prompt(2), mechanics, 0.001, ([40.0, 2000.0], 8.0, 0.0))
     _, _, said, *rows = str(table).splitlines()
@@ -89,7 +86,6 @@ def test_text_has_the_units_of_the_joints(turns, units, first, second) -> None:
 
 
 def test_columns_of_what_no_joint_has_are_left_out() -> None:
-    """An integral gain has one as soon as one joint has it."""
     headers = [str(stability_of(MATRIX, 0.001, 40.0, 8.0, ki)).splitlines()[1].split() for ki in (0.0, [0.0, 1.0])]
     assert ["ki" in header for header in headers] == [False, True] and "Latency" not in headers[1]
 
@@ -118,6 +114,5 @@ def test_json_holds_everything() -> None:
     ],
 )
 def test_numbers_that_cannot_be_used_are_refused(change, words) -> None:
-    """The error has subject, value and rule."""
     with pytest.raises(ValueError, match=words):
         stability_of(**({"mass_matrix": MATRIX, "dt": 0.01, "kp": 1.0, "kd": 1.0} | change))

@@ -12,7 +12,6 @@ from isaacsim.core.experimental.actuators.tools.stability.timing import Timing
 from late_loop import Joint, Reference, timing_of
 
 DT = 1 / 500
-
 # of a loop delayed by n steps: largest b = kd·h/I without kp, largest a = kp·h²/I and its b, and largest ω·h at a
 # damping ratio of 0.5, 0.7 and 1
 DELAYED = [
@@ -27,7 +26,6 @@ DELAYED = [
 
 
 def late(steps: float) -> aa.EncoderConfig:
-    """An encoder that is so many physics steps late."""
     return aa.EncoderConfig(latency_steps=steps)
 
 
@@ -63,7 +61,6 @@ def test_margin_is_where_motion_begins_to_grow() -> None:
 
 
 def test_without_latency_numbers_are_those_of_no_timing(rng) -> None:
-    """To the last bit, and the text has no column for it."""
     root = rng.normal(size=(4, 4))
     matrix, gains = root @ root.T + np.eye(4), (rng.uniform(0, 400, 4), rng.uniform(0, 20, 4), [0.0, 3.0, 0.0, 9.0])
     prompt = aa.stability_of(matrix, DT, *gains)
@@ -78,7 +75,6 @@ def test_without_latency_numbers_are_those_of_no_timing(rng) -> None:
 
 
 def test_latency_in_seconds_is_one_of_steps() -> None:
-    """It adds to that of an encoder; each joint has its own; the table has a column for it."""
     matrix = [[0.5, 0.1], [0.1, 0.05]]
     seconds = aa.stability_of(matrix, DT, 40.0, 2.0, latency=3 * DT, joints=["hip", "toe"])
     assert aa.stability_of(matrix, DT, 40.0, 2.0, stages=[late(3)]).robots[0].margin == seconds.robots[0].margin
@@ -105,7 +101,6 @@ def test_largest_step_with_a_latency_in_seconds_and_in_steps() -> None:
 
 
 def test_more_latency_is_less_margin() -> None:
-    """Too little damping for it is told; no gain margin and no armature mends that."""
     margins = [
         aa.stability_of([[0.25]], DT, 100.0, 1.0, latency=one).robots[0].margin for one in (0.0, 4e-3, 8e-3, 9.9e-3)
     ]
@@ -165,13 +160,11 @@ def test_very_late_joints_are_computed_with_fewer_steps(config) -> None:
     ],
 )
 def test_latencies_that_cannot_be_are_refused(change, error, words) -> None:
-    """The error has subject, value and rule."""
     with pytest.raises(error, match=words):
         aa.stability_of([[0.5, 0.1], [0.1, 0.05]], 0.01, 1.0, 1.0, **change)
 
 
 def test_lack_of_damping_is_told_in_words() -> None:
-    """Only of late joints of robots that vibrate by it."""
     table = aa.stability_of([[0.25]], DT, 100.0, 1.0, latency=0.02, joints=["hip"])
     (words,) = late_joints(table)
     assert words.startswith("The effort of hip acts 0.02 s late: its kp = 100 needs more than kd = 2, and it has 1.")

@@ -25,7 +25,6 @@ def made(**given) -> ActuatorLog:
 
 
 def assert_same(first: ActuatorLog, second: ActuatorLog) -> None:
-    """Bit-identical logs."""
     assert first.dt == second.dt
     for name in SIGNALS:
         np.testing.assert_array_equal(getattr(first, name), getattr(second, name), strict=True)
@@ -56,14 +55,12 @@ def test_one_joint_is_a_column() -> None:
     ],
 )
 def test_refused(given, said) -> None:
-    """The error names the signal."""
     refused(ValueError, lambda: made(**given), said)
 
 
 @pytest.mark.parametrize("extension", [".npz", ".csv", ".CSV"])
 @pytest.mark.parametrize("joints", [1, 3])
 def test_file_gives_the_same_log_back(extension, joints, tmp_path) -> None:
-    """Bit-identical, also as text."""
     log = pd_log(0, 50, joints)
     log.save(tmp_path / f"log{extension}")
     assert_same(ActuatorLog.load(tmp_path / f"log{extension}"), log)
@@ -71,7 +68,6 @@ def test_file_gives_the_same_log_back(extension, joints, tmp_path) -> None:
 
 @pytest.mark.parametrize("turns", [True, False, None])
 def test_arrays_keep_whether_joints_turn(turns, tmp_path) -> None:
-    """A table does not; parts of a log do."""
     log = made(turns=turns)
     for ending, kept in ((".npz", turns), (".csv", None)):
         log.save(tmp_path / f"log{ending}")
@@ -80,7 +76,6 @@ def test_arrays_keep_whether_joints_turn(turns, tmp_path) -> None:
 
 
 def test_table_of_others(tmp_path) -> None:
-    """Lines by time or by joint, columns in any order, with additional ones."""
     path = tmp_path / "log.csv"
     path.write_text(TABLE, "utf-8")
     log = ActuatorLog.load(path)
@@ -93,7 +88,6 @@ def test_table_of_others(tmp_path) -> None:
 
 
 def test_step_may_be_given(tmp_path) -> None:
-    """For rounded or missing times."""
     path = tmp_path / "log.csv"
     path.write_text(TABLE.replace("0.005", "0.004"), "utf-8")
     assert ActuatorLog.load(path).dt == 0.004
@@ -116,14 +110,12 @@ def test_step_may_be_given(tmp_path) -> None:
     ],
 )
 def test_table_refused(text, said, tmp_path) -> None:
-    """The error has the line, or the missing column."""
     path = tmp_path / "log.csv"
     path.write_text(text, "utf-8")
     refused(ValueError, lambda: ActuatorLog.load(path), said)
 
 
 def test_archive_refused(tmp_path) -> None:
-    """Missing arrays, other files, and pickles, which are not loaded."""
     path = tmp_path / "log.npz"
     arrays = {name: np.zeros(3) for name in SIGNALS}
     np.savez(path, allow_pickle=False, **arrays)
@@ -137,14 +129,12 @@ def test_archive_refused(tmp_path) -> None:
 
 
 def test_other_extension_refused(tmp_path) -> None:
-    """For both writing and reading."""
     for act in (made().save, ActuatorLog.load):
         with pytest.raises(ValueError, match=r"log\.txt: must end with \.npz or \.csv"):
             act(tmp_path / "log.txt")
 
 
 def test_cut() -> None:
-    """Rows from start to stop."""
     log = pd_log(0, 50)
     np.testing.assert_array_equal(log.cut(10, 20).velocity, log.velocity[10:20])
 
@@ -152,13 +142,11 @@ def test_cut() -> None:
 @pytest.mark.parametrize("extension", [".npz", ".csv"])
 @needs_pipes
 def test_pipe_is_refused(extension, tmp_path) -> None:
-    """Loading does not wait for another program to write."""
     require_refused(ActuatorLog.load, tmp_path / f"file{extension}")
 
 
 @pytest.mark.parametrize(("fill", "before"), [("zeros", [0.0, 0.0]), ("first", [3.0, 2.0])])
 def test_rows_before_the_first_are_filled(fill, before: list[float]) -> None:
-    """With zeros, or with the first row."""
     q, qd, target = np.float32([[0, 1, 2], [1, 2, 3], [3, 3, 3]])
     said = Metadata("mlp", input_idx=(0, 2), vel_scale=2.0, history_fill=fill)
     found = features_of(ActuatorLog(0.01, q, qd, target, np.zeros(3, np.float32)), said)[:, 0]

@@ -16,7 +16,6 @@ KINDS = ["mlp", "lstm", "gru"]
 
 @pytest.fixture
 def torch():
-    """Torch; skips the test without it."""
     return pytest.importorskip("torch", reason="training needs torch, which is not installed")
 
 
@@ -26,7 +25,6 @@ def train(log: ActuatorLog, kind="mlp", **given):
 
 
 def weights(trained) -> list[np.ndarray]:
-    """All weights of a network."""
     return [
         values for one in trained.network.operations for values in vars(one).values() if isinstance(values, np.ndarray)
     ]
@@ -35,7 +33,6 @@ def weights(trained) -> list[np.ndarray]:
 # a network with state has to learn to ignore it, which takes longer
 @pytest.mark.parametrize(("kind", "epochs", "off"), [("mlp", 60, 0.02), ("lstm", 100, 0.03), ("gru", 60, 0.04)])
 def test_learns_a_linear_law(kind, epochs, off, torch, tmp_path) -> None:
-    """On another log, also as a file."""
     trained = train(pd_log(1, 6000), kind, warm_up=5, hidden=(16,), input_idx=(0,), epochs=epochs)
     other = pd_log(2, 6000)
     assert trained.errors_on(other).relative < off
@@ -48,7 +45,6 @@ def test_learns_a_linear_law(kind, epochs, off, torch, tmp_path) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_prediction_is_what_torch_computed(kind, torch) -> None:
-    """The error of the kept epoch, computed by Torch, is that of the written network."""
     trained = train(pd_log(1), kind, hidden=(8, 8), warm_up=7)
     kept = trained.history[trained.best_epoch, 1]
     assert trained.errors["validation"].relative == pytest.approx(kept, rel=1e-4)
@@ -103,7 +99,6 @@ def test_ends_when_nothing_gets_better(torch) -> None:
 
 
 def test_ends_in_time(torch) -> None:
-    """With the epoch in which the time is over."""
     trained = train(pd_log(1), epochs=1000, max_seconds=1e-6)
     assert (trained.stopped_by, len(trained.history)) == ("max_seconds", 1)
 
@@ -146,12 +141,10 @@ def test_metadata_of_each_kind(torch) -> None:
     ],
 )
 def test_arguments_refused(given, said) -> None:
-    """The error names the argument, before Torch is imported."""
     refused(ValueError, lambda: train(pd_log(1, 100), **given), said)
 
 
 def test_logs_refused(torch) -> None:
-    """Too short, or constant."""
     with pytest.raises(ValueError, match="leaves 2 steps for validation: must be 3 at least"):
         train(pd_log(1, 10), input_idx=(0, 2))
     with pytest.raises(ValueError, match="leaves 48 steps for training: must be 60 at least"):
@@ -167,7 +160,6 @@ def test_says_what_to_install(monkeypatch) -> None:
 
 
 def test_progress_bar(torch, capsys) -> None:
-    """Epochs and errors, unless disabled."""
     train(pd_log(1, 100))
     assert not capsys.readouterr().out
     trained = train_actuator(pd_log(1, 100), hidden=(4,), epochs=2)

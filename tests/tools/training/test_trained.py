@@ -33,7 +33,6 @@ CONTROLLERS = {"mlp": aa.ControllerNeuralMLP, "lstm": aa.ControllerNeuralLSTM, "
 
 
 def trained(network: Network, metadata: dict, log: ActuatorLog, warm_up: int = 5) -> TrainedActuator:
-    """As a result of training."""
     settings = {"hidden": (8,), "input_idx": (0, 1), "patience": 4, "max_seconds": 9, "seed": 3, "seconds": 1.5}
     history = np.array([[0.5, 0.6], [0.2, 0.3], [0.1, 0.4]])
     settings |= {"torch": "2.0"}
@@ -49,7 +48,6 @@ def pd() -> TrainedActuator:
 
 @pytest.mark.parametrize("kind", ABOUT)
 def test_prediction_is_what_the_controller_gives(kind, tmp_path) -> None:
-    """The file, loaded by the controller and stepped through the log on an actuator."""
     network = random_network(kind, 6 if kind == "mlp" else 2, layers=1 if kind == "gru" else 2)
     log = pd_log(2, 300, 3)
     one = trained(network, ABOUT[kind], log)
@@ -84,7 +82,6 @@ def test_errors(pd) -> None:
 
 
 def test_another_step_is_refused(pd) -> None:
-    """The error names both."""
     signals = (pd.log.position, pd.log.velocity, pd.log.position_target, pd.log.effort)
     with pytest.raises(ValueError, match=r"log\.dt = 0\.004 s: .* trained for, 0\.005 s"):
         pd.predict(ActuatorLog(0.004, *signals))
@@ -105,7 +102,6 @@ def test_file_predicts_the_same(kind, extension, tmp_path) -> None:
 
 
 def test_other_extension_refused(pd, tmp_path) -> None:
-    """No file is written."""
     refused(ValueError, lambda: pd.save(tmp_path / "net.pt"), r"net\.pt: must end with \.onnx or \.safetensors")
     assert not list(tmp_path.iterdir())
 
@@ -113,7 +109,6 @@ def test_other_extension_refused(pd, tmp_path) -> None:
 @pytest.mark.parametrize("part", ["validation", "test"])
 @pytest.mark.slow
 def test_report(part, pd, tmp_path) -> None:
-    """A plot, and numbers for people and programs, which are the errors."""
     pytest.importorskip("matplotlib", reason="the report draws with matplotlib, which is not installed")
     test = pd_log(4) if part == "test" else None
     picture = pd.report(tmp_path / "new" / "folder", test)
@@ -134,7 +129,6 @@ def test_report(part, pd, tmp_path) -> None:
 
 @pytest.mark.parametrize(("turns", "unit"), [(True, "N·m"), (False, "N"), (None, "N·m or N")])
 def test_report_has_the_units_of_its_log(turns, unit, pd, tmp_path, monkeypatch) -> None:
-    """Both where the log does not tell whether its joints turn."""
     pytest.importorskip("matplotlib", reason="the report draws with matplotlib, which is not installed")
     drawn = []
     monkeypatch.setattr(report, "save", lambda figure, path: drawn.append(figure))
@@ -145,7 +139,6 @@ def test_report_has_the_units_of_its_log(turns, unit, pd, tmp_path, monkeypatch)
 
 
 def test_report_without_matplotlib(pd, tmp_path, monkeypatch) -> None:
-    """The error has the extra to install."""
     for name in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]:
         monkeypatch.delitem(sys.modules, name)
 

@@ -16,7 +16,6 @@ def leg(*clamps, robots: int = 1) -> aa.ActuatedArrays:
 
 
 def test_motor_with_a_limit() -> None:
-    """Each clamp alone and both in sequence, compared with the equations of a DC motor."""
     found = envelope(leg(aa.DCMotorClampingConfig(STALL, FREE, PEAK), aa.MaxEffortClampingConfig(LIMIT)), "knee")
     v = found.velocities
     motor = np.clip([STALL * (-1 - v / FREE), STALL * (1 - v / FREE)], -PEAK, PEAK)
@@ -32,7 +31,6 @@ def test_motor_with_a_limit() -> None:
 
 @pytest.mark.parametrize("targets", ["joint", "motor"])
 def test_geared_motor_is_seen_from_the_joint(targets) -> None:
-    """Efforts by the ratio and speeds by its inverse, also of each clamp; a table of the joint as it is."""
     ratio, table = -20.0, aa.PositionBasedClampingConfig([-1.0, 1.0], [LIMIT, 2 * LIMIT])
     motor = [aa.DCMotorClampingConfig(STALL / 20, FREE * 20, PEAK / 20), aa.MaxEffortClampingConfig(LIMIT / 20)]
     found = envelope(leg(*motor, table, aa.TransmissionConfig(ratio, 0.4, targets)), "knee")
@@ -48,7 +46,6 @@ def test_geared_motor_is_seen_from_the_joint(targets) -> None:
 
 
 def test_motor_that_is_cut_off() -> None:
-    """It falls from standstill, and is zero beyond no-load speed."""
     found = envelope(leg(aa.DCMotorCutoffClampingConfig(LIMIT, FREE, LIMIT)), "hip")
     assert (found.stall_effort, found.corner_speed) == (LIMIT, 0.0)
     assert found.no_load_speed == pytest.approx(FREE, abs=1e-3)
@@ -68,7 +65,6 @@ def test_envelope_of_both_sides() -> None:
 
 
 def test_table_of_positions_is_drawn_over_them() -> None:
-    """Over speed, the position is the middle of the joint's range."""
     found = envelope(
         leg(aa.PositionBasedClampingConfig([-2.0, 0.0, 2.0], [10.0, 30.0, 10.0])), "knee", limits=(-1.0, 3.0)
     )
@@ -83,7 +79,6 @@ def test_table_of_positions_is_drawn_over_them() -> None:
 
 
 def test_parameters_are_those_of_the_robot_now() -> None:
-    """Parameters of each robot and joint; computing an envelope changes nothing."""
     legs = leg(aa.MaxEffortClampingConfig(LIMIT), aa.DelayConfig(2), robots=3)
     clamp = legs.actuators[0].clamping[0]
     limits = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], np.float32)
@@ -98,7 +93,6 @@ def test_parameters_are_those_of_the_robot_now() -> None:
 
 
 def test_motor_without_clamps_has_no_bounds() -> None:
-    """The plot says so."""
     found = envelope(leg(), "knee")
     assert np.isnan(found.whole).all()
     assert (found.stall_effort, found.corner_speed, found.no_load_speed) == (None, None, None)
@@ -106,7 +100,6 @@ def test_motor_without_clamps_has_no_bounds() -> None:
 
 
 def test_picture_names_clamps_and_figures() -> None:
-    """Two clamps of a kind have different names; a single large one does not shrink the whole."""
     legs = leg(aa.DCMotorClampingConfig(STALL, FREE, PEAK), aa.DelayConfig(3), aa.MaxEffortClampingConfig(LIMIT))
     drawn = draw_envelope(envelope(legs, "knee", dt=0.005, drive_limit=90.0))
     (panel,) = drawn.axes
@@ -133,6 +126,5 @@ def test_clamp_that_is_all_there_is_gives_its_name_to_the_line(others) -> None:
 
 
 def test_joint_without_an_actuator_is_an_error() -> None:
-    """The error names it."""
     with pytest.raises(ValueError, match=r"joint = 'foot': must be driven by an actuator, one of \['hip', 'knee'\]"):
         aa.plot_envelope(leg(), "foot")

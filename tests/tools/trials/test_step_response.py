@@ -34,7 +34,6 @@ def test_figures_of_a_second_order_system() -> None:
 
 
 def test_what_does_not_move_or_settle_has_no_figures() -> None:
-    """Numbers without meaning are None."""
     still = Response(TIME, swing().target, np.zeros_like(TIME), np.zeros_like(TIME))
     assert (still.rise_time, still.overshoot, still.settling_time) == (None, None, None)
     assert swing(damping=0.005).settling_time is None
@@ -44,7 +43,6 @@ def test_what_does_not_move_or_settle_has_no_figures() -> None:
 
 
 def test_picture_ends_when_all_has_settled() -> None:
-    """A constant tail is cut off."""
     quick = swing(frequency=20.0)
     bounds = np.array([np.full(len(TIME), -20.0), np.full(len(TIME), 20.0)])
     drawn = draw_step_response(StepResponse("knee", quick, quick, bounds, turns=True))
@@ -55,8 +53,6 @@ def test_picture_ends_when_all_has_settled() -> None:
 
 
 def test_clamps_and_delay_slow_a_joint_down() -> None:
-    """The effort is within the clamps; the ideal drive has no limits and no delay."""
-
     def opened() -> aa.Simulation:
         simulation = aa.Simulation(ROBOTS / "pendulum.usda")
         stage = simulation.stage
@@ -85,8 +81,6 @@ def test_clamps_and_delay_slow_a_joint_down() -> None:
 
 
 def test_others_stay_at_their_targets() -> None:
-    """A joint without an actuator is an error."""
-
     def opened() -> aa.Simulation:
         return aa.Simulation(ROBOTS / "arm_2dof.usda")
 
@@ -98,7 +92,6 @@ def test_others_stay_at_their_targets() -> None:
 
 
 def test_geared_motor_responds_as_the_same_motor_at_the_joint() -> None:
-    """Also beside an ideal drive, which has the gear and no limits."""
     geared = [aa.PDControlConfig(2.0, 0.2), aa.MaxEffortClampingConfig(0.5), aa.TransmissionConfig(-10.0, 0.4)]
     direct = [aa.PDControlConfig(200.0, 20.0), aa.MaxEffortClampingConfig(5.0)]
     found = []

@@ -14,12 +14,10 @@ TIMES = np.linspace(0.0, 4.0, 801)
 
 
 def test_hold_stays() -> None:
-    """All targets start in the pose."""
     np.testing.assert_array_equal(hold(ROOM)(3.0), ROOM.initial)
 
 
 def test_a_joint_that_begins_outside_its_limits_goes_to_the_nearest(tmp_path) -> None:
-    """For all kinds of targets, with a note; a shortened step has one too."""
     room = Room(np.array([[-2.0, 0.1]]), np.array([[-1.0, -0.15]]), np.array([[1.0, 0.15]]))
     path = write(tmp_path, "time,b\n0,0\n")
     for targets in (hold(room), sine(room, 0.2, 0.5), step(room, 0.4), from_csv(path, "ab", room)[0]):
@@ -44,7 +42,6 @@ def test_sine_begins_in_the_pose_and_stays_inside() -> None:
 
 
 def test_step_goes_to_where_there_is_room() -> None:
-    """As far as possible, at its time."""
     target = step(ROOM, 0.2)
     np.testing.assert_array_equal(target(0.24), ROOM.initial)
     np.testing.assert_allclose(target(0.25)[0], [0.2, -0.8, 0.095, 5.2])
@@ -59,7 +56,6 @@ def write(folder: Path, text: str) -> Path:
 
 
 def test_file_is_interpolated_and_others_hold(tmp_path) -> None:
-    """Joints by name, in any order."""
     target, last = from_csv(write(tmp_path, "time [s], d, b\n0, 5, -1\n\n2, 6, 0\n"), "abcd", ROOM)
     assert last == 2.0
     np.testing.assert_allclose(target(1.0)[0], [0.0, -0.5, 0.01, 5.5])
@@ -67,7 +63,6 @@ def test_file_is_interpolated_and_others_hold(tmp_path) -> None:
 
 
 def test_file_of_excite_is_one_of_targets(tmp_path) -> None:
-    """A joint that is called so itself keeps its name."""
     path = write(tmp_path, "time,d/command,b/command\n0,5,-1\n2,6,0\n")
     np.testing.assert_allclose(from_csv(path, "abcd", ROOM)[0](1.0)[0], [0.0, -0.5, 0.01, 5.5])
     own = from_csv(path, ["a", "b", "d", "d/command"], ROOM)[0](1.0)[0]
@@ -89,6 +84,5 @@ def test_file_of_excite_is_one_of_targets(tmp_path) -> None:
     ],
 )
 def test_file_that_holds_something_else_is_an_error(text, message, tmp_path) -> None:
-    """The error names it."""
     with pytest.raises(ValueError, match=message):
         from_csv(write(tmp_path, text), "abcd", ROOM)

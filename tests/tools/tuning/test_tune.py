@@ -15,13 +15,11 @@ FREE = aa.MaxEffortClampingConfig(1e6)
 
 
 def arm(**asked) -> aa.Tuned:
-    """The two joints of an arm, one that turns and one that slides."""
     return aa.tune(ROBOTS / "arm_2dof.usda", **{"poses": 5, "verify": False, **asked})
 
 
 @pytest.mark.parametrize("asked", [{"bandwidth": 2.5}, {"settle": 0.4}, {"bandwidth": 1.0, "damping_ratio": 1.5}])
 def test_shows_what_was_asked_for(asked) -> None:
-    """Of predicted and simulated steps alike, with the margins."""
     found = arm(verify=True, **asked)
     assert not found.is_wrong and all(row.verdict == "as asked" for row in found.joints)
     for row in found.joints:
@@ -45,7 +43,6 @@ def test_shows_what_was_asked_for(asked) -> None:
     ],
 )
 def test_says_what_bounds_a_joint(stages, asked, bound) -> None:
-    """And that more could be had without it."""
     motors = {"shoulder": [aa.PDControlConfig(10.0, 1.0), *stages], "extension": [aa.PDControlConfig(100.0, 10.0)]}
     found = arm(motors={name: aa.MotorConfig(**parts) for name, parts in by_kind(motors).items()}, **asked)
     (row,) = [row for row in found.joints if row.joint == "shoulder"]
@@ -53,14 +50,12 @@ def test_says_what_bounds_a_joint(stages, asked, bound) -> None:
 
 
 def by_kind(motors) -> dict:
-    """The arguments of motors of lists of configs."""
     from isaacsim.core.experimental.actuators.specs.stages import parts_of
 
     return {name: parts_of(configs) for name, configs in motors.items()}
 
 
 def test_what_cannot_be_had_is_said_with_the_best_there_is() -> None:
-    """The torque is too small for it."""
     found = arm(bandwidth=40.0)
     assert found.is_wrong and {row.verdict for row in found.joints} == {"missed"}
     assert re.match(r"Cannot be had, with the best there is: shoulder \d.* Hz", found.missed[0])
@@ -84,7 +79,6 @@ def test_rules_are_equations(rule) -> None:
     + [(900.0, 100.0, "beyond the margin"), (900.0, 400.0, "vibrates")],
 )
 def test_judges_gains_that_are_there(kp, kd, verdict) -> None:
-    """And leaves them as they are."""
     motors = {"shoulder": aa.MotorConfig(aa.PDControlConfig(kp, kd), [LIMIT])}
     motors["extension"] = aa.MotorConfig(aa.PDControlConfig(100.0, 10.0), [LIMIT])
     found = arm(motors=motors, explain=True)
@@ -93,7 +87,6 @@ def test_judges_gains_that_are_there(kp, kd, verdict) -> None:
 
 
 def test_an_integral_holds_gravity_within_its_bound() -> None:
-    """Without sag, and with the margins."""
     found = arm(integral=True, verify=True)
     row = found.joints[0]
     assert row.ki > 0 and row.gravity < row.ki * row.integral_max <= row.effort_limit
@@ -101,7 +94,6 @@ def test_an_integral_holds_gravity_within_its_bound() -> None:
 
 
 def test_gains_are_in_the_units_of_the_motor(tmp_path) -> None:
-    """Behind a gear, and read back from a file."""
     gear = aa.TransmissionConfig(10.0)
     motors = {
         "shoulder": aa.MotorConfig(aa.PDControlConfig(1.0, 0.1), [aa.MaxEffortClampingConfig(6.0)], others=[gear])
@@ -114,7 +106,6 @@ def test_gains_are_in_the_units_of_the_motor(tmp_path) -> None:
 
 
 def test_intervals_count_with_their_worst() -> None:
-    """An armature that may be smaller allows less."""
     known = aa.motors_of(ROBOTS / "pendulum.usda")["hinge"]
     kd = []
     for low in (0.2, 0.02):
@@ -156,14 +147,12 @@ def test_plants_that_were_not_seen_stay_stable(change) -> None:
     ],
 )
 def test_refuses(asked, says) -> None:
-    """Before anything is simulated."""
     with pytest.raises(ValueError, match=re.escape(says)):
         arm(**asked)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_steps_are_those_of_the_simulator(engine) -> None:
-    """Copies of a robot with a floating base are held where they begin."""
     tuned = aa.tune(ROBOTS / "unitree_go1.usda", settle=0.6, poses=2, engine=installed(engine))
     assert tuned.missed == () and len(tuned.joints) == 12
     assert {row.measured["poses"] for row in tuned.joints} == {2.0}
@@ -171,6 +160,5 @@ def test_steps_are_those_of_the_simulator(engine) -> None:
 
 
 def test_simulator_reads_the_file() -> None:
-    """Said before anything is computed."""
     with pytest.raises(ValueError, match=r"arm_2dof.xml: engine = 'physx' reads USD only"):
         aa.tune(ROBOTS / "arm_2dof.xml", engine="physx")

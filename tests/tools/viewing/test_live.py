@@ -21,17 +21,14 @@ def sim():
 
 @pytest.fixture
 def actuators(sim: aa.Simulation) -> aa.ArticulationActuators:
-    """Targets of all arms."""
     return aa.ArticulationActuators("/World/Arm")
 
 
 def live_of(sim: aa.Simulation) -> Live:
-    """The data of a view of it."""
     return Live(sim, sim._host)
 
 
 def test_bodies_are_where_mujoco_has_them(sim, actuators) -> None:
-    """Of the shown environment."""
     aa.Articulation("/World/Arm").set_dof_positions([[0.1, 0.1], [0.7, 0.3], [-0.4, 0.2]])
     live = live_of(sim)
     for env in range(3):
@@ -55,7 +52,6 @@ def test_ghost_is_where_the_targets_are(sim, actuators) -> None:
 
 
 def test_joints_without_anything_to_hold_them_have_no_ghost() -> None:
-    """A joint without position control has no target."""
     with aa.Simulation(ARM) as sim:
         sim.play()
         robot = aa.Articulation("/World/Arm")
@@ -68,7 +64,6 @@ def test_joints_without_anything_to_hold_them_have_no_ghost() -> None:
 
 
 def test_efforts_are_those_of_the_recorder(sim, actuators) -> None:
-    """Of the shown robot, with limited ones."""
     live = live_of(sim)
     live.select(1, 0)
     aa.Articulation("/World/Arm").set_dof_position_targets([[0.0, 0.0], [2.0, 0.3], [0.0, 0.0]])
@@ -84,7 +79,6 @@ def test_efforts_are_those_of_the_recorder(sim, actuators) -> None:
 
 
 def test_applied_efforts_are_within_the_envelope_and_limited_ones_at_its_end(sim, actuators) -> None:
-    """At each step of a fast motion."""
     live, limited = live_of(sim), 0
     for target in (2.0, -2.0):
         aa.Articulation("/World/Arm").set_dof_position_targets([[target, 0.3]])
@@ -99,7 +93,6 @@ def test_applied_efforts_are_within_the_envelope_and_limited_ones_at_its_end(sim
 
 
 def test_geared_motor_is_shown_at_the_joint() -> None:
-    """Computed and applied efforts and their bounds are of the same side."""
     geared = [aa.PDControlConfig(2.0, 0.2), aa.MaxEffortClampingConfig(6.0), aa.TransmissionConfig(-10.0, 0.4)]
     direct = [aa.PDControlConfig(200.0, 20.0), aa.MaxEffortClampingConfig(60.0)]
     shown = []
@@ -121,7 +114,6 @@ def test_geared_motor_is_shown_at_the_joint() -> None:
 
 
 def test_temperatures_are_those_of_the_recorder() -> None:
-    """Of windings with a thermal law, with the temperatures at which it derates; other joints have none."""
     motor = [aa.PDControlConfig(200.0, 20.0), aa.MaxEffortClampingConfig(60.0)]
     heat = aa.ThermalConfig(0.5, 1.0, motor_constant=0.5, derating_start=90.0, max_temperature=130.0)
     endless = aa.ThermalConfig(0.5, 1.0, motor_constant=0.5)
@@ -169,7 +161,6 @@ def test_efforts_of_motor_and_friction_are_shown_apart() -> None:
 
 
 def test_target_and_gain_are_set_where_asked_for(sim, actuators) -> None:
-    """For the shown robot only."""
     live = live_of(sim)
     live.select(1, 0)
     live.set_target(0, 0.5)
@@ -198,7 +189,6 @@ def test_reset_is_that_of_the_environment_shown(sim, actuators) -> None:
 
 
 def test_robots_of_a_stage_are_shown_one_at_a_time() -> None:
-    """Joints and motors are those of the chosen one."""
     with aa.Simulation(two_robots(ARM, "/World/Arm")) as sim:
         sim.play()
         actuators = aa.ArticulationActuators("/World/Right")
@@ -217,7 +207,6 @@ def test_robots_of_a_stage_are_shown_one_at_a_time() -> None:
 
 
 def test_wrapper_is_not_kept_alive(sim) -> None:
-    """It closes when no other references exist."""
     wrapper = aa.ArticulationActuators("/World/Arm")
     live = live_of(sim)
     assert live.joints[0].driven
@@ -227,7 +216,6 @@ def test_wrapper_is_not_kept_alive(sim) -> None:
 
 
 def test_a_floating_base_is_held_where_it_is_until_it_is_let_go() -> None:
-    """Joints move meanwhile; a robot that is fixed has nothing to hold."""
     with aa.Simulation(ROBOTS / "unitree_go1.usda", 1 / 200) as sim:
         sim.play()
         robot = sim.articulation("/")
@@ -258,7 +246,6 @@ def test_a_floating_base_is_held_where_it_is_until_it_is_let_go() -> None:
 
 
 def test_motion_has_positions_and_targets(sim, actuators) -> None:
-    """Of the last seconds, in the same rows."""
     live = live_of(sim)
     live.set_target(0, 0.3)
     sim.step(20)

@@ -94,7 +94,6 @@ print(json.dumps(told))
 
 @pytest.fixture
 def display():
-    """A virtual display."""
     reading, writing = os.pipe()
     size = ["-screen", "0", "720x540x24", "-nolisten", "tcp"]
     with subprocess.Popen(
@@ -140,7 +139,6 @@ def test_window_draws_robot_and_ghost_and_takes_keys(display, tmp_path) -> None:
 
 
 def window(display: str, *command):
-    """A program that opens a window."""
     environment = os.environ | {
         "DISPLAY": display,
         "LIBGL_ALWAYS_SOFTWARE": "1",

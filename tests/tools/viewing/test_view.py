@@ -27,21 +27,17 @@ class Nobody:
         self.told: list[str] = []
 
     def show(self, live: Live, paused: bool) -> None:
-        """Count a frame."""
         self.shown.append(paused)
 
     def tell(self, message: str) -> None:
-        """Keep the message."""
         self.told.append(message)
 
     def close(self) -> None:
-        """Close it."""
         self.is_open = False
 
 
 @pytest.fixture
 def sim() -> Iterator[Simulation]:
-    """The arm with its actuators."""
     with Simulation(ARM) as made:
         made.play()
         yield made
@@ -49,7 +45,6 @@ def sim() -> Iterator[Simulation]:
 
 @pytest.fixture
 def view(sim: Simulation) -> Iterator[View]:
-    """A view of it without a real screen."""
     actuators = ArticulationActuators("/World/Arm")
     with View(sim, Live(sim, sim._host), Nobody) as made:
         yield made
@@ -57,18 +52,15 @@ def view(sim: Simulation) -> Iterator[View]:
 
 
 def screen_of(view: View) -> Nobody:
-    """The screen of the view."""
     assert isinstance(view._screen, Nobody)
     return view._screen
 
 
 def target() -> float:
-    """Target of the shoulder."""
     return float(Articulation("/World/Arm").get_dof_position_targets().numpy()[0, 0])
 
 
 def test_requests_wait_for_sync(sim, view) -> None:
-    """Requests of any thread are carried out in that of the loop."""
     ask = threading.Thread(target=screen_of(view).ask, args=("set_target", 0, 0.5))
     ask.start()
     ask.join()
@@ -94,7 +86,6 @@ def test_requests_wait_for_sync(sim, view) -> None:
     ],
 )
 def test_request_that_cannot_be_done_is_told(view, request_, told) -> None:
-    """The next request is carried out."""
     screen = screen_of(view)
     screen.ask(*request_)
     screen.ask("set_target", 0, 0.25)
@@ -105,7 +96,6 @@ def test_request_that_cannot_be_done_is_told(view, request_, told) -> None:
 
 
 def test_error_of_the_simulation_is_told_and_logged(sim, view, monkeypatch, caplog) -> None:
-    """An error within a request; the loop continues."""
     monkeypatch.setattr(sim, "reset", lambda envs: 1 / 0)
     screen_of(view).ask("reset")
     view.sync()
@@ -114,7 +104,6 @@ def test_error_of_the_simulation_is_told_and_logged(sim, view, monkeypatch, capl
 
 
 def test_requests_without_end_do_not_hold_the_loop(view, monkeypatch) -> None:
-    """Requests made meanwhile wait for the next call."""
     ask, done = screen_of(view).ask, []
 
     def reset() -> None:
@@ -137,7 +126,6 @@ def test_it_shows_thirty_times_a_second_at_most(sim, view) -> None:
 
 
 def test_pause_holds_sync_until_a_step_is_asked_for(sim, view) -> None:
-    """Requests made meanwhile are carried out."""
     ask = screen_of(view).ask
     ask("pause")
     later = threading.Timer(0.3, lambda: (ask("set_target", 0, 0.2), ask("step")))
@@ -152,7 +140,6 @@ def test_pause_holds_sync_until_a_step_is_asked_for(sim, view) -> None:
 
 
 def test_pause_ends_when_nobody_looks_any_more(sim, view) -> None:
-    """Closing the page does not stop the loop."""
     screen = screen_of(view)
     screen.ask("pause")
     threading.Timer(0.2, lambda: setattr(screen, "is_watched", False)).start()
@@ -169,7 +156,6 @@ def test_step_button_steps_once(sim, view) -> None:
 
 
 def test_run_keeps_to_the_clock(sim, view) -> None:
-    """Simulated time is real time, or faster."""
     begin = time.monotonic()
     view.run(0.5)
     real = time.monotonic() - begin
@@ -180,7 +166,6 @@ def test_run_keeps_to_the_clock(sim, view) -> None:
 
 
 def test_closed_view_does_nothing_and_the_simulation_goes_on(sim, view) -> None:
-    """Closing twice works too."""
     view.close()
     view.close()
     view.sync()
@@ -197,7 +182,6 @@ def test_closed_window_ends_the_loop(sim, view) -> None:
 
 
 def test_stopped_physics_is_not_shown_and_played_again_is(sim, view) -> None:
-    """The view finds its robots again."""
     sim.stop()
     shown = len(screen_of(view).shown)
     view.sync()
@@ -210,12 +194,10 @@ def test_stopped_physics_is_not_shown_and_played_again_is(sim, view) -> None:
 
 
 def test_negative_time_is_refused(view) -> None:
-    """The error has the value."""
     refused(ValueError, lambda: view.run(-1), r"seconds = -1: must be a number >= 0")
 
 
 def test_view_before_play_is_refused() -> None:
-    """The error has a remedy."""
     with Simulation(ARM) as sim, pytest.raises(HostError, match=r"call play\(\) before view\(\)"):
         sim.view()
 

@@ -55,7 +55,6 @@ def test_own_page_and_allowed_hosts_may_connect(host, origin) -> None:
     ],
 )
 def test_page_of_somebody_else_may_not(origin) -> None:
-    """Other servers on this machine have pages too."""
     told = refusal(["127.0.0.1:8080"], [origin], OWN, ALLOWED)
     assert told is not None and told.startswith(f"Origin = {origin!r}: must be the view's own page or")
 
@@ -76,7 +75,6 @@ def test_headers_that_come_twice_are_refused() -> None:
 
 
 def test_names_of_hosts_are_names() -> None:
-    """In lower case, as sent by browsers."""
     assert host_names(["Proxy.example", "robot."]) == {"proxy.example", "robot"}
     for bad in ("https://proxy.example", "proxy.example:80", "*", "", "a b"):
         with pytest.raises(ValueError, match=r"allowed_hosts: .*: must be the name of a host, no scheme, no port"):

@@ -40,7 +40,6 @@ SCENE = (320, 160, 940, 800)
 
 @pytest.fixture
 def sim():
-    """The arm, playing."""
     with aa.Simulation(ROBOTS / "arm_2dof.usda") as made:
         made.play()
         yield made
@@ -60,7 +59,6 @@ def test_page_is_served_until_it_is_closed(sim, capsys) -> None:
 
 
 def test_junk_on_the_port_prints_nothing(sim, capfd) -> None:
-    """Bytes of other programs, requests that are too long, and pages of another viser."""
     viser = importlib.import_module("viser")
     upgrade = "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
     upgrade += "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: "
@@ -80,7 +78,6 @@ def test_junk_on_the_port_prints_nothing(sim, capfd) -> None:
 
 
 def test_page_says_that_the_program_has_ended(sim) -> None:
-    """What it showed last, and the robot and its file before."""
     with sim.view(native=False, open_browser=False) as view:
         page = shown(view)
         assert "<b>Arm, arm_2dof.usda</b>" in page._status.content
@@ -115,7 +112,6 @@ def test_friction_has_a_strip_and_a_curve_of_its_own() -> None:
 
 
 def test_joints_of_both_kinds_have_their_own_units(sim) -> None:
-    """A heading has the unit that all joints share; without one, each number has its own."""
     _actuators = aa.ArticulationActuators("/World/Arm")
     with sim.view(native=False, open_browser=False) as view:
         sim.step()
@@ -151,7 +147,6 @@ def test_temperature_is_red_where_it_derates() -> None:
 
 
 def test_paused_simulation_is_continued_by_the_button_that_paused_it(sim) -> None:
-    """The button says what it does."""
     with sim.view(native=False, open_browser=False) as view:
         for button, paused in (("pause", False), ("continue", True)):
             # without a page a view does not stay paused
@@ -181,7 +176,6 @@ def test_camera_sees_all_robots_above_the_panel_of_a_phone() -> None:
 
 
 def shown(view: aa.View):
-    """Return the page of a view, after its panel is filled."""
     page = view._screen
     page._panel_shown = -math.inf
     page.show(view._live, view.paused)
@@ -189,12 +183,10 @@ def shown(view: aa.View):
 
 
 def folders(page) -> list[str]:
-    """Return the headings of a page."""
     return [one.label for one in page._panel._children.values()]
 
 
 def test_two_pages_have_two_ports(sim) -> None:
-    """The next free port is used."""
     with sim.view(native=False, open_browser=False) as one, sim.view(native=False, open_browser=False) as other:
         assert one.url != other.url
 
@@ -202,9 +194,7 @@ def test_two_pages_have_two_ports(sim) -> None:
 class Browser(threading.Thread):
     """Acts on a page, while the simulation runs in another thread.
 
-    Args:
-        url: Of the page.
-        act: What is done, once the page is there.
+    `act`: What is done, once the page is there.
     """
 
     def __init__(self, url: str, act: Callable) -> None:
@@ -269,7 +259,6 @@ def drag(page, slider: int, distance: float) -> float:
 
 
 def scene(page) -> np.ndarray:
-    """Screenshot of the page, left of the panel."""
     from PIL import Image
 
     left, top, right, bottom = SCENE
@@ -279,7 +268,6 @@ def scene(page) -> np.ndarray:
 @needs_browser
 @pytest.mark.slow
 def test_robot_moves_where_a_slider_is_dragged(sim) -> None:
-    """On the page and in the simulation, which continues when the tab is closed."""
     arm = aa.Articulation("/World/Arm")
     actuators = aa.ArticulationActuators("/World/Arm")
 
@@ -305,7 +293,6 @@ def test_robot_moves_where_a_slider_is_dragged(sim) -> None:
 
 
 def settled_scene(page) -> np.ndarray:
-    """The scene when robots are drawn and at rest."""
     before = scene(page)
     for _ in range(30):
         page.wait_for_timeout(500)
@@ -426,10 +413,7 @@ def settled(view: aa.View | None, holds: Callable) -> bool:
 class Visitor:
     """A client of the page's server that behaves as a browser.
 
-    Args:
-        view: What serves the page.
-        origin: Whose page it says to be.
-        host: By which name it says to have come here.
+    `host`: By which name it says to have come here.
     """
 
     def __init__(self, view: aa.View, origin: str | None = None, host: str | None = None) -> None:
@@ -461,7 +445,6 @@ class Visitor:
         assert settled(None, lambda: page.is_watched)
 
     def hear(self, until: str = "ReplayDoneMessage") -> None:
-        """Read messages of the server up to one of a kind."""
         heard = ""
         while heard != until:
             data = self.line.recv(timeout=20)
@@ -475,11 +458,9 @@ class Visitor:
                     self.told.append(message["props"]["body"])
 
     def give(self, label: str, value, what: str = "value") -> None:
-        """Change a property of a handle on the page."""
         self.say("GuiUpdateMessage", uuid=self.handles[label]["uuid"], updates={what: value})
 
     def say(self, kind: str, **fields) -> None:
-        """Send a message."""
         self.line.send(self._packing.encode({"type": kind, **fields}))
 
     def __enter__(self) -> Visitor:
@@ -491,7 +472,6 @@ class Visitor:
 
 @pytest.fixture
 def view(sim: aa.Simulation):
-    """A page of the arm with its actuators."""
     actuators = aa.ArticulationActuators("/World/Arm")
     with sim.view(native=False, open_browser=False) as made:
         yield made
@@ -499,7 +479,6 @@ def view(sim: aa.Simulation):
 
 
 def target() -> float:
-    """Target of the shoulder."""
     return float(aa.Articulation("/World/Arm").get_dof_position_targets().numpy()[0, 0])
 
 
@@ -514,7 +493,6 @@ def test_web_page_of_somebody_else_is_refused(view, origin) -> None:
 
 
 def test_name_that_somebody_else_lets_point_here_is_refused(view) -> None:
-    """The page itself too."""
     from websockets.exceptions import InvalidStatus
 
     assert view.url is not None
@@ -526,7 +504,6 @@ def test_name_that_somebody_else_lets_point_here_is_refused(view) -> None:
 
 @pytest.mark.parametrize("of", ["own page", "no browser", "localhost", "allowed host"])
 def test_own_page_moves_the_robot(sim, of) -> None:
-    """As before, and one served by an allowed host."""
     with sim.view(native=False, open_browser=False, allowed_hosts="Proxy.example") as view:
         assert view.url is not None
         port = view.url.rpartition(":")[2]
@@ -550,7 +527,6 @@ def test_own_page_moves_the_robot(sim, of) -> None:
     ],
 )
 def test_value_out_of_range_is_told_on_the_page(sim, view, label, value, message) -> None:
-    """Nothing is changed or raised, and the page shows the state again."""
     before = [view._live.gain(0, name) for name in ("kp", "kd")]
     with Visitor(view) as visitor:
         visitor.give(label, value)
@@ -568,7 +544,6 @@ def test_value_out_of_range_is_told_on_the_page(sim, view, label, value, message
 
 
 def test_ends_of_a_slider_are_not_what_a_page_says(view) -> None:
-    """A page may write any value into them."""
     with Visitor(view) as visitor:
         visitor.give("shoulder [rad]", 1e6, "max")
         visitor.give("shoulder [rad]", 100.0)
@@ -576,7 +551,6 @@ def test_ends_of_a_slider_are_not_what_a_page_says(view) -> None:
 
 
 def test_page_that_is_spoilt_is_closed_and_the_loop_goes_on(sim, view, caplog) -> None:
-    """Viser lets a page write to its copy of a handle."""
     with Visitor(view) as visitor:
         visitor.give("shoulder [rad]", 5, "gui_api")
         assert settled(None, lambda: not view._requests.empty())
@@ -598,13 +572,11 @@ def test_server_that_asks_nobody_is_not_opened(sim, monkeypatch) -> None:
 
 
 def test_hosts_that_are_allowed_are_names(sim) -> None:
-    """Before the server starts."""
     with pytest.raises(ValueError, match="allowed_hosts: 'http://proxy': must be the name of a host"):
         sim.view(native=False, open_browser=False, allowed_hosts=["http://proxy"])
 
 
 def test_missing_viser_is_told(sim, monkeypatch) -> None:
-    """The error has the command to install it."""
     monkeypatch.delitem(sys.modules, "isaacsim.core.experimental.actuators.tools.viewing.web", raising=False)
     monkeypatch.setitem(sys.modules, "viser", None)
     refused(ModuleNotFoundError, lambda: sim.view(native=False), r"needs viser, .*pip install .*\[view\]")

@@ -52,7 +52,6 @@ class Graph:
         return self.host.arrays()
 
     def node(self, **inputs) -> database.Database:
-        """A node with the robot's path and other inputs."""
         made = database.node_database(OgnArticulationActuators)(database.Node(f"/World/Graph/node_{next(self._count)}"))
         for name, value in {"robotPath": "/World/Leg", **inputs}.items():
             made.write(f"inputs:{name}", value)
@@ -69,21 +68,16 @@ def errors(db: database.Database) -> str:
 
 @pytest.fixture(autouse=True)
 def _nothing_left_over():
-    """No node drives on after its test."""
     yield
     state_module.release_all()
 
 
 @pytest.fixture
 def graph():
-    """One robot, physics running."""
     made = Graph()
     with aa.use_host(made.host):
         made.host.play()
         yield made
-
-
-# stepping
 
 
 def test_first_pulse_takes_the_drives(graph) -> None:
@@ -107,7 +101,6 @@ def test_auto_step_works_before_each_physics_step(graph) -> None:
 
 
 def test_manual_steps_only_when_pulsed(graph) -> None:
-    """With Auto Step off a physics step does nothing, and a pulse computes the efforts."""
     db = graph.node(autoStepPrePhysics=False, stepDt=DT)
     graph.arrays.position_targets[:] = 0.1
     assert db.evaluate("execIn"), errors(db)
@@ -118,7 +111,6 @@ def test_manual_steps_only_when_pulsed(graph) -> None:
 
 
 def test_manual_steps_with_its_step(graph, monkeypatch) -> None:
-    """The input's value is the step the actuators get."""
     steps: list[float] = []
     monkeypatch.setattr(aa.ArticulationActuators, "step_actuators", lambda self, dt, context=None: steps.append(dt))
     db = graph.node(autoStepPrePhysics=False, stepDt=0.004)
@@ -128,7 +120,6 @@ def test_manual_steps_with_its_step(graph, monkeypatch) -> None:
 
 @pytest.mark.parametrize("step_dt", [0.0, -0.01, math.nan, math.inf])
 def test_manual_step_must_be_a_duration(graph, step_dt) -> None:
-    """The error names the value and says what to connect; no joint is touched."""
     db = graph.node(autoStepPrePhysics=False, stepDt=step_dt)
     assert not db.evaluate("execIn")
     assert f"stepDt = {step_dt}: must be a finite number of seconds > 0" in errors(db)
@@ -137,12 +128,10 @@ def test_manual_step_must_be_a_duration(graph, step_dt) -> None:
 
 
 def test_step_is_not_looked_at_when_stepping_by_itself(graph) -> None:
-    """As documented, Step Dt counts only with Auto Step off."""
     assert graph.node(stepDt=0.0).evaluate("execIn")
 
 
 def test_auto_step_toggles_live(graph) -> None:
-    """Off and on again, each from the pulse on; the actuators and their drives stay."""
     db = graph.node(stepDt=DT)
     counts = []
     for auto in (True, False, True):
@@ -155,16 +144,12 @@ def test_auto_step_toggles_live(graph) -> None:
 
 
 def test_execution_goes_on_after_success_only(graph) -> None:
-    """Exec Out fires behind a pulse that worked, not behind one that failed."""
     db = graph.node()
     db.evaluate("execIn")
     assert db.outputs.execOut == 1
     db.write("inputs:robotPath", "/World/Nothing")
     db.evaluate("execIn")
     assert db.outputs.execOut == 0
-
-
-# feedforward
 
 
 @pytest.mark.parametrize(
@@ -178,7 +163,6 @@ def test_execution_goes_on_after_success_only(graph) -> None:
     ],
 )
 def test_feedforward_reaches_its_joints(graph, inputs, expected) -> None:
-    """One value for all joints or one each, joints by index or by name; without an actuator it has no effect."""
     db = graph.node(**inputs)
     assert db.evaluate("execIn"), errors(db)
     graph.host.step(DT)
@@ -198,7 +182,6 @@ def test_emptied_feedforward_stays(graph) -> None:
 
 
 def test_feedforward_is_set_at_each_pulse(graph) -> None:
-    """A pulse overwrites values set elsewhere in between."""
     db = graph.node(feedforwardCommand=[2.0])
     db.evaluate("execIn")
     db.per_instance_state.actuators.set_dof_feedforward_effort_targets(9.0)
@@ -208,7 +191,6 @@ def test_feedforward_is_set_at_each_pulse(graph) -> None:
 
 
 def test_feedforward_reaches_its_robots() -> None:
-    """Robot Indices pick rows."""
     graph = Graph(robots=2)
     with aa.use_host(graph.host):
         graph.host.play()
@@ -231,7 +213,6 @@ def test_feedforward_reaches_its_robots() -> None:
     ],
 )
 def test_wrong_feedforward_is_an_error_of_the_node(graph, inputs, message) -> None:
-    """The message says what is wrong; the actuators work on without."""
     db = graph.node(**inputs)
     assert not db.evaluate("execIn")
     assert message in errors(db)
@@ -240,23 +221,17 @@ def test_wrong_feedforward_is_an_error_of_the_node(graph, inputs, message) -> No
     np.testing.assert_allclose(graph.arrays.efforts, [10.0, 1.0, 0.0], rtol=1e-6)
 
 
-# which robot
-
-
 def test_target_names_the_robot_when_the_path_is_empty(graph) -> None:
-    """A target does what the path does."""
     db = graph.node(robotPath="", targetPrim=["/World/Leg"])
     assert db.evaluate("execIn"), errors(db)
     assert db.per_instance_state.actuators.articulation.paths == ["/World/Leg"]
 
 
 def test_path_wins_over_the_target(graph) -> None:
-    """The target counts only when the path is empty."""
     assert graph.node(targetPrim=["/World/Nothing"]).evaluate("execIn")
 
 
 def test_several_targets_are_several_robots() -> None:
-    """Rows in the order of the robots."""
     graph = Graph(robots=2)
     with aa.use_host(graph.host):
         graph.host.play()
@@ -274,7 +249,6 @@ def test_no_robot_is_an_error_with_a_remedy(graph) -> None:
 
 @pytest.mark.parametrize("path", ["/World/Nothing", "/World/Leg/joints", "/World/("])
 def test_wrong_path_is_an_error_until_corrected(graph, path) -> None:
-    """Each pulse tries again; with the right path it works."""
     db = graph.node(robotPath=path)
     assert not db.evaluate("execIn")
     assert path in errors(db) and "ValueError" in errors(db)
@@ -297,7 +271,6 @@ def test_another_path_releases_the_robot_of_before() -> None:
 
 
 def test_a_wrong_path_after_a_right_one_releases_too(graph) -> None:
-    """The old robot is not driven by a node that names another one."""
     db = graph.node()
     db.evaluate("execIn")
     db.write("inputs:robotPath", "/World/Nothing")
@@ -306,7 +279,6 @@ def test_a_wrong_path_after_a_right_one_releases_too(graph) -> None:
 
 
 def test_two_nodes_drive_two_robots() -> None:
-    """Each has actuators of its own, and deleting one leaves the other at work."""
     graph = Graph(robots=2)
     with aa.use_host(graph.host):
         graph.host.play()
@@ -319,11 +291,7 @@ def test_two_nodes_drive_two_robots() -> None:
         assert graph.arrays.stiffnesses.tolist() == [*GAINS, 0, 0, 10]
 
 
-# reset
-
-
 def test_reset_forgets_faults_and_keeps_the_feedforward(graph) -> None:
-    """Reset In alone clears the faults and makes no step; the feedforward of before stays."""
     db = graph.node(feedforwardCommand=[2.0])
     db.evaluate("execIn")
     graph.arrays.positions[1] = math.nan
@@ -337,7 +305,6 @@ def test_reset_forgets_faults_and_keeps_the_feedforward(graph) -> None:
 
 
 def test_reset_before_the_first_pulse_does_nothing(graph) -> None:
-    """There is nothing to reset, and nothing is made."""
     db = graph.node()
     assert db.evaluate("resetIn") and not db.per_instance_state.initialized
 
@@ -354,9 +321,6 @@ def test_reset_with_a_pulse_resets_before_the_step(graph) -> None:
     ]
 
 
-# outputs
-
-
 def test_outputs_are_robot_after_robot() -> None:
     """Joints in the order of the articulation, though the knee's actuator comes first on the stage."""
     graph = Graph(robots=2)
@@ -371,14 +335,12 @@ def test_outputs_are_robot_after_robot() -> None:
 
 
 def test_efforts_are_zero_before_the_first_step(graph) -> None:
-    """One number per actuated joint from the first pulse on."""
     db = graph.node()
     db.evaluate("execIn")
     assert db.outputs.computedEfforts.tolist() == db.outputs.appliedEfforts.tolist() == [0.0, 0.0]
 
 
 def test_fault_is_a_line(graph) -> None:
-    """Actuator, joint, robot, step and input."""
     db = graph.node()
     db.evaluate("execIn")
     graph.host.step(DT)
@@ -388,9 +350,6 @@ def test_fault_is_a_line(graph) -> None:
     assert list(db.outputs.faults) == [
         "/World/Leg/Actuators/knee: joint knee of </World/Leg>, step 1: velocity not finite."
     ]
-
-
-# errors
 
 
 def test_stopped_stepping_is_an_error_until_reset(graph, monkeypatch) -> None:
@@ -415,7 +374,6 @@ def test_stopped_stepping_is_an_error_until_reset(graph, monkeypatch) -> None:
 
 
 def test_error_shows_what_and_where(graph, monkeypatch) -> None:
-    """Type and message first, the traceback below."""
     db = graph.node(autoStepPrePhysics=False)
     monkeypatch.setattr(aa.ArticulationActuators, "step_actuators", lambda *_: {}["gone"])
     assert not db.evaluate("execIn")
@@ -435,7 +393,6 @@ def test_same_error_is_told_once(graph) -> None:
 
 
 def test_manual_pulse_before_play_is_an_error() -> None:
-    """The message says what to call; once physics runs, the pulse works."""
     graph = Graph()
     with aa.use_host(graph.host):
         db = graph.node(autoStepPrePhysics=False)
@@ -445,13 +402,9 @@ def test_manual_pulse_before_play_is_an_error() -> None:
 
 
 def test_without_a_simulation_the_error_says_how_to_open_one() -> None:
-    """Outside Kit a host must be open."""
     db = database.node_database(OgnArticulationActuators)(database.Node("/World/Graph/node"))
     db.write("inputs:robotPath", "/World/Leg")
     assert not db.evaluate("execIn") and "no simulation is open" in errors(db)
-
-
-# the end
 
 
 def test_deleted_node_gives_the_robot_back(graph) -> None:
@@ -466,8 +419,6 @@ def test_deleted_node_gives_the_robot_back(graph) -> None:
 
 
 def test_deletion_tolerates_a_database_that_is_gone(monkeypatch) -> None:
-    """Kit may tear its own parts down first."""
-
     def gone() -> None:
         raise RuntimeError("deleted")
 
@@ -476,7 +427,6 @@ def test_deletion_tolerates_a_database_that_is_gone(monkeypatch) -> None:
 
 
 def test_deletion_logs_what_it_could_not_release(graph, monkeypatch, caplog) -> None:
-    """An error at the end is logged and does not reach the graph."""
     db = graph.node()
     db.evaluate("execIn")
     monkeypatch.setattr(aa.ArticulationActuators, "close", lambda self: {}["gone"])
@@ -486,7 +436,6 @@ def test_deletion_logs_what_it_could_not_release(graph, monkeypatch, caplog) -> 
 
 
 def test_release_is_idempotent(graph) -> None:
-    """A second release, and one before the first pulse, do nothing."""
     state = OgnArticulationActuators.internal_state()
     state.release()
     state.initialize("/World/Leg", True)
@@ -497,7 +446,6 @@ def test_release_is_idempotent(graph) -> None:
 
 
 def test_node_works_again_after_stop_and_play(graph) -> None:
-    """As documented, play attaches the same actuators again."""
     db = graph.node()
     db.evaluate("execIn")
     graph.host.stop()
@@ -508,7 +456,6 @@ def test_node_works_again_after_stop_and_play(graph) -> None:
 
 
 def test_hot_reload_leaves_one_callback(graph) -> None:
-    """The new code of the node takes over what the old code drove."""
     db = graph.node()
     db.evaluate("execIn")
     try:
@@ -522,7 +469,6 @@ def test_hot_reload_leaves_one_callback(graph) -> None:
 
 
 def test_all_states_are_released(monkeypatch, caplog) -> None:
-    """A failure is logged and does not affect the others."""
     graph = Graph(robots=2)
     with aa.use_host(graph.host):
         states = [OgnArticulationActuators.internal_state() for _ in range(2)]
@@ -543,9 +489,6 @@ def test_forgotten_state_closes_by_itself(graph) -> None:
     del state
     gc.collect()
     assert graph.callbacks() == 0 and graph.arrays.stiffnesses.tolist() == GAINS
-
-
-# on physics
 
 
 def test_node_drives_a_real_arm(robots) -> None:
@@ -595,8 +538,6 @@ def test_node_and_wrapper_move_a_robot_alike(robots) -> None:
     np.testing.assert_array_equal(motion(True), motion(False))
 
 
-# where it is imported from
-
 BUILT = """
 import importlib.util, sys
 PACKAGE = "isaacsim.core.experimental.actuators"
@@ -628,11 +569,7 @@ def test_documented_name_leads_to_the_state() -> None:
     state.release()
 
 
-# networks that are not recognised
-
-
 def test_only_the_program_can_let_torch_run_a_network(graph, tmp_path, run_by_torch) -> None:
-    """No input of the node grants it; a permission of the process does."""
     config = aa.NeuralControlConfig(unknown_file(tmp_path / "ankle.pt"))
     aa.add_actuator("/World/Leg", "ankle", "ankle", config, stage=graph.stage)
     db = graph.node()

@@ -21,7 +21,6 @@ FILE = NODES / "OgnArticulationActuators.ogn"
 NAME = "isaacsim.core.experimental.actuators.ArticulationActuators"
 MODULE = "isaacsim.core.experimental.actuators.extension.action_graphs.nodes.OgnArticulationActuators"
 SCHEMA = json.loads((Path(__file__).parent / "ogn.schema.json").read_text("utf-8"))
-
 # what graphs made for the documented extension rely on: type and default
 DOCUMENTED = {
     "execIn": ("execution", None),
@@ -39,11 +38,7 @@ def ogn() -> dict:
     return json.loads(FILE.read_text("utf-8"))
 
 
-# the file
-
-
 def test_file_follows_the_schema(ogn) -> None:
-    """Keys, types and allowed values are those OmniGraph knows."""
     jsonschema.validate(ogn, SCHEMA)
 
 
@@ -67,7 +62,6 @@ def test_file_follows_the_schema(ogn) -> None:
     ],
 )
 def test_schema_refuses(ogn, place, value) -> None:
-    """Each rule of the schema can fail."""
     *above, last = place
     item = ogn[NAME]
     for key in above:
@@ -83,7 +77,6 @@ def test_schema_is_a_schema() -> None:
 
 
 def test_comments_are_allowed_everywhere(ogn) -> None:
-    """Keys with a dollar sign in front."""
     commented = copy.deepcopy(ogn)
     commented["$a"] = commented[NAME]["$b"] = commented[NAME]["inputs"]["$c"] = 1
     commented[NAME]["inputs"]["stepDt"]["$d"] = 1
@@ -92,13 +85,11 @@ def test_comments_are_allowed_everywhere(ogn) -> None:
 
 @pytest.mark.parametrize(("name", "expected"), DOCUMENTED.items())
 def test_documented_input_is_as_documented(ogn, name, expected) -> None:
-    """Name, type and default."""
     declared = ogn[NAME]["inputs"][name]
     assert (declared["type"], declared.get("default")) == expected
 
 
 def test_added_inputs_are_optional(ogn) -> None:
-    """A graph made for the documented extension lacks them."""
     added = {name: port for name, port in ogn[NAME]["inputs"].items() if name not in DOCUMENTED}
     assert set(added) == {"targetPrim", "dofNames", "resetIn"} and all(port["optional"] for port in added.values())
 
@@ -111,18 +102,13 @@ def test_node_says_what_it_is(ogn) -> None:
 
 
 def test_category_is_defined(ogn) -> None:
-    """In the file that the node names, with the label that the editor shows."""
     definitions = json.loads((NODES / ogn[NAME]["categoryDefinitions"]).read_text("utf-8"))["categoryDefinitions"]
     assert definitions == {ogn[NAME]["categories"]: "Newton Actuators"}
 
 
 def test_icon_is_a_picture(ogn) -> None:
-    """In the file that the node names."""
     root = ElementTree.parse(NODES / ogn[NAME]["icon"]).getroot()
     assert root.tag == "{http://www.w3.org/2000/svg}svg" and len(root) > 2
-
-
-# the code
 
 
 def _used_ports() -> set[str]:
@@ -138,12 +124,10 @@ def _used_ports() -> set[str]:
 
 
 def test_code_uses_exactly_the_declared_ports() -> None:
-    """No port without use, no use without port."""
     assert _used_ports() == set(read_ogn(FILE).ports)
 
 
 def test_class_is_named_like_the_file() -> None:
-    """OmniGraph finds it by name."""
     module = importlib.import_module(
         "isaacsim.core.experimental.actuators.extension.action_graphs.nodes.OgnArticulationActuators"
     )
@@ -158,11 +142,7 @@ def test_importing_the_node_loads_nothing_heavy() -> None:
     assert loaded.isdisjoint({"warp", "pxr", "numpy", "mujoco", "newton", "torch", "omni", "carb"})
 
 
-# the wheel
-
-
 def test_wheel_has_what_the_node_consists_of() -> None:
-    """Every file of the package that is not code is package data."""
     patterns = tomllib.loads((REPOSITORY / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]["package-data"]
     of_nodes = patterns[f"{package.__name__}.extension.action_graphs.nodes"]
     listed = {path for pattern in of_nodes for path in NODES.glob(pattern)}

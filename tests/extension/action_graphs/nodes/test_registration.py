@@ -41,7 +41,6 @@ def graph(monkeypatch: pytest.MonkeyPatch):
 
 @pytest.fixture
 def host():
-    """A playing robot of one joint with an actuator."""
     stage = Usd.Stage.CreateInMemory()
     UsdPhysics.ArticulationRootAPI.Apply(stage.DefinePrim("/World/Leg", "Xform"))
     UsdPhysics.RevoluteJoint.Define(stage, "/World/Leg/joints/knee")
@@ -54,18 +53,15 @@ def host():
 
 
 def test_without_omni_graph_nothing_happens() -> None:
-    """Outside Kit, and in a Kit without OmniGraph."""
     assert register_if_missing(EXT_ID) == "no OmniGraph"
 
 
 def test_missing_node_is_registered_once(graph) -> None:
-    """A second call finds it; the fake refuses to register twice."""
     assert [register_if_missing(EXT_ID), register_if_missing(EXT_ID)] == ["registered", "found"]
     assert graph.get_registered_nodes() == [NODE_TYPE]
 
 
 def test_node_found_by_kit_stays_kits(graph) -> None:
-    """It is not registered again, and not taken back at shutdown."""
     graph.registered[NODE_TYPE] = object()
     assert register_if_missing(EXT_ID) == "found"
     take_back()
@@ -73,7 +69,6 @@ def test_node_found_by_kit_stays_kits(graph) -> None:
 
 
 def test_extension_may_come_back(graph) -> None:
-    """Disabled and enabled again, the node is there again."""
     register_if_missing(EXT_ID)
     take_back()
     assert graph.registered == {} and register_if_missing(EXT_ID) == "registered"
@@ -117,7 +112,6 @@ def test_registered_node_runs(graph, host) -> None:
 
 
 def test_deleted_node_is_found_in_kits_database(graph, host) -> None:
-    """Its state is looked up where OmniGraph keeps it, not in ours."""
     register_if_missing(EXT_ID)
     db = graph.registered[NODE_TYPE](database.Node("/World/Graph/node"))
     db.write("inputs:robotPath", "/World/Leg")
@@ -130,7 +124,6 @@ def test_deleted_node_is_found_in_kits_database(graph, host) -> None:
 
 
 def test_shutdown_gives_every_robot_back(graph, host) -> None:
-    """No callback of a node stays; its state is released, not lost."""
     register_if_missing(EXT_ID)
     db = graph.registered[NODE_TYPE](database.Node("/World/Graph/node"))
     db.write("inputs:robotPath", "/World/Leg")
@@ -157,7 +150,6 @@ def test_node_is_registered_at_once_and_whenever_omni_graph_comes_back(graph, te
 
 
 def test_node_waits_for_omni_graph(monkeypatch) -> None:
-    """Enabled after us, it gets the node then."""
     manager = ExtensionManager()
     manager.provide("omni.graph-1.141.0")
     keep_registered(EXT_ID, manager)
@@ -167,9 +159,6 @@ def test_node_waits_for_omni_graph(monkeypatch) -> None:
     assert list(graph.registered) == [NODE_TYPE]
     take_back()
     assert graph.registered == {}
-
-
-# the example
 
 
 def test_example_graph_fits_the_node(tmp_path) -> None:

@@ -50,24 +50,15 @@ def recorder() -> type[Database]:
     return made
 
 
-# the class
-
-
 def test_comments_are_left_out(recorder) -> None:
-    """Keys that begin with a dollar sign are comments."""
     assert "$" not in str(recorder.DESCRIPTION)
 
 
 def test_database_class_is_made_once() -> None:
-    """State survives asking for it again."""
     assert node_database(OgnArticulationActuators) is node_database(OgnArticulationActuators)
 
 
-# inputs and outputs
-
-
 def test_inputs_have_their_defaults(recorder) -> None:
-    """Before they are set."""
     db = recorder(Node("/G/n"))
     assert db.inputs.values.tolist() == [1.0, 2.0] and db.inputs.values.dtype == np.float32
     assert db.state.count == 5 and db.outputs.sums.size == 0
@@ -80,13 +71,11 @@ def test_input_arrays_are_read_only(recorder) -> None:
 
 
 def test_inputs_are_read_only(recorder) -> None:
-    """Assigning raises, and names the node and the port."""
     with pytest.raises(ReadOnlyError, match=re.escape("</G/n>.inputs:values: a node cannot set its inputs")):
         recorder(Node("/G/n")).inputs.values = [3.0]
 
 
 def test_outputs_are_assigned_or_sized_and_filled(recorder) -> None:
-    """Both ways of writing an array."""
     db = recorder(Node("/G/n"))
     db.outputs.names = ["hip"]
     db.outputs.sums_size = 2
@@ -98,7 +87,6 @@ def test_outputs_are_assigned_or_sized_and_filled(recorder) -> None:
 
 
 def test_state_is_kept_between_runs(recorder) -> None:
-    """State ports are written and read."""
     db = recorder(Node("/G/n"))
     db.state.count = db.state.count + 1
     db.evaluate()
@@ -107,18 +95,13 @@ def test_state_is_kept_between_runs(recorder) -> None:
 
 @pytest.mark.parametrize("name", ["vlues", "values_length", "execIn_size"])
 def test_unknown_port_is_refused_with_a_list(recorder, name) -> None:
-    """A slip of the pen in a node is found at once."""
     with pytest.raises(AttributeError, match=re.escape("no such port. Available: ['execIn', 'values']")):
         getattr(recorder(Node("/G/n")).inputs, name)
 
 
 def test_wrong_value_names_node_and_port(recorder) -> None:
-    """An output of the wrong type does not go unnoticed."""
     with pytest.raises(ValueError, match=re.escape("</G/n>.outputs:sums = 'x': must be double[].")):
         recorder(Node("/G/n")).outputs.sums = "x"
-
-
-# runs
 
 
 def test_pulse_lasts_for_one_run(recorder, monkeypatch) -> None:
@@ -136,7 +119,6 @@ def test_pulse_lasts_for_one_run(recorder, monkeypatch) -> None:
 
 
 def test_exception_in_a_node_is_its_error(recorder, monkeypatch) -> None:
-    """A graph goes on; the node says where it failed."""
     db = recorder(Node("/G/n"))
     monkeypatch.setattr(recorder.NODE_TYPE_CLASS, "compute", staticmethod(lambda db: 1 / 0))
     assert not db.evaluate("execIn")
@@ -154,7 +136,6 @@ def test_exception_in_a_node_is_its_error(recorder, monkeypatch) -> None:
     ],
 )
 def test_messages_have_their_severity(recorder, method, severity) -> None:
-    """With the node's path in front unless that is not wanted."""
     db = recorder(Node("/G/n"))
     getattr(db, method)("hot")
     getattr(db, method)("cold", add_context=False)
@@ -162,7 +143,6 @@ def test_messages_have_their_severity(recorder, method, severity) -> None:
 
 
 def test_messages_are_those_of_the_last_run(recorder) -> None:
-    """A run that says nothing leaves nothing; a repeated message is known as such."""
     node = Node("/G/n")
     assert not node.log_compute_message(Severity.ERROR, "hot")
     assert node.log_compute_message(Severity.ERROR, "hot")
@@ -173,11 +153,7 @@ def test_messages_are_those_of_the_last_run(recorder) -> None:
     assert not node.log_compute_message(Severity.ERROR, "hot")
 
 
-# what nodes remember
-
-
 def test_state_belongs_to_node_and_instance(recorder) -> None:
-    """Each has its own, made by the node class; all ways to it lead to the same."""
     node, other = Node("/G/n"), Node("/G/n")
     db = recorder(node)
     db.per_instance_state.append("mine")
@@ -187,14 +163,12 @@ def test_state_belongs_to_node_and_instance(recorder) -> None:
 
 
 def test_two_node_types_share_no_state(recorder) -> None:
-    """A class of its own for each type."""
     node = Node("/G/n")
     recorder.get_internal_state(node, 0).append("mine")
     assert not node_database(OgnArticulationActuators).get_internal_state(node, 0).initialized
 
 
 def test_hook_runs_before_the_state_is_dropped(recorder, monkeypatch) -> None:
-    """A node can ask for its state when it is deleted; afterwards the state is a new one."""
     node, last = Node("/G/n"), []
     recorder.get_internal_state(node, 0).append("mine")
 
@@ -207,7 +181,6 @@ def test_hook_runs_before_the_state_is_dropped(recorder, monkeypatch) -> None:
 
 
 def test_state_goes_with_its_node(recorder) -> None:
-    """An unreferenced node leaves nothing behind."""
     node = Node("/G/n")
     recorder.get_internal_state(node, 0)
     before = len(recorder._states)

@@ -18,6 +18,5 @@ from isaacsim.core.experimental.actuators.extension.action_graphs.omnigraph.ogn_
     ],
 )
 def test_wrong_file_is_refused_with_the_place(text, message) -> None:
-    """The message names the file and the port."""
     with pytest.raises(ValueError, match=re.escape(message)):
         parse_ogn(text, "a.ogn")

@@ -8,7 +8,6 @@ import pytest
 from isaacsim.core.experimental.actuators.extension.action_graphs.omnigraph import ogn_types
 
 INT32 = 2**31
-
 # type, value given, value seen
 VALUES: list[tuple] = [
     ("bool", True, True),
@@ -33,7 +32,6 @@ VALUES: list[tuple] = [
     ("matrixd[4]", np.eye(4), np.eye(4).tolist()),
     ("any", {"what": "ever"}, {"what": "ever"}),
 ]
-
 # type, value given, what the message asks for
 REFUSED: list[tuple] = [
     ("bool", 1, "Give booleans"),
@@ -54,7 +52,6 @@ REFUSED: list[tuple] = [
     ("float", 1e39, "Give numbers in -3.4028"),
     ("half[]", [1e5], "Give numbers in -65504.0 … 65504.0"),
 ]
-
 UNKNOWN_TYPES = ["real", "float[5]", "float[3", "union", "floats[]", ""]
 
 
@@ -69,27 +66,23 @@ def test_value_is_seen_as_its_type(declared, given, seen) -> None:
 
 @pytest.mark.parametrize(("declared", "given", "remedy"), REFUSED)
 def test_value_of_another_type_is_refused(declared, given, remedy) -> None:
-    """The message names value, type and what to give."""
     with pytest.raises(ValueError, match=re.escape(f": must be {declared}. {remedy}")):
         ogn_types.parse_type(declared).convert(given)
 
 
 @pytest.mark.parametrize(("declared", "given", "seen"), VALUES)
 def test_default_is_a_value_of_the_type(declared, given, seen) -> None:
-    """Defaults convert to themselves."""
     kind = ogn_types.parse_type(declared)
     np.testing.assert_equal(kind.convert(kind.default()), kind.default())
 
 
 @pytest.mark.parametrize("declared", UNKNOWN_TYPES)
 def test_unknown_type_is_refused(declared) -> None:
-    """Unknown types are not guessed."""
     with pytest.raises(ValueError, match="must be a type of OmniGraph"):
         ogn_types.parse_type(declared)
 
 
 def test_arrays_are_copies() -> None:
-    """Changing a value after output has no effect."""
     given = np.zeros(2)
     converted = ogn_types.parse_type("double[]").convert(given)
     given[:] = 1.0

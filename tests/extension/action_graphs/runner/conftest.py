@@ -6,7 +6,6 @@ from isaacsim.core.experimental.actuators.extension.action_graphs.runner import 
 
 @pytest.fixture(autouse=True)
 def _own_node_types(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Registrations of a test end with it."""
     monkeypatch.setattr(registry, "_databases", dict(registry._databases))
 
 

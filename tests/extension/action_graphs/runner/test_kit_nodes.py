@@ -31,13 +31,10 @@ def shown(runs: Runs, pure_type: str, port: str, *ports: str):
     return runs[-1][1]
 
 
-# events
-
 NOW = Clock(time=1.5, delta=0.0625, frame=24.0, total_time=9.5)
 
 
 def test_playback_tick_tells_the_time(runs) -> None:
-    """Time, frame and its duration."""
     made = evaluate(node("T", TICK), node("A", RECORD, pulse("T.outputs:tick")), clock=NOW)
     assert [made.read(f"{GRAPH}/T.outputs:{port}") for port in ("time", "deltaSeconds", "frame")] == [1.5, 0.0625, 24.0]
     assert len(runs) == 1
@@ -61,7 +58,6 @@ def test_tick_has_a_period(runs, period, ticks) -> None:
 
 
 def test_physics_step_tells_durations(runs) -> None:
-    """Of the step, and by the computer's clock, which has none before the first step."""
     nodes = node("S", STEP) + node("A", RECORD, pulse("S.outputs:step"))
     made = evaluate(nodes, settings=ON_DEMAND, clock=NOW)
     assert made.read(f"{GRAPH}/S.outputs:deltaSimulationTime") == 0.0625
@@ -73,19 +69,14 @@ def test_physics_step_tells_durations(runs) -> None:
 
 @pytest.mark.parametrize(("reset", "expected"), [("", 9.5), (" = 0", 9.5), (" = 1", 1.5)])
 def test_simulation_time_is_reset_on_stop_or_not(runs, reset, expected) -> None:
-    """Of this play, or of all."""
     nodes = node("P", "isaacsim.core.nodes.IsaacReadSimulationTime", f"custom bool inputs:resetOnStop{reset}")
     wired = wire("token inputs:value", "P.outputs:simulationTime")
     evaluate(node("T", TICK), nodes, node("A", RECORD, pulse("T.outputs:tick"), wired), clock=NOW)
     assert runs == [("A", expected)]
 
 
-# flow
-
-
 @pytest.mark.parametrize(("condition", "way"), [(0, "No"), (1, "Yes")])
 def test_branch_goes_one_way(runs, condition, way) -> None:
-    """As the condition says."""
     made = evaluate(
         node("T", TICK),
         node("C", "omni.graph.nodes.ConstantBool", f"custom bool inputs:value = {condition}"),
@@ -94,9 +85,6 @@ def test_branch_goes_one_way(runs, condition, way) -> None:
         node("No", RECORD, pulse("B.outputs:execFalse")),
     )
     assert [name for name, _ in runs] == [way] and made.errors == []
-
-
-# values
 
 
 @pytest.mark.parametrize(
@@ -111,7 +99,6 @@ def test_branch_goes_one_way(runs, condition, way) -> None:
     ],
 )
 def test_constant_is_its_input(runs, kind, text, value) -> None:
-    """Wires start at the input itself."""
     port = f"custom {kind.lower()} inputs:value = {text}"
     got = shown(runs, f"omni.graph.nodes.Constant{kind}", "inputs:value", port)
     assert got == value and type(got) is type(value)
@@ -161,7 +148,6 @@ ARRAY = "omni.graph.nodes.ConstructArray"
     ],
 )
 def test_array_is_made_of_its_inputs(runs, ports, expected) -> None:
-    """As many as its size says."""
     np.testing.assert_array_equal(shown(runs, ARRAY, "outputs:array", *ports), expected)
 
 
@@ -234,12 +220,8 @@ def test_text_is_not_converted(runs, port, value) -> None:
     assert f"value = {value}: must be a number or several." in made.errors[0] and runs == []
 
 
-# robots
-
-
 @pytest.fixture
 def arm() -> Iterator:
-    """The two-joint arm, physics running."""
     with Simulation(stage_with(robot="arm_2dof")) as sim:
         sim.play()
         yield Articulation("/World/Arm")
@@ -253,7 +235,6 @@ def control(*ports: str) -> Graph:
 
 
 def test_controller_sets_each_kind_of_command(arm) -> None:
-    """For all joints, where none is named."""
     commands = [
         "custom double[] inputs:positionCommand = [0.5, 0.25]",
         "custom double[] inputs:velocityCommand = [1, 2]",
@@ -290,7 +271,6 @@ def test_controller_sets_the_joints_it_names(arm, joints) -> None:
     ],
 )
 def test_controller_finds_the_robot(arm, robot) -> None:
-    """By target when the path is empty; the path may be a regular expression."""
     assert control(robot, "custom double[] inputs:positionCommand = [1, 2]").errors == []
     np.testing.assert_array_equal(arm.get_dof_position_targets().numpy(), [[1, 2]])
 
@@ -310,12 +290,10 @@ def test_controller_finds_the_robot(arm, robot) -> None:
     ],
 )
 def test_wrong_command_is_an_error(arm, ports, message) -> None:
-    """It says what to correct."""
     assert message in control(*ports).errors[0]
 
 
 def test_state_shows_the_joints(arm) -> None:
-    """Names, positions and velocities, of the joints that are picked, in that order."""
     arm.set_dof_positions([0.5, 0.25])
     arm.set_dof_velocities([1, 2])
     picked = "custom int[] inputs:jointIndices = [1, 0]"
@@ -327,14 +305,12 @@ def test_state_shows_the_joints(arm) -> None:
 
 
 def test_state_of_another_joint_is_an_error(arm) -> None:
-    """Not that of the last one."""
     picked = "custom int[] inputs:jointIndices = [-1]"
     made = evaluate(node("T", TICK), node("S", STATE, pulse("T.outputs:tick"), ROBOT, picked))
     assert "DOF index -1: must be in 0 … 1." in made.errors[0]
 
 
 def test_several_robots_are_commanded_and_shown_at_once() -> None:
-    """Copies of the prototype get the same; they show one after the other."""
     nodes = node("C", CONTROLLER, pulse("T.outputs:tick"), ROBOT, "custom double[] inputs:positionCommand = [1, 2]")
     nodes += node("S", STATE, pulse("T.outputs:tick"), ROBOT)
     with Simulation(stage_with(robot="arm_2dof"), num_envs=2) as sim:

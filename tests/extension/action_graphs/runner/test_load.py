@@ -32,7 +32,6 @@ def load(nodes: str, settings: str = SETTINGS) -> Graph:
 
 
 def issues(*graphs: str) -> tuple[str, ...]:
-    """Problems of a stage."""
     with pytest.raises(GraphError) as caught:
         load_graphs(stage_with(*graphs))
     return caught.value.issues
@@ -44,11 +43,7 @@ def issue(nodes: str, settings: str = SETTINGS) -> str:
     return re.sub(r"layer \S+usda", "layer x", found)
 
 
-# what is right
-
-
 def test_values_are_those_authored_else_defaults() -> None:
-    """An unset value is as if it were not there."""
     loaded = load(node("Motors", ACTUATORS, "custom double inputs:stepDt = 0.5", "custom string inputs:robotPath"))
     assert loaded.read(f"{GRAPH}/Motors.inputs:stepDt") == 0.5
     assert loaded.read(f"{GRAPH}/Motors.inputs:robotPath") == ""
@@ -62,12 +57,10 @@ def test_value_of_a_connected_input_does_not_count() -> None:
 
 
 def test_stage_without_graphs_has_none() -> None:
-    """That is no error of the stage."""
     assert load_graphs(stage_with()) == []
 
 
 def test_several_graphs_are_in_stage_order() -> None:
-    """Each with its own nodes."""
     first, second = load_graphs(stage_with(graph(node("A", TICK)), graph(node("A", TICK), name="Second")))
     assert (first.path, second.path) == (GRAPH, "/World/Second")
     assert list(second.nodes) == ["/World/Second/A"]
@@ -75,13 +68,11 @@ def test_several_graphs_are_in_stage_order() -> None:
 
 @pytest.mark.parametrize("stage", ["Simulation", "PreRender", "PostRender", "OnDemand"])
 def test_pipeline_stage_says_whether_it_is_on_demand(stage) -> None:
-    """The others are evaluated each frame."""
     settings = f'{SETTINGS}\n token pipelineStage = "pipelineStage{stage}"'
     assert load("", settings).on_demand == (stage == "OnDemand")
 
 
 def test_variables_have_values_and_defaults() -> None:
-    """Also of a type that OmniGraph does not know."""
     variables = (
         "custom double[] graph:variable:pose = [1, 2]\n custom int graph:variable:count\n"
         "custom pathExpression graph:variable:paths = '/World//'"
@@ -92,16 +83,11 @@ def test_variables_have_values_and_defaults() -> None:
 
 
 def test_missing_file_is_said(tmp_path) -> None:
-    """As for a simulation."""
     with pytest.raises(FileNotFoundError, match="no such file"):
         load_graphs(tmp_path / "none.usda")
 
 
-# what is wrong with a node
-
-
 def test_unknown_type_is_one_issue_with_what_is_known() -> None:
-    """Node, type, the nearest one, all of them; its wires are not reported besides."""
     found = issue(node("T", f"{TICK}s") + node("C", CONTROLLER, pulse("T.outputs:tick")))
     assert found.startswith(f"<{GRAPH}/T>.node:type = '{TICK}s': must be a node type known outside Kit.")
     assert f"Did you mean {TICK}?" in found and f"{ACTUATORS}, {CONTROLLER}," in found
@@ -109,7 +95,6 @@ def test_unknown_type_is_one_issue_with_what_is_known() -> None:
 
 
 def test_missing_type_is_an_issue() -> None:
-    """A node says what it is."""
     found = issue('def OmniGraphNode "N" { }')
     assert found.startswith(f"<{GRAPH}/N>.node:type is not authored: must name a node type.")
 
@@ -128,13 +113,11 @@ def test_missing_type_is_an_issue() -> None:
     ],
 )
 def test_wrong_value_is_an_issue(port, message) -> None:
-    """Node, port, value, type, layer."""
     found = issue(node("M", ACTUATORS, f"custom {port}"))
     assert found.startswith(f"<{GRAPH}/M>.inputs:") and message in found
 
 
 def test_input_that_is_not_there_is_warned_of() -> None:
-    """Settings that only Kit supports are refused."""
     with pytest.warns(UserWarning, match=f"<{GRAPH}/T>: inputs:more, inputs:most have no effect: {TICK}"):
         load(node("T", TICK, "custom int inputs:most = 1", "custom int inputs:more = 1", "custom int inputs:unset"))
 
@@ -142,9 +125,6 @@ def test_input_that_is_not_there_is_warned_of() -> None:
 @pytest.mark.parametrize("port", ["double outputs:time = 3", "double outputs:unknown = 3", "int state:count = 1"])
 def test_saved_outputs_and_state_do_not_count(port) -> None:
     assert load(node("T", TICK, f"custom {port}")).read(f"{GRAPH}/T.outputs:time") == 0.0
-
-
-# what is wrong with a wire
 
 
 def wired(port: str, source: str) -> str:
@@ -173,7 +153,6 @@ def wired(port: str, source: str) -> str:
     ],
 )
 def test_wrong_wire_is_an_issue(port, source, message) -> None:
-    """Both ends, and what is wrong."""
     found = issue(wired(port, source))
     name = port.split()[1]
     start = f"<{GRAPH}/M>.{name} (layer x) is connected to <{GRAPH}/{source}>: {message}"
@@ -197,14 +176,12 @@ def test_fitting_wire_is_none(port, source) -> None:
 
 
 def test_wire_between_graphs_is_an_issue() -> None:
-    """Each graph runs on its own."""
     other = graph(node("M", ACTUATORS, pulse("T.outputs:tick")), name="Second")
     (found,) = issues(graph(node("T", TICK)), other)
     assert "there is no such node in </World/Second>" in found
 
 
 def test_two_wires_to_one_value_are_an_issue() -> None:
-    """Executions come together, values do not."""
     text = wire("double inputs:stepDt", "D.inputs:value", "T.outputs:time")
     found = issue(node("T", TICK) + node("D", CONSTANT) + node("M", ACTUATORS, text))
     assert found.startswith(f"<{GRAPH}/M>.inputs:stepDt (layer x) has 2 connections: must have one.")
@@ -218,7 +195,6 @@ def test_execution_in_a_circle_is_an_issue(runs) -> None:
 
 
 def test_data_in_a_circle_is_an_issue(runs) -> None:
-    """Neither of the nodes could compute first; a node wired to itself neither."""
     text = [wire("token inputs:value", f"{name}.outputs:value") for name in ("A", "B", "C")]
     found = issue(node("A", PURE, text[1]) + node("B", PURE, text[0]))
     assert found.startswith(f"<{GRAPH}>: data runs in a circle, ")
@@ -226,13 +202,9 @@ def test_data_in_a_circle_is_an_issue(runs) -> None:
 
 
 def test_data_may_come_back_through_an_execution(runs) -> None:
-    """Messages of a node's last run are known."""
     back = wire("token inputs:value", "P.outputs:value")
     forth = wire("token inputs:value", "A.outputs:value")
     assert load(node("T", TICK) + node("A", RECORD, pulse("T.outputs:tick"), back) + node("P", PURE, forth))
-
-
-# what is wrong with a graph
 
 
 @pytest.mark.parametrize(
@@ -248,7 +220,6 @@ def test_data_may_come_back_through_an_execution(runs) -> None:
     ],
 )
 def test_unsupported_setting_is_an_issue(settings, message) -> None:
-    """With what is supported."""
     found = issue("", settings)
     assert found.startswith(f"<{GRAPH}>.{message}") and found.endswith("Change it or deactivate the graph.")
 
@@ -260,16 +231,12 @@ def test_physics_steps_need_a_graph_on_demand() -> None:
 
 
 def test_all_problems_of_all_graphs_come_at_once() -> None:
-    """One line each, in stage order."""
     first = graph(node("A", "no.such.Type") + node("M", ACTUATORS, "custom token inputs:stepDt = 'x'"))
     with pytest.raises(GraphError) as caught:
         load_graphs(stage_with(first, graph("", settings="", name="Second")))
     starts = [text.split(">")[0] for text in caught.value.issues]
     assert starts == [f"<{GRAPH}/A", f"<{GRAPH}/M", "</World/Second"]
     assert str(caught.value).splitlines() == list(caught.value.issues)
-
-
-# which types fit
 
 
 @pytest.mark.parametrize(
@@ -296,12 +263,10 @@ def test_all_problems_of_all_graphs_come_at_once() -> None:
     ],
 )
 def test_type_takes_what_it_can_hold_exactly(wanted, given, fits) -> None:
-    """No number is changed on its way."""
     assert parse_type(wanted).takes(parse_type(given)) == fits
 
 
 def test_open_type_copies_arrays() -> None:
-    """The array of one node is not the array of another."""
     given = np.zeros(2)
     converted = parse_type("any").convert(given)
     given[:] = 1.0
@@ -309,16 +274,12 @@ def test_open_type_copies_arrays() -> None:
 
 
 def test_file_tells_whether_it_has_graphs(tmp_path) -> None:
-    """Those that are not active do not count."""
     stage = stage_with(graph(node("T", TICK)))
     assert has_graphs(stage)
     stage.GetPrimAtPath(GRAPH).SetActive(False)
     assert not has_graphs(stage)
     stage.Export(str(tmp_path / "none.usda"))
     assert not has_graphs(tmp_path / "none.usda")
-
-
-# files that are deep
 
 
 def nested(what: str, depth: int) -> str:
@@ -338,7 +299,6 @@ def nested(what: str, depth: int) -> str:
     ("what", "graphs", "nodes"), [("scopes", 1, 1), ("scopes around", 1, 1), ("graphs", 901, 1), ("nodes", 1, 901)]
 )
 def test_deep_file_is_loaded(what, graphs, nodes, tmp_path) -> None:
-    """As deep as a file may be."""
     file = tmp_path / "deep.usda"
     file.write_text("#usda 1.0\n" + nested(what, 900))
     loaded = load_graphs(file)
@@ -348,7 +308,6 @@ def test_deep_file_is_loaded(what, graphs, nodes, tmp_path) -> None:
 @pytest.mark.parametrize("what", ["scopes", "scopes around", "graphs", "nodes"])
 @pytest.mark.slow
 def test_graph_that_is_too_deep_is_refused(what, tmp_path) -> None:
-    """At the first prim that is, before it takes time."""
     file = tmp_path / "deep.usda"
     file.write_text("#usda 1.0\n" + nested(what, 50_000))
     with pytest.raises(ValueError, match=r"deep\.usda: OmniGraph(Node)? '\w+' nests \d+ deep: must be at most 1000"):

@@ -69,7 +69,6 @@ def test_stage_alone_brings_no_node(extension) -> None:
 
 
 def test_nodes_of_one_type_remember_apart(extension) -> None:
-    """State belongs to a node, also where two graphs are loaded from one stage."""
     runner.register_node_type("my.extension.Scale", extension.OgnScale)
     first, second = scaling(), scaling()
     first.evaluate()
@@ -101,18 +100,15 @@ def test_type_can_be_registered_again() -> None:
 
 @pytest.mark.parametrize("name", [TICK, ACTUATORS])
 def test_shipped_type_is_refused(name, extension) -> None:
-    """A graph means the same everywhere."""
     refused(ValueError, lambda: runner.register_node_type(name, extension.OgnScale), "is a shipped one")
 
 
 def test_class_without_compute_is_refused() -> None:
-    """The message says what to add."""
     with pytest.raises(ValueError, match=r"Nothing: must have a static method compute\(db\) -> bool"):
         runner.register_node_type("my.extension.Nothing", type("Nothing", (), {}))
 
 
 def test_class_without_ports_is_refused(extension, tmp_path) -> None:
-    """Neither a list nor a file."""
     (tmp_path / "OgnScale.ogn").unlink()
     refused(
         FileNotFoundError, lambda: runner.register_node_type("my.extension.Scale", extension.OgnScale), r"OgnScale\.ogn"
@@ -121,7 +117,6 @@ def test_class_without_ports_is_refused(extension, tmp_path) -> None:
 
 @pytest.mark.parametrize("port", ["number", ("double", "many")])
 def test_wrong_port_is_refused_by_name(port) -> None:
-    """An unknown type, or a default of another one."""
     ports = runner.NodePorts(inputs={"x": port})
     with pytest.raises(ValueError, match=r"^my\.extension\.Wrong: inputs:x: "):
         runner.register_node_type(

@@ -31,9 +31,6 @@ def simulation(*graphs: str, dt: float = 1 / 240) -> Simulation:
     return Simulation(stage_with(*graphs, robot="pendulum"), dt)
 
 
-# frames and steps
-
-
 @pytest.mark.parametrize(
     ("dt", "frame_rate", "substeps"),
     [
@@ -56,13 +53,11 @@ def test_frame_is_a_whole_number_of_steps(dt, frame_rate, substeps) -> None:
 
 @pytest.mark.parametrize("frame_rate", [0.0, -60.0, math.nan, math.inf])
 def test_frame_rate_must_be_one(frame_rate) -> None:
-    """The message names it."""
     with simulation(graph(node("T", TICK))) as sim, pytest.raises(ValueError, match=f"frame_rate = {frame_rate}: must"):
         GraphRunner(sim, frame_rate)
 
 
 def test_frames_come_before_the_first_of_their_steps(runs) -> None:
-    """And before what runs at that step."""
     with simulation(STEPPING, TICKING) as sim:
         sim.play()
         GraphRunner(sim, 120.0).run(5)
@@ -83,7 +78,6 @@ def test_times_are_those_of_the_simulation(runs) -> None:
 
 
 def test_frames_go_on_where_they_were(runs) -> None:
-    """Many runs of one step are one run of many; steps without the runner have no frames."""
     with simulation(TICKING) as sim, GraphRunner(sim) as runner:
         sim.play()
         for _ in range(5):
@@ -105,7 +99,6 @@ def test_play_starts_anew_and_simulated_time_goes_on(runs) -> None:
 
 
 def test_graph_on_demand_without_a_demand_does_not_run(runs) -> None:
-    """A program may evaluate it."""
     with simulation(TICKING.replace(SETTINGS, ON_DEMAND)) as sim, GraphRunner(sim) as runner:
         sim.play()
         runner.run(8)
@@ -113,7 +106,6 @@ def test_graph_on_demand_without_a_demand_does_not_run(runs) -> None:
 
 
 def test_effort_set_at_a_physics_step_acts_in_that_step() -> None:
-    """One step moves the joint by what the effort gives."""
     controller = "isaacsim.core.nodes.IsaacArticulationController"
     push = node("C", controller, pulse("S.outputs:step"), ROBOT, "custom double[] inputs:effortCommand = [3]")
 
@@ -129,7 +121,6 @@ def test_effort_set_at_a_physics_step_acts_in_that_step() -> None:
 
 
 def test_actuators_work_from_the_first_step_on() -> None:
-    """The frame makes them before the step, in which they act already."""
     efforts = []
     with simulation(MOTORS) as sim, GraphRunner(sim) as runner:
         pendulum = Articulation("/World/Pendulum")
@@ -141,11 +132,7 @@ def test_actuators_work_from_the_first_step_on() -> None:
     assert efforts == [5.0]
 
 
-# which simulation
-
-
 def test_nodes_see_the_simulation_of_their_runner() -> None:
-    """Another one may be open besides."""
     with simulation(MOTORS) as sim, GraphRunner(sim) as runner:
         sim.play()
         with Simulation(stage_with(robot="arm_2dof")) as other:
@@ -155,7 +142,6 @@ def test_nodes_see_the_simulation_of_their_runner() -> None:
 
 
 def test_one_graph_drives_all_copies() -> None:
-    """Environments are rows of the articulation."""
     with Simulation(stage_with(MOTORS, robot="pendulum"), num_envs=3) as sim, GraphRunner(sim, 240.0) as runner:
         sim.play()
         Articulation("/World/Pendulum").set_dof_position_targets([[0.1], [0.2], [0.3]])
@@ -165,11 +151,7 @@ def test_one_graph_drives_all_copies() -> None:
         np.testing.assert_allclose(efforts, [2, 4, 6], rtol=1e-6)
 
 
-# the end
-
-
 def test_close_gives_the_robot_back() -> None:
-    """The drives hold it again."""
     with simulation(MOTORS) as sim:
         pendulum = Articulation("/World/Pendulum")
         sim.play()
@@ -183,7 +165,6 @@ def test_close_gives_the_robot_back() -> None:
 
 @pytest.mark.parametrize("steps", [0, 5])
 def test_running_needs_play(steps) -> None:
-    """No node runs before; no step needs nothing."""
     with simulation(graph(node("T", TICK))) as sim, GraphRunner(sim) as runner:
         if steps:
             with pytest.raises(HostError, match=r"call play\(\) before run\(\)"):
@@ -194,25 +175,21 @@ def test_running_needs_play(steps) -> None:
 
 
 def test_steps_must_be_a_number_of_steps() -> None:
-    """As for a simulation."""
     with simulation(graph(node("T", TICK))) as sim, pytest.raises(ValueError, match="steps = -1: must be"):
         GraphRunner(sim).run(-1)
 
 
 def test_stage_without_graphs_is_an_error() -> None:
-    """There is nothing to run."""
     with simulation() as sim, pytest.raises(GraphError, match="no OmniGraph prim that is active"):
         GraphRunner(sim)
 
 
 def test_unknown_graph_is_an_error_with_the_nearest() -> None:
-    """And all there are."""
     with simulation(graph(node("T", TICK))) as sim, pytest.raises(GraphError, match=f"Did you mean {GRAPH}?"):
         GraphRunner(sim).graph("/World/ActionGraf")
 
 
 def test_errors_of_all_graphs_are_told(runs) -> None:
-    """In the order of the graphs."""
     broken = [
         graph(node("T", TICK) + node("S", STATE, pulse("T.outputs:tick")).replace("ActionGraph", name), name=name)
         for name in ("ActionGraph", "Second")
@@ -224,7 +201,6 @@ def test_errors_of_all_graphs_are_told(runs) -> None:
 
 
 def test_error_in_automatic_steps_stops_the_run(monkeypatch) -> None:
-    """The simulation raises it, and the node says so at its next pulse."""
     with simulation(MOTORS) as sim, GraphRunner(sim) as runner:
         sim.play()
         with monkeypatch.context() as patch, pytest.raises(ArithmeticError):

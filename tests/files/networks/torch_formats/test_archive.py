@@ -1,8 +1,8 @@
 """Entries of PyTorch's archives."""
 
-import pytest
 from isaacsim.core.experimental.actuators.base.errors import NetworkError
 from isaacsim.core.experimental.actuators.files.networks.torch_formats.archive import Archive, entry_names
+from refusals import refused
 from torch_archives import zipped
 
 
@@ -11,8 +11,6 @@ def test_entries_without_their_folder() -> None:
     archive = Archive(data)
     assert entry_names(data) == archive.names() == ["data.pkl", "data/0"]
     assert archive.read("data/0") == b"yz" and "data/1" not in archive
-    with pytest.raises(NetworkError, match="no 'data/1'"):
-        archive.read("data/1")
+    refused(NetworkError, lambda: archive.read("data/1"), "no 'data/1'")
     assert entry_names(b"PK\3\4 and nothing") == entry_names(b"\x80\x02.") == []
-    with pytest.raises(NetworkError, match="at most 2"):
-        Archive(data, max_bytes=2)
+    refused(NetworkError, lambda: Archive(data, max_bytes=2), "at most 2")

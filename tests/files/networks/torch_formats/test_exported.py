@@ -38,8 +38,6 @@ def test_strides_are_honoured() -> None:
 
 
 def changed(*path, value) -> Callable[[dict], None]:
-    """Return a change that sets a value at a path of the parts."""
-
     def change(given: dict) -> None:
         for step in path[:-1]:
             given = given[step]

@@ -9,6 +9,7 @@ from isaacsim.core.experimental.actuators.base.errors import NetworkError
 from isaacsim.core.experimental.actuators.files.networks.torch_formats import state_dict as reader
 from isaacsim.core.experimental.actuators.laws.networks.network import Linear
 from network_oracle import evaluate, unary
+from refusals import refused
 from torch_archives import Object, state_dict
 
 RNG = np.random.default_rng(8)
@@ -102,8 +103,7 @@ DOUBTFUL: dict[str, tuple] = {
 @pytest.mark.parametrize("doubt", DOUBTFUL)
 def test_what_leaves_doubt_is_refused(doubt) -> None:
     value, told = DOUBTFUL[doubt]
-    with pytest.raises(NetworkError, match=told):
-        reader.read(state_dict(value))
+    refused(NetworkError, lambda: reader.read(state_dict(value)), told)
 
 
 def test_layers_that_do_not_fit() -> None:
@@ -113,17 +113,13 @@ def test_layers_that_do_not_fit() -> None:
 
 def test_files_of_before_are_told_so() -> None:
     assert reader.matches(reader.LEGACY + b"rest") and not reader.matches(b"") and not reader.matches(b"PK\3\4")
-    with pytest.raises(NetworkError, match=r"before PyTorch 1\.6"):
-        reader.read(reader.LEGACY + b"rest")
+    refused(NetworkError, lambda: reader.read(reader.LEGACY + b"rest"), r"before PyTorch 1\.6")
 
-
-# the remedies of the error, as written
 
 BARE = {"0.weight": array(8, 2), "0.bias": array(8), "2.weight": array(1, 8), "2.bias": array(1)}
 
 
 def effort(law) -> float:
-    """Return the effort one radian away from the target."""
     leg = aa.ActuatedArrays(["knee"], [(aa.ActuatorConfig(law), "knee")])
     q, qd, target = np.zeros((3, 1), np.float32)
     target[:] = 1.0
@@ -145,7 +141,6 @@ def bare(tmp_path: Path) -> tuple:
 
 
 def test_metadata_may_be_in_a_json_file_beside(bare) -> None:
-    """The file is used wherever the network is loaded."""
     path, expected = bare
     path.with_suffix(".json").write_text('{"activation": "elu"}')
     assert effort(aa.NeuralControlConfig(path)) == expected
@@ -162,7 +157,6 @@ def test_metadata_may_be_given_to_the_class_of_the_controller(bare) -> None:
 
 
 def test_metadata_may_be_given_to_convert_checkpoint(bare) -> None:
-    """The new file has them."""
     path, expected = bare
     aa.convert_checkpoint(path, path.with_suffix(".safetensors"), metadata={"activation": "elu"})
     assert effort(aa.NeuralControlConfig(path.with_suffix(".safetensors"))) == expected

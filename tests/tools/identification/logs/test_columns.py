@@ -30,7 +30,6 @@ def read(path: Path, joints: list[str], *columns: str) -> MotorLog:
 
 @pytest.mark.parametrize("unit", FACTORS)
 def test_each_unit(tmp_path, unit) -> None:
-    """A column of time, or of each signal that may have the unit."""
     (quantity,) = (one for one, units in UNITS.items() if unit in units)
     for name in ("time", *SIGNALS) if quantity == "s" else (one for one in SIGNALS if SIGNALS[one] == quantity):
         if quantity == "s" and name != "time":
@@ -59,7 +58,6 @@ def test_one_joint(tmp_path) -> None:
 
 @pytest.mark.parametrize("extension", ["csv", "npz"])
 def test_several_joints(tmp_path, extension) -> None:
-    """By a name for each, by one for all, or only by a unit; of matrices, too."""
     log = following(["hip", "knee"])
     told = ["time=:ms", "command=:deg", "position=:mrad"]
     if extension == "npz":

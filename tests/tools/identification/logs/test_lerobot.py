@@ -27,7 +27,6 @@ V3 = {"data/chunk-000/file-000.parquet": [0, 1], "data/chunk-000/file-001.parque
 
 
 def numbers(episode: int) -> np.ndarray:
-    """Actions of an episode; states are half of them."""
     return np.arange(12.0).reshape(4, 3) + 20 * episode
 
 
@@ -65,7 +64,6 @@ def read(folder: Path, *units: str, **options) -> list[MotorLog]:
     ("layout", "names"), [(V3, NAMES), (V2, {"motors": [name.removesuffix(".pos") for name in NAMES]})]
 )
 def test_log_of_each_episode(tmp_path, layout, names) -> None:
-    """In the order of the episodes; joints in that of the robot."""
     logs = read(written(tmp_path, layout, names), "radians")
     assert [log.source for log in logs] == [f"{tmp_path}, episode {number}" for number in range(3)]
     for episode, log in enumerate(logs):
@@ -91,13 +89,11 @@ def test_a_single_joint_is_a_column_of_numbers(tmp_path) -> None:
 
 
 def test_plain_degrees(tmp_path) -> None:
-    """Of all joints but one."""
     (log, *_) = read(written(tmp_path, V3), "degrees", "gripper=radians")
     np.testing.assert_allclose(log.command, numbers(0)[:, [2, 0]] * [1.0, math.pi / 180])
 
 
 def test_units_of_a_calibration(tmp_path) -> None:
-    """As a file or its content; those of LeRobot, as of its own calibrations."""
     file = tmp_path / "arm.json"
     file.write_text(json.dumps(CALIBRATION))
     servos = load_lerobot_calibration(file)
@@ -113,7 +109,6 @@ def test_units_of_a_calibration(tmp_path) -> None:
 
 
 def test_units_must_be_told(tmp_path) -> None:
-    """For no file of a dataset has them."""
     folder = written(tmp_path, V3)
     said = (
         r"unit of gripper = none: must be one of radians, degrees, normalized, percent, ticks, which the dataset does"
@@ -149,7 +144,6 @@ def test_names_refused(tmp_path, names, said) -> None:
 
 
 def test_files_refused(tmp_path) -> None:
-    """No file, one without a column, and one of another kind."""
     folder = written(tmp_path, {})
     refused(ValueError, lambda: read(folder, "radians"), r"has no data/\*\*/\*\.parquet: must be a dataset of LeRobot")
     file = folder / "data" / "file-000.parquet"

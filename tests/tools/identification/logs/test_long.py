@@ -24,7 +24,6 @@ def written(folder: Path, text: str) -> Path:
 
 
 def test_rows_become_columns(tmp_path) -> None:
-    """In the order of the robot; empty cells of other joints do not matter."""
     with pytest.warns(UserWarning, match=r"log\.csv: note: not read"):
         (log,) = read_logs([written(tmp_path, TABLE)], ROBOT)
     assert (log.joints, log.settings) == (("hip", "knee"), {"kp": 9.0})
@@ -44,7 +43,6 @@ def test_rows_become_columns(tmp_path) -> None:
     ],
 )
 def test_refused(tmp_path, old, new, said) -> None:
-    """The error names file, line and column."""
     with pytest.raises(ValueError, match=said):
         read_logs([written(tmp_path, TABLE.replace(old, new))], ROBOT)
 

@@ -32,7 +32,6 @@ def written(folder: Path, text: str, name: str = "log.csv") -> Path:
 
 
 def columns_of(log: MotorLog) -> dict[str, np.ndarray]:
-    """The table of a log, by name."""
     named = {
         f"{joint}/{name}": one[:, column]
         for name, one in log.signals.items()
@@ -42,7 +41,6 @@ def columns_of(log: MotorLog) -> dict[str, np.ndarray]:
 
 
 def read_log(path: Path, joints: Sequence[str], robot: int | None = None) -> MotorLog:
-    """The only log of a file."""
     (log,) = read_logs([path], joints, robot)
     return log
 
@@ -66,7 +64,6 @@ def recorded(robots: int = 1, **options) -> Recording:
 
 
 def test_table(tmp_path) -> None:
-    """Joints have the order of the robot, not of the file; comments are settings or words."""
     path = written(tmp_path, TABLE)
     log = read_log(path, ROBOT)
     assert (log.joints, log.source, log.settings) == (("hip", "knee"), str(path), {"kp": 400.0, "kd": 2.5})
@@ -90,7 +87,6 @@ def test_spreadsheets(tmp_path) -> None:
 
 
 def test_plain_names_are_those_of_the_only_joint(tmp_path) -> None:
-    """Of several joints none is meant."""
     path = written(tmp_path, "time,command,position [rad]\n0,1,2\n1,3,4\n")
     assert read_log(path, ["hip"]).joints == ("hip",)
     with pytest.raises(
@@ -109,7 +105,6 @@ def test_plain_names_are_those_of_the_only_joint(tmp_path) -> None:
     ],
 )
 def test_what_is_not_read_is_told(tmp_path, old, new, said) -> None:
-    """At the line of the caller; what one joint lacks is read of none."""
     with pytest.warns(UserWarning, match=said) as warned:
         log = read_log(written(tmp_path, TABLE.replace(old, new)), ROBOT)
     assert warned[0].filename == __file__
@@ -137,12 +132,10 @@ def test_what_is_not_read_is_told(tmp_path, old, new, said) -> None:
     ],
 )
 def test_table_refused(tmp_path, old, new, said) -> None:
-    """The error names file, line and column."""
     refused(ValueError, lambda: read_log(written(tmp_path, TABLE.replace(old, new)), ROBOT), said)
 
 
 def test_joints_of_another_robot(tmp_path) -> None:
-    """The error names joints of both."""
     said = (
         r"log\.csv has columns time \[s\], knee/command.*: must have joint/command and joint/position of some of wheel"
     )
@@ -154,7 +147,6 @@ def test_joints_of_another_robot(tmp_path) -> None:
 
 @pytest.mark.parametrize("name", ["log.bag", "log"])
 def test_unknown_format(tmp_path, name) -> None:
-    """A folder must be a bag or a dataset."""
     said = (
         rf"{name}: must end with \.csv, \.npz, \.parquet, \.mcap, \.db3, or be a folder with metadata\.yaml or "
         r"meta/info\.json\. Convert the log to one of them"
@@ -199,7 +191,6 @@ def test_npz_by_column(tmp_path) -> None:
 
 
 def test_npz_by_matrix(tmp_path) -> None:
-    """Signals of joints that the robot lacks are named like columns."""
     log = following()
     path, arrays = tmp_path / "log.npz", cast(Any, dict(log.signals))
     np.savez(path, time=log.time, joints=np.array(log.joints), **arrays)
@@ -225,7 +216,6 @@ def test_npz_refused(tmp_path, given, said) -> None:
 
 
 def test_parquet(tmp_path) -> None:
-    """Errors name the row of a missing cell, and the content of other files."""
     arrow = pytest.importorskip("pyarrow", exc_type=ImportError)
     parquet = pytest.importorskip("pyarrow.parquet", exc_type=ImportError)
     log, path = following(), tmp_path / "log.parquet"
@@ -266,7 +256,6 @@ def test_recording_has_its_own_names_and_units(tmp_path) -> None:
 
 
 def test_recording_with_settings(tmp_path) -> None:
-    """Comments may stand before a table of a recording, too."""
     recorded().save(tmp_path / "log.csv")
     path = written(tmp_path, "# kp = 9\n" + (tmp_path / "log.csv").read_text("utf-8"))
     assert read_log(path, RECORDED).settings == {"kp": 9.0}
@@ -290,7 +279,6 @@ def test_recording_without_targets(tmp_path) -> None:
 
 
 def test_several_logs(tmp_path) -> None:
-    """In the order of the paths; one path is one log."""
     paths = [written(tmp_path, TABLE.replace("400", kp), f"{kp}.csv") for kp in ("30", "20")]
     assert [log.settings["kp"] for log in read_logs(paths, ROBOT)] == [30.0, 20.0]
     assert [log.settings["kp"] for log in read_logs(cast(Any, paths[1]), ROBOT)] == [20.0]

@@ -84,7 +84,6 @@ def test_bag(tmp_path, storage, commands) -> None:
 
 @pytest.mark.parametrize("reference", ["reference", "desired"])
 def test_state_of_a_controller(tmp_path, reference) -> None:
-    """Its type is described in the bag, with a name that older releases have, too."""
     with BagWriter(tmp_path / "bag", reference=reference) as bag:
         states(bag)
         by_controller(bag)
@@ -105,7 +104,6 @@ def test_clock_of_the_headers(tmp_path) -> None:
 
 
 def test_one_clock_for_both(tmp_path) -> None:
-    """Positions have stamps of a simulation, commands none."""
     with BagWriter(tmp_path / "bag") as bag:
         states(bag, stamp=-9.0)
         by_states(bag)
@@ -113,7 +111,6 @@ def test_one_clock_for_both(tmp_path) -> None:
 
 
 def test_joints_in_several_messages(tmp_path) -> None:
-    """Messages of the gripper alone are no rows; each joint has commands of its own."""
     with BagWriter(tmp_path / "bag") as bag:
         states(bag)
         bag.state(STATES, 10.25, ["thigh"], [7.0])
@@ -133,7 +130,6 @@ def test_joints_without_commands_are_left_out(tmp_path) -> None:
 
 
 def test_several_topics(tmp_path) -> None:
-    """The usual name is that of the positions; commands are chosen, by either option."""
     with BagWriter(tmp_path / "bag") as bag:
         states(bag)
         by_states(bag)
@@ -161,7 +157,6 @@ def test_positions_that_are_not_clear(tmp_path) -> None:
 
 
 def nothing(bag: BagWriter) -> None:
-    """A topic without messages."""
     bag.topic("/tf", "std_msgs/msg/String")
 
 
@@ -240,7 +235,6 @@ def few_numbers(bag: BagWriter) -> None:
     ],
 )
 def test_refused(tmp_path, write, topics, said) -> None:
-    """The error names bag, topic, rule and remedy."""
     with BagWriter(tmp_path / "bag") as bag:
         write(bag)
     refused(ValueError, lambda: read(tmp_path / "bag", *topics), said)

@@ -223,14 +223,12 @@ _OF_OURS = {"approximated", "unmarked-fallback"}
 
 
 def test_every_rule_is_tested() -> None:
-    """Each rule has a file that breaks it, and a docstring with the reason."""
     assert list(BROKEN) == list(RULES)
     assert all(rule.__doc__ for rule in RULES.values())
 
 
 @pytest.mark.parametrize("rule", BROKEN)
 def test_rule_is_broken_alone(rule, tmp_path) -> None:
-    """The finding has the numbers of the file."""
     edits, words = BROKEN[rule]
     found = aa.lint(edited(tmp_path, *edits), DT if rule in IN_MOTION else None)
     # a law of ours has several names, others approximate it, and a file by hand has no marks
@@ -272,8 +270,6 @@ def test_a_fallback_that_fits_is_a_note(static, tmp_path) -> None:
 
 
 def test_fallbacks_without_marks_are_one_note(tmp_path) -> None:
-    """Of friction that is that of the stage, and of no other; what was authored for the joint, and marks, are none."""
-
     def author(stage: Usd.Stage) -> None:
         for joint, level in (("shoulder", 0.5), ("extension", 0.25)):
             motor = [aa.PDControlConfig(200.0, 20.0), aa.FrictionConfig(level, 0.125)]
@@ -313,7 +309,6 @@ def test_limits_before_a_gear_are_compared_at_the_joint(tmp_path) -> None:
 
 
 def test_gains_that_would_do_are_said(tmp_path) -> None:
-    """The linter has no findings on them."""
     (finding,) = aa.lint(edited(tmp_path, *BROKEN["unstable-gains"][0]), DT)
     kp, kd = map(float, re.findall(r"here to kp = ([\d.]+), kd = ([\d.]+)\.", finding.remedy)[0])
     gains = (number(OF_SHOULDER, "newton:kp", kp), number(OF_SHOULDER, "newton:kd", kd))
@@ -331,7 +326,6 @@ _IMPLICIT = schema(OF_SHOULDER, "ActuatorImplicitAPI")
 
 
 def test_effort_mode_is_a_remedy_of_gains_and_mends_them(tmp_path) -> None:
-    """With the schema of the mode on the prim there is no finding; beside an encoder it does not help."""
     stiff = number(OF_SHOULDER, "newton:kd", 500.0)
     (finding,) = aa.lint(edited(tmp_path, stiff), DT)
     assert 'or use effort_mode="implicit", or multiply all gains by' in finding.remedy
@@ -346,7 +340,6 @@ def test_effort_mode_is_a_remedy_of_gains_and_mends_them(tmp_path) -> None:
 
 @pytest.mark.parametrize(("assumed", "told"), [(0.3, False), (0.5, True)])
 def test_effort_mode_may_assume_the_inertia_and_no_more(assumed, told, tmp_path) -> None:
-    """Friction of the joint gets the inertia of the mode, and its own does not count."""
     edits = (*_RUBBING, number(OF_SHOULDER, "actuator:friction:assumedInertia", 0.8), _IMPLICIT)
     edits += (number(OF_SHOULDER, "actuator:implicit:assumedInertia", assumed),)
     found = [one for one in aa.lint(edited(tmp_path, *edits), DT) if one.severity != "note"]
@@ -359,20 +352,17 @@ def test_effort_mode_may_assume_the_inertia_and_no_more(assumed, told, tmp_path)
 
 @pytest.mark.parametrize("name", GOOD)
 def test_what_is_in_order_is_let_be(name, tmp_path) -> None:
-    """Close to the threshold of a rule."""
     assert [one for one in aa.lint(edited(tmp_path, *GOOD[name]), None) if one.rule != "approximated"] == []
 
 
 @pytest.mark.parametrize("rule", IN_MOTION)
 def test_rules_of_motion_need_a_step(rule, tmp_path) -> None:
-    """Without a step these rules are skipped."""
     assert [one for one in aa.lint(edited(tmp_path, *BROKEN[rule][0])) if one.rule not in _OF_OURS] == []
 
 
 @pytest.mark.parametrize("file", sorted([*ROBOTS.glob("*.usda"), ROBOTS / "arm_2dof.xml"]), ids=lambda file: file.name)
 @pytest.mark.slow
 def test_shipped_robots_break_none(file) -> None:
-    """At their own step, too."""
     assert aa.lint(file, DT) == []
 
 
