@@ -51,11 +51,15 @@ def test_data_beside_the_code_is_in_the_wheel(tmp_path) -> None:
     package = REPOSITORY / "python"
     data = [
         path
-        for folder in ("extension/action_graphs/nodes", "files/usd")
+        for folder in ("extension/action_graphs/nodes", "files/usd", "tools/export")
         for path in package.glob(f"isaacsim/**/actuators/{folder}/**/*.*")
     ]
     names = {path.relative_to(package) for path in data if path.suffix != ".pyc"}
-    assert {path.name for path in names} >= {"plugInfo.json", "generatedSchema.usda", "OgnArticulationActuators.ogn"}
+    assert {path.name for path in names} >= {
+        "plugInfo.json",
+        "generatedSchema.usda",
+        "OgnArticulationActuators.ogn",
+    } | {"library.h"}
     assert [str(name) for name in sorted(names) if not (built / name).is_file()] == []
     robot = "data/robots/anymal_c.usda"
     (copy,) = built.glob(f"isaacsim/**/environments/{robot}")

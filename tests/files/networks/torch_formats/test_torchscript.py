@@ -165,29 +165,31 @@ def test_the_code_is_walked_over(body) -> None:
 def test_writing_in_place_reaches_all_names_of_a_value() -> None:
     found = network(f"y = torch.mul(x, 1)\nz = torch.relu_(y)\nreturn {LAST.format('torch.add(y, z)')}")
     np.testing.assert_allclose(evaluate(found, X)[0], linear(2 * np.maximum(X, 0)), rtol=1e-6, atol=1e-6)
+    found = network("y = torch.matmul(x, torch.select(self.w, 0, 0))\nz = torch.relu_(y)\nreturn torch.add(y, self.b)")
+    np.testing.assert_allclose(evaluate(found, X)[0], np.maximum(linear(X) - B, 0) + B, rtol=1e-6, atol=1e-6)
     for body in ("y = torch.unsqueeze(x, 1)\nz = torch.relu_(x)", "y = torch.slice(x, 1, 0, 2)\nz = torch.relu_(y)"):
         with pytest.raises(NetworkError, match="used elsewhere"):
             network(f"{body}\nreturn {LAST.format('x')}")
 
 
 REFUSED = {
-    "torch.mul(x, torch.size(x, 0))": "mul of Tensor and Rows",
-    "torch.view(x, [10, 3])": "fixes their number",
-    "torch.view(x, [3, -1])": "mixes rows",
-    "torch.select(x, 0, 0)": "one row alone",
+    "torch.mul(x, torch.size(x, 0))": "mul of Value and Rows",
+    "torch.view(x, [10, 3])": "axes may only be added, dropped or moved",
+    "torch.view(x, [3, -1])": "axes may only be added, dropped or moved",
+    "torch.select(x, 0, 0)": "along the rows",
     "torch.slice(x, 0, 1)": "slice of rows",
     "torch.max(x, 1)": "along an axis",
-    "torch.cat([x, x], 0)": "cat of shapes",
+    "torch.cat([x, x], 0)": "side by side along axis 0",
     "torch.add(x, torch.full([1, 3], 1, dtype=4))": "numbers of type 4",
     "torch.add(x, torch.full([3, torch.size(x, 0)], x))": "full of ",
-    "torch.add(x, torch.zeros([2, torch.size(x, 0), 3]))": "one width per row",
-    "torch.add(x, torch.ones([100000, 100000]))": "more than 16777216 numbers",
+    "torch.add(x, torch.zeros([2, torch.size(x, 0), 3]))": "the numbers of a row along one axis",
+    "torch.add(x, torch.ones([100000, 100000]))": "a constant of too many numbers",
     "torch.dropout(x, 0.5, True)": r"eval\(\)",
     "torch.softplus(x, 1., 2.)": "threshold 2",
     'torch.div(x, 2., rounding_mode="floor")': "rounding_mode",
     "torch.to(x, 5)": "type 5",
-    "torch.add(x, torch.t(x))": "shape",
-    "torch.add(x, torch.unsqueeze(x, 1))": "shape",
+    "torch.add(x, torch.t(x))": "they must fit",
+    "torch.add(x, torch.unsqueeze(x, 1))": "they must fit",
     "torch.mul(x, CONSTANTS.c3)": "no constant c3",
     "torch.mul(x, self.gone)": "has no gone",
     "torch.mul(x, gone)": "gone as a constant",

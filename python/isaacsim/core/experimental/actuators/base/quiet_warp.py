@@ -1,4 +1,4 @@
-"""Suppression of Warp's messages; a program that wants those of its start calls `warp.init()` itself, before."""
+"""Warp and its devices without messages; a program that wants those of its start calls `warp.init()` itself, before."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator
+from typing import Any
 
 import warp as wp
 
 from . import warp_cache  # noqa: F401
+from .errors import shown
 
 # what its library says of a machine without a GPU, beside the log
 _NO_DRIVER = b"Could not find or load the NVIDIA CUDA driver"
@@ -54,3 +56,15 @@ def start_warp() -> None:
             for line in kept:
                 if _NO_DRIVER not in line:
                     os.write(2, line)
+
+
+def device_of(given: Any) -> wp.Device:
+    """Return the Warp device of a name; None means Warp's current device."""
+    if given is not None and not isinstance(given, (str, wp.Device)):
+        raise TypeError(f"device = {shown(given)}: must be the name of a device, not {type(given).__name__}. Give one.")
+    start_warp()
+    try:
+        return wp.get_device(given)
+    except (ValueError, RuntimeError):
+        available = ", ".join(map(repr, map(str, wp.get_devices())))
+        raise ValueError(f"device = {shown(given)}: must be one of {available}. Correct the name.") from None

@@ -31,8 +31,8 @@ _NOW_IN = {
     "extension.action_graphs": "nodes",
     "files": "motor_files networks pipeline.parse usd",
     "laws.contract": "components.base components.catalogue components.coupling components.curve "
-    "components.device components.friction_step components.functions components.late components.law "
-    "components.newton_classes components.product components.ranges",
+    "components.friction_step components.functions components.late components.law components.newton_classes "
+    "components.product components.ranges",
     "laws.networks": "components.network_law components.network_run components.neural networks.calls "
     "networks.checkpoint networks.evaluator networks.features networks.metadata networks.network networks.program "
     "networks.torch_network networks.warp_evaluator networks.warp_gradients networks.weights",
@@ -45,6 +45,7 @@ EARLIER = {
     **{"components": "laws", "hosts": "simulators", "pipeline": "engine", "toolbox": "tools"},
     **dict.fromkeys(("impl.clamping_builders", "impl.controller_builders", "impl.delay_builder"), "compat.impl"),
     **{"pipeline.gradients": "engine.gradients.actuator_gradients", "usd.physics": "simulators.scene"},
+    **{"components.device": "base.quiet_warp", "pipeline.friction": "engine.handed_over"},
     **{name: f"{room}.{name.rpartition('.')[2]}" for room, names in _NOW_IN.items() for name in names.split()},
 }
 # what is outside the package now

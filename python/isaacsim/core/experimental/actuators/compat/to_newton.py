@@ -20,11 +20,10 @@ import numpy as np
 import warp as wp
 
 from ..base.extras import needs
-from ..base.quiet_warp import quiet_warp
+from ..base.quiet_warp import device_of, quiet_warp
 from ..laws.clamping_position_based import ClampingPositionBased
 from ..laws.contract import catalogue
 from ..laws.contract.base import Component
-from ..laws.contract.device import device_of
 from ..laws.contract.newton_classes import own_computation, peer_of
 from ..laws.delay import Delay
 from ..laws.networks.neural import ControllerNeural

@@ -19,8 +19,8 @@ import warp as wp
 from ..base.callers import level_outside, weakly
 from ..base.cores import missing_core
 from ..base.memory import Array, on_host, warp_view
+from ..base.quiet_warp import device_of
 from ..laws.contract import newton_classes
-from ..laws.contract.device import device_of
 from ..specs.signals import SHAFT_INERTIA
 from .actuator import Actuator, PlannedActuator
 from .entry import ActuatorEntry

@@ -12,13 +12,10 @@ import functools
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
-import numpy as np
 import warp as wp
 
 from ..base.errors import NotCopied, shown
-from ..base.values import as_numpy
 from ..laws.contract import catalogue, newton_classes
-from ..specs.actuator_spec import ActuatorSpec
 from ..specs.arguments import require_type
 from ..specs.combinations import others_together
 from ..specs.configs import Config
@@ -30,7 +27,6 @@ from ..specs.motors import motor_of, problems_of
 from ..specs.stages import NAMED
 from .actuator import Actuator
 from .entry import ActuatorConfig, ActuatorEntry, check_config, give_rotor
-from .linkages import rotor_armatures
 from .motors import Fit
 from .plan import check_parameters
 
@@ -143,19 +139,6 @@ def _friction_beside_losses(config: ActuatorConfig, subject: str) -> list[str]:
         f"{subject} has {type(own[0]).__name__} and a transmission with losses: must have a FrictionConfig, which "
         "takes both. Use that, or set the efficiencies to 1."
     ]
-
-
-def rotors_of_configs(pairs: Sequence[tuple[object, str]]) -> dict[str, np.ndarray]:
-    """Return the armature of the joints whose config has a rotor behind a transmission, `(robots or 1, 1)`, by name."""
-    specs = [
-        ActuatorSpec(
-            name, (name,), dof_names=(name,), others=[stage for stage in one.others if isinstance(stage, Config)]
-        )
-        for one, name in pairs
-        if isinstance(one, ActuatorConfig)
-    ]
-    found = rotor_armatures(specs, attached=True)
-    return {spec.dof_names[0]: np.reshape(as_numpy(values), (-1, 1)) for spec, values in found}
 
 
 def release(components: Iterable[object]) -> None:

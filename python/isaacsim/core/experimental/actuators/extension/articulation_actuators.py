@@ -16,25 +16,22 @@ import numpy as np
 import warp as wp
 
 from ..base.callers import level_outside
-from ..base.quiet_warp import quiet_warp
+from ..base.quiet_warp import device_of, quiet_warp
 from ..base.untraced import untraced
 from ..base.values import ArrayLike, Indices, resolve_indices
 from ..engine.actuator_set import ActuatorSet
 from ..engine.assembly import Assembly
-from ..engine.entry import ActuatorEntry, entry_from_spec
-from ..engine.friction import has_friction_stage, without_engine_friction
+from ..engine.entry import ActuatorEntry
+from ..engine.handed_over import JointValues, handed_over, has_friction_stage, rotors_of_configs, values_of_motors
 from ..engine.implicit.engine_damping import hand_damping_over
-from ..engine.linkages import rotor_armatures
 from ..engine.motors import resolve_motors, without_limit, without_motor
 from ..engine.step.fault import Fault
-from ..engine.user_components import entries_from_configs, in_joint_order, rotors_of_configs
+from ..engine.user_components import entries_from_configs, in_joint_order
 from ..files.usd.axes import disambiguate
-from ..laws.contract.device import device_of
 from ..simulators.binding import Binding
 from ..simulators.current import current_host
-from ..simulators.motor_properties import JointValues, effort_limits, friction_values, no_friction, values_of_author
+from ..simulators.motor_properties import effort_limits, no_friction, values_of_author
 from ..simulators.port import ArticulationPort, Host, turning
-from ..specs.actuator_spec import ActuatorSpec
 from ..specs.arguments import flag_of
 from ..specs.effort_modes import EffortModes, in_effort_mode
 from ..specs.motors import Motors
@@ -55,28 +52,6 @@ def close_all() -> None:
     with contextlib.ExitStack() as stack:
         for wrapper in tuple(_open):
             stack.callback(wrapper.close)
-
-
-def _built(
-    specs: Sequence[ActuatorSpec], robots: Binding
-) -> tuple[list[ActuatorEntry], list[tuple[str, str]], list[JointValues]]:
-    """The actuators that specs describe, path and name of each driven joint axis, and what the simulator is to have."""
-    with quiet_warp():
-        kept, friction = without_engine_friction(specs)
-        entries = [entry_from_spec(spec, robots.num_robots, robots.device) for spec in kept]
-    axes = [axis for spec in kept for axis in zip(spec.targets, spec.dof_names, strict=True)]
-    armatures = [
-        JointValues("armature", list(zip(spec.targets, spec.dof_names, strict=True)), values)
-        for spec, values in rotor_armatures(kept, attached=True)
-    ]
-    return entries, axes, [*armatures, *(values for share in friction for values in friction_values(share))]
-
-
-def _rotors_of(pairs: Sequence[tuple[object, str]], axes: Sequence[tuple[str, str]]) -> list[JointValues]:
-    """Armatures of actuators of a program, each with its joint axis; what is no `ActuatorConfig` states none."""
-    inertias = rotors_of_configs(pairs)
-    at_joints = zip(axes, (name for _, name in pairs), strict=True)
-    return [JointValues("armature", [axis], inertias[name]) for axis, name in at_joints if name in inertias]
 
 
 class ArticulationActuators(ActuatorSet):
@@ -153,7 +128,8 @@ class ArticulationActuators(ActuatorSet):
             own = own_values(host.stage, specs, robots.prototype_path, robots.articulation.paths, si=si)
             specs = with_own_values(specs, own, robots.num_robots)
             specs = in_effort_mode(specs, [spec.dof_names for spec in specs], effort_mode)
-            entries, axes, properties = _built(specs, robots)
+            made = handed_over(specs, robots.num_robots, robots.device)
+            entries, axes, properties = made.entries, made.axes, made.properties
             if not specs:
                 warnings.warn(no_actuators_message(*found), stacklevel=2)
         self._build(host, robots, entries, axes, auto_step_pre_physics, device, properties)
@@ -241,15 +217,11 @@ class ArticulationActuators(ActuatorSet):
         specs = [motor.spec for motor in motors_found if motor.spec is not None]
         specs = in_effort_mode(specs, [spec.dof_names for spec in specs], effort_mode)
         self = cls.__new__(cls)
-        properties = [
-            JointValues(name, [(joints[at], names[at]) for at in motor.columns], values)
-            for motor in motors_found
-            for name, values in motor.properties.items()
-        ]
         driven = [axis for spec in specs for axis in zip(spec.targets, spec.dof_names, strict=True)]
-        entries, axes, more = _built(specs, robots)
-        properties += [*more, *values_of_author(host, robots, driven)]
-        self._build(host, robots, entries, axes, auto_step_pre_physics, device, properties)
+        of_motors = values_of_motors(motors_found, names, joints)
+        made = handed_over(specs, robots.num_robots, robots.device)
+        properties = [*of_motors, *made.properties, *values_of_author(host, robots, driven)]
+        self._build(host, robots, made.entries, made.axes, auto_step_pre_physics, device, properties)
         return self
 
     @classmethod
@@ -289,7 +261,7 @@ class ArticulationActuators(ActuatorSet):
             built = entries_from_configs(ordered, robots.num_robots, robots.device, effort_mode)
         axes = [(joints[at], names[at]) for at in (known.index(name) for _, name in ordered)]
         self = cls.__new__(cls)
-        properties = [*_rotors_of(ordered, axes), *values_of_author(host, robots, axes)]
+        properties = [*rotors_of_configs(ordered, axes), *values_of_author(host, robots, axes)]
         self._build(host, robots, built, axes, auto_step_pre_physics, device, properties)
         return self
 
@@ -377,7 +349,7 @@ class ArticulationActuators(ActuatorSet):
         self = cls.__new__(cls)
         self._resolution, self._beginning = found.table, beginning
         covered = [axis for axis in every if axis[1] not in found.uncovered]
-        properties += [*_rotors_of(ordered, axes), *values_of_author(host, robots, covered)]
+        properties += [*rotors_of_configs(ordered, axes), *values_of_author(host, robots, covered)]
         self._build(host, robots, entries, axes, auto_step_pre_physics, device, properties)
         if found.delays:
             self.randomize({"delay_steps": found.delays}, seed=seed)

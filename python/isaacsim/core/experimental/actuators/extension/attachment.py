@@ -21,13 +21,13 @@ from ..base.quiet_warp import quiet_warp
 from ..base.values import ArrayLike, Indices, as_numpy, broadcast, resolve_indices
 from ..engine.assembly import Assembly
 from ..engine.faults import without_inertia
+from ..engine.handed_over import JointValues
 from ..simulators.binding import Binding
 from ..simulators.bus import subscribe
 from ..simulators.dof_access import span
 from ..simulators.drives import clear_efforts, forget_drives, release_drives, take_drives
 from ..simulators.motor_properties import (
     DrawnProperties,
-    JointValues,
     forget_properties,
     require_engine_friction,
     restore_properties,

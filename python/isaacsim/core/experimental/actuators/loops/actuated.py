@@ -10,20 +10,25 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import warp as wp
 
-from ..base.quiet_warp import quiet_warp
+from ..base.quiet_warp import device_of, quiet_warp
 from ..base.values import ArrayLike, Indices
 from ..engine.actuator_set import ActuatorSet
 from ..engine.assembly import Assembly
-from ..engine.entry import ActuatorEntry, entry_from_spec
+from ..engine.entry import ActuatorEntry
 from ..engine.faults import without_inertia
-from ..engine.friction import EngineFriction, has_friction_stage, require_no_sweeps, without_engine_friction
+from ..engine.handed_over import (
+    JointValues,
+    handed_over,
+    has_friction_stage,
+    require_no_sweeps,
+    rotors_of_configs,
+    values_of_motors,
+)
 from ..engine.implicit.damping_requests import require_no_damping_in_engine
-from ..engine.linkages import rotor_armatures
-from ..engine.motors import Motor, resolve_motors
+from ..engine.motors import resolve_motors
 from ..engine.step.fault import Fault
-from ..engine.user_components import entries_from_configs, in_joint_order, rotors_of_configs
+from ..engine.user_components import entries_from_configs, in_joint_order
 from ..laws.contract.coupling import inertias_of, shaft_inertias
-from ..laws.contract.device import device_of
 from ..specs.arguments import names_of, number_of
 from ..specs.effort_modes import EffortModes, in_effort_mode
 from ..specs.motors import Motors
@@ -94,7 +99,7 @@ class Actuated(ActuatorSet):
         self._inertias: ModelInertias | None = None
         self._is_unchecked = True
         with quiet_warp():
-            entries, self._motors, self._friction = self._entries(motors, effort_mode)
+            entries, self._properties = self._entries(motors, effort_mode)
             self._with_friction_stage = [
                 names.index(name) for entry in entries if has_friction_stage(entry) for name in entry.dof_names
             ]
@@ -129,12 +134,9 @@ class Actuated(ActuatorSet):
         NaN for joints without a value; a property without any value is left out.
         """
         found: dict[str, np.ndarray] = {}
-        for motor in self._motors:
-            for name, values in motor.properties.items():
-                self._put(found, name, motor.columns, values)
-        specs = [motor.spec for motor in self._motors if motor.spec is not None]
-        for spec, values in rotor_armatures(specs, attached=True):
-            self._put(found, "armature", [self._names.index(name) for name in spec.dof_names], values)
+        for one in self._properties:
+            if one.origin == "motor":
+                self._put(found, one.name, self._columns_with(one), one.values)
         return found
 
     @property
@@ -248,26 +250,24 @@ class Actuated(ActuatorSet):
 
     def _entries(
         self, motors: AnyMotors, effort_mode: EffortModes | None
-    ) -> tuple[list[ActuatorEntry], list[Motor], list[EngineFriction]]:
-        """The actuators in the order of their first joints, motors given by pattern, and engine friction."""
-        friction: list[EngineFriction] = []
+    ) -> tuple[list[ActuatorEntry], list[JointValues]]:
+        """The actuators in the order of their first joints, and properties of joints for the simulator."""
         if isinstance(motors, Mapping):
             found = resolve_motors(motors, self._names, self._names, self._num_robots, networks=True)
             specs = [motor.spec for motor in found if motor.spec is not None]
             specs = in_effort_mode(specs, [spec.dof_names for spec in specs], effort_mode)
-            if self._HAS_FRICTION:
-                specs, friction = without_engine_friction(specs)
-            entries = [entry_from_spec(spec, self._num_robots, self._device) for spec in specs]
+            made = handed_over(specs, self._num_robots, self._device, in_engine=self._HAS_FRICTION)
+            entries = made.entries
+            properties = [*values_of_motors(found, self._names, self._names), *made.properties]
         else:
             ordered = in_joint_order(motors, self._names, "the joints")
             entries = entries_from_configs(ordered, self._num_robots, self._device, effort_mode)
-            rotors = rotors_of_configs(ordered)
-            found = [Motor(one, (self._names.index(one),), None, {"armature": rotors[one]}) for one in rotors]
+            properties = rotors_of_configs(ordered, [(name, name) for _, name in ordered])
         require_no_sweeps(entries)
         require_no_damping_in_engine(entries)
         if not entries:
             raise ValueError(f"motors = {motors!r}: must drive at least one of {self._names}. Give {{pattern: motor}}.")
-        return entries, found, friction
+        return entries, properties
 
     def _set_signal(self, name: str, values: np.ndarray) -> None:
         """Set a signal of all joints, `(…, DOFs)`, of the laws that ask for it."""
@@ -307,18 +307,20 @@ class Actuated(ActuatorSet):
         for column in self._with_friction_stage:
             self._put(found, "friction", [column], 0.0)
             self._put(found, "viscous_friction", [column], 0.0)
-        for one in self._friction:
-            names = [name for _, name in one.axes]
-            columns = [self._names.index(name) for name in names]
-            static, dynamic = one.dry
-            if (static != dynamic).any():
+        for one in self._properties:
+            if one.origin != "engine":
+                continue
+            if one.name == "friction" and (one.values[0] != one.values[1]).any():
                 raise ValueError(
-                    f"FrictionConfig.in_engine = True of joints {', '.join(names)}: static must be coulomb, for the "
-                    "simulator has one dry friction. Remove static, or set in_engine = False."
+                    f"FrictionConfig.in_engine = True of joints {', '.join(name for _, name in one.axes)}: static must "
+                    "be coulomb, for the simulator has one dry friction. Remove static, or set in_engine = False."
                 )
-            self._put(found, "friction", columns, dynamic)
-            self._put(found, "viscous_friction", columns, one.viscous)
+            # of dry friction, the dynamic part
+            self._put(found, one.name, self._columns_with(one), one.values[1] if one.values.ndim == 3 else one.values)
         return found
+
+    def _columns_with(self, properties: JointValues) -> list[int]:
+        return [self._names.index(name) for _, name in properties.axes]
 
 
 class Changes:

@@ -211,7 +211,8 @@ class ActuatedWorlds(Actuated):
 
     def _harden(self, qd: np.ndarray) -> None:
         """Make the dry friction hard at the joints whose friction stage is that of the simulator."""
-        if in_engine := [self._names.index(name) for one in self._friction for _, name in one.axes]:
+        engine = [one for one in self._properties if (one.name, one.origin) == ("friction", "engine")]
+        if in_engine := [column for one in engine for column in self._columns_with(one)]:
             for name, values in hard(float(self._model.opt.timestep.numpy()[0])).items():
                 self._changes.set(getattr(self._model, f"dof_{name}"), np.s_[:, qd[in_engine]], values)
 

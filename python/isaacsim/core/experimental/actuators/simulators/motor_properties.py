@@ -14,41 +14,20 @@ import warnings
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..base.callers import level_outside
 from ..base.errors import HostError, do_all
 from ..base.values import as_numpy
-from ..engine.friction import EngineFriction
+from ..engine.handed_over import JointValues
 from .binding import Binding
 from .drives import axis_paths, physics_of
 from .port import ArticulationPort, Host, PhysicsBus
 
 if TYPE_CHECKING:
     from ..files.usd.handles import Stage
-
-
-@dataclass(frozen=True)
-class JointValues:
-    """Values that a motor gives its joints.
-
-    Args:
-        name: Of `_ACCESS`.
-        axes: The joints: path on the prototype, and name.
-        values: In SI units: a number, or an array `(joints,)`, `(robots, joints)` or `(parts, robots, joints)`.
-        origin: `motor` for a property of a motor, `stage` for one that a stage replaces, which is zero meanwhile,
-            `engine` for friction that the simulator computes in place of a stage, `author` for what the author of the
-            robot gave a joint, below the fallback of an actuator that a motor replaces.
-        in_place_of: Values `(parts, robots, joints)` that these replace; joints with others keep them. None for all.
-    """
-
-    name: str
-    axes: list[tuple[str, str]]
-    values: Any
-    origin: Literal["author", "stage", "motor", "engine"] = "motor"
-    in_place_of: np.ndarray | None = None
 
 
 @dataclass
@@ -111,12 +90,6 @@ _ACCESS = {
     "stiffness": _Access(*_GAINS, 1, 0, _NO_DEFAULTS),
     "damping": _Access(*_GAINS, 1, 1, _NO_DEFAULTS),
 }
-
-
-def friction_values(friction: EngineFriction) -> list[JointValues]:
-    """Return the joint properties that are friction of the simulator."""
-    parts = {"friction": friction.dry, "viscous_friction": friction.viscous}
-    return [JointValues(name, friction.axes, values, "engine") for name, values in parts.items()]
 
 
 def values_of_author(host: Host, robots: Binding, axes: Sequence[tuple[str, str]]) -> list[JointValues]:

@@ -12,7 +12,8 @@ import warp as wp
 
 from ...base.values import as_numpy
 from ...engine.entry import ActuatorConfig
-from ...simulators.motor_properties import JointValues, effort_limits, read_property, wanted_values
+from ...engine.handed_over import JointValues
+from ...simulators.motor_properties import effort_limits, read_property, wanted_values
 from ...simulators.port import ArticulationPort
 from ...specs.distributions import Uniform
 from ...specs.patterns import assigned

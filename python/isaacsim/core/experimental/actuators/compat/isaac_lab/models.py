@@ -27,10 +27,10 @@ import warp as wp
 from ...base.callers import level_outside
 from ...base.errors import NotCopied
 from ...base.memory import Array, apart, warp_view
+from ...base.quiet_warp import device_of
 from ...base.untraced import untraced
 from ...base.values import ArrayLike, Indices, as_integers, as_numpy, resolve_indices
 from ...engine.random.random_numbers import Draw, Draws, key_of
-from ...laws.contract.device import device_of
 from ...loops.arrays import ActuatedArrays
 from ...loops.foreign import given_back, is_immutable, taken
 from ...specs.arguments import names_of, whole_of

@@ -23,10 +23,10 @@ from __future__ import annotations
 import contextlib
 import math
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 import warp as wp
@@ -129,60 +129,47 @@ def _refuse_on_gpu(label: str, plan: Plan) -> None:
         refuse(label, f"{why} ({', '.join(late)}) have none on a GPU. Step on the CPU, or leave it out")
 
 
+class _Among(NamedTuple):
+    """What decides besides a law itself: signals that laws read, and whether there is an effort mode, and a gear."""
+
+    read: set[str]
+    has_mode: bool
+    has_gear: bool
+
+
+_REFUSED: dict[str, Callable[[LawClass, _Among], object]] = {
+    "a linkage ({}), which couples joints, has none. Leave it out": lambda law, _: KINDS[law.KIND].couples,
+    # before a transmission it feels otherwise than the joint
+    "a law that asks for what a motor feels ({}) has none. Leave it or the gear out": lambda law, among: (
+        among.has_gear and KINDS[law.KIND].coordinates == "motor" and {*FELT_SIGNALS} & {*law.ASKS}
+    ),
+    "a law of one's own that acts late, or is a rate ({}), has none. Leave it out": lambda law, _: (
+        (law.LATE and law not in _LATE) or (law.TICK is not None and law is not _RATE)
+    ),
+    # it steps the joint with the slope of the motor
+    "friction ({}) of a motor whose effort is that of the end of the step has none. Leave one out": lambda law, among: (
+        among.has_mode and law.END is None and any(SIGNALS[name].is_of_engine for name in law.ASKS)
+    ),
+    "a sensor of one's own ({}) beside an effort of the end of the step has none. Leave one out": lambda law, among: (
+        among.has_mode and KINDS[law.KIND].senses and not law.LATE
+    ),
+    "a law of commands ({}) has none. Leave it out, and set the commands that it would give": lambda law, _: (
+        KINDS[law.KIND].commands
+    ),
+    # signals that laws read in the next step
+    "what a law publishes, or leaves besides efforts ({}), has none. Leave it out": lambda law, among: (
+        not among.read.isdisjoint(law.PUBLISHES) or not (KINDS[law.KIND].gives or law.LATE or law.END)
+    ),
+}
+
+
 def _refuse_laws(label: str, laws: Sequence[LawClass]) -> None:
     """Raise for laws without gradients."""
     read = {part for law in laws for name in law.ASKS for part in (name, SIGNALS[name].total_of)}
-    has_mode = any(law.END is not None for law in laws)
-    for why, refused in (
-        ("a linkage ({}), which couples joints, has none. Leave it out", _coupling(laws)),
-        ("a law that asks for what a motor feels ({}) has none. Leave it or the gear out", _feeling(laws)),
-        (
-            "a law of one's own that acts late, or is a rate ({}), has none. Leave it out",
-            [law for law in laws if (law.LATE and law not in _LATE) or (law.TICK is not None and law is not _RATE)],
-        ),
-        (
-            "friction ({}) of a motor whose effort is that of the end of the step has none. Leave one out",
-            _stepping(laws),
-        ),
-        (
-            "a sensor of one's own ({}) beside an effort of the end of the step has none. Leave one out",
-            [law for law in laws if has_mode and KINDS[law.KIND].senses and not law.LATE],
-        ),
-        (
-            "a law of commands ({}) has none. Leave it out, and set the commands that it would give",
-            [law for law in laws if KINDS[law.KIND].commands],
-        ),
-        (
-            "what a law publishes, or leaves besides efforts ({}), has none. Leave it out",
-            [law for law in laws if _is_hidden(law, read)],
-        ),
-    ):
-        if refused:
-            refuse(label, why.format(", ".join(law.__name__ for law in refused)))
-
-
-def _coupling(laws: Sequence[LawClass]) -> list[LawClass]:
-    """Return the laws that need several joints."""
-    return [law for law in laws if KINDS[law.KIND].couples]
-
-
-def _feeling(laws: Sequence[LawClass]) -> list[LawClass]:
-    """Return the laws before a transmission that ask for what their motor feels otherwise than the joint."""
-    if not any(KINDS[law.KIND].converts for law in laws):
-        return []
-    return [law for law in laws if KINDS[law.KIND].coordinates == "motor" and {*FELT_SIGNALS} & {*law.ASKS}]
-
-
-def _stepping(laws: Sequence[LawClass]) -> list[LawClass]:
-    """Return the laws that step the joint with the slope of their motor, if that has one."""
-    has_mode = any(law.END is not None for law in laws)
-    others = [law for law in laws if has_mode and law.END is None]
-    return [law for law in others if any(SIGNALS[name].is_of_engine for name in law.ASKS)]
-
-
-def _is_hidden(law: LawClass, read: set[str]) -> bool:
-    """Return True if a law has outputs besides efforts and its state: a signal that laws read in the next step."""
-    return not read.isdisjoint(law.PUBLISHES) or not (KINDS[law.KIND].gives or law.LATE or law.END)
+    has_mode, has_gear = any(law.END is not None for law in laws), any(KINDS[law.KIND].converts for law in laws)
+    for why, is_refused in _REFUSED.items():
+        if names := [law.__name__ for law in laws if is_refused(law, _Among(read, has_mode, has_gear))]:
+            refuse(label, why.format(", ".join(names)))
 
 
 @dataclass(frozen=True)
@@ -261,7 +248,8 @@ class _LawsOfSlot:
     @property
     def checked(self) -> tuple[int, ...]:
         """Places of the signals that laws ask for and that must be finite."""
-        return tuple(n for n, (name, row) in enumerate(self.given) if row is None and _must_be_finite(name))
+        asked = ((n, SIGNALS.get(name)) for n, (name, row) in enumerate(self.given) if row is None)
+        return tuple(n for n, signal in asked if signal and not signal.is_unbounded and not signal.is_of_engine)
 
     def split(self, network_states: int, rings: int) -> Split:
         """Return where the stages are among the signals, parameters and states of all."""
@@ -443,10 +431,6 @@ def _rank(law: LawClass | NetworkLaw) -> int:
     if kind in ("delay", "rate", "effort_delay"):
         return {"delay": 2, "rate": 4, "effort_delay": 5}[kind]
     return 1 if is_mode else 3 if getattr(law, "LATE", ()) else 0
-
-
-def _must_be_finite(name: str) -> bool:
-    return name in SIGNALS and not SIGNALS[name].is_unbounded and not SIGNALS[name].is_of_engine
 
 
 def _controller_of(plan: Plan, slot: int) -> PlannedStage | None:

@@ -82,10 +82,6 @@ def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return found
 
 
-def _parse_json(text: str) -> object:
-    return json.loads(text, object_pairs_hook=_once)
-
-
 def _render_json(plain: object) -> str:
     return json.dumps(_infinity_as_text(plain), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
@@ -206,5 +202,6 @@ def _yaml() -> ModuleType:
 
 
 _MAX_DOTS = 100
+_parse_json = functools.partial(json.loads, object_pairs_hook=_once)
 _PARSERS = {".yaml": _parse_yaml, ".yml": _parse_yaml, ".toml": _parse_toml, ".json": _parse_json}
 _RENDERERS = {".yaml": _render_yaml, ".yml": _render_yaml, ".toml": _render_toml, ".json": _render_json}

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from ...base.errors import NetworkError
-from ...laws.networks.network import GRUCell, Linear, LSTMCell, Network
-from .tracer import ROWS, Tensor, Tracer, Value, constant
+from ...laws.networks.network import GRUCell, LSTMCell, Network
+from .tracer import ROWS, Tensor, Tracer, Value
 
 LONGEST_NAME = 512
 
@@ -25,7 +25,7 @@ ACTIVATIONS: dict[str, Activation] = {
     "relu": lambda to, x: to.unary("relu", x),
     "relu6": lambda to, x: to.unary("clamp", x, 0.0, 6.0),
     "selu": lambda to, x: to.binary(
-        "mul", to.unary("elu", x, 1.6732632423543772848170429916717), constant(1.0507009873554804934193349852946)
+        "mul", to.unary("elu", x, 1.6732632423543772848170429916717), 1.0507009873554804934193349852946
     ),
     "sigmoid": lambda to, x: to.unary("sigmoid", x),
     "silu": lambda to, x: to.binary("mul", x, to.unary("sigmoid", x)),
@@ -59,16 +59,12 @@ def network_of(named: Mapping[str, np.ndarray], metadata: Mapping[str, object]) 
         raise NetworkError("state dict has no linear layer: must have one, which gives the output. Use such a network.")
     inputs = (cells[0][0] if cells else layers[0][0]).shape[-1]
     to = Tracer(inputs)
-    x = Value(0, (ROWS, inputs))
+    x = Value(0, (1, ROWS, inputs))
     for layer, arrays in enumerate(cells):
         to.count(arrays)
-        weight_ih, weight_hh, *biases = (one.astype(np.float32) for one in arrays)
-        size = weight_hh.shape[1]
-        cell = RECURRENT[len(weight_hh) // size]
-        biases = biases or [np.zeros(len(weight_hh), np.float32)] * 2
-        if cell is LSTMCell:
-            biases = [(biases[0].astype(np.float64) + biases[1]).astype(np.float32)]
-        x = to.add(cell(x.source, layer, weight_ih, weight_hh, *biases), (ROWS, size))
+        rows, size = arrays[1].shape
+        biases = arrays[2:] or [np.zeros(rows, np.float32)] * 2
+        x = to.cell(RECURRENT[rows // size], x, layer, *arrays[:2], *biases)
     between = _activation(metadata, "activation", None if len(layers) > 1 else "identity")
     after = _activation(metadata, "output_activation", "identity")
     for number, (weight, bias) in enumerate(layers, 1):
@@ -92,12 +88,11 @@ def _activation(metadata: Mapping[str, object], key: str, default: str | None) -
 
 def _add_linear(to: Tracer, x: Value, weight: np.ndarray, bias: np.ndarray | None) -> Value:
     rows, columns = weight.shape
-    bias = np.zeros(rows, np.float32) if bias is None else bias
+    bias = np.zeros(1, np.float32) if bias is None else bias
     if columns != x.width or bias.size not in (1, rows):
         raise NetworkError(f"a linear layer of weight {weight.shape} does not fit a value of shape (rows, {x.width}).")
     to.count([weight, bias])
-    numbers = np.broadcast_to(bias.reshape(-1), (rows,)).astype(np.float32)
-    return to.add(Linear(x.source, weight.astype(np.float32), numbers), (ROWS, rows))
+    return to.linear(x, weight, bias)
 
 
 def _take_cells(tensors: dict[str, np.ndarray]) -> list[list[np.ndarray]]:

@@ -11,30 +11,17 @@ import dataclasses
 import json
 import math
 from collections.abc import Mapping
-from typing import Any, TypeGuard
+from typing import Any, TypeGuard, get_args
 
 import numpy as np
 
 from ...base.errors import NetworkError
 from ...laws.networks.metadata import read_json, read_properties, write_json
-from ...laws.networks.network import (
-    Binary,
-    Concatenate,
-    Constant,
-    GRUCell,
-    Linear,
-    LSTMCell,
-    Network,
-    Operation,
-    Slice,
-    Unary,
-)
+from ...laws.networks.network import Network, Operation
 from .named_tensors import network_of
 
 FORMAT, VERSION = "actuator network", 1
-OPERATIONS: dict[str, type] = {
-    kind.__name__: kind for kind in (Constant, Linear, Unary, Binary, Concatenate, Slice, LSTMCell, GRUCell)
-}
+OPERATIONS: dict[str, type] = {kind.__name__: kind for kind in get_args(Operation)}
 DTYPES = {"F16": "<f2", "F32": "<f4", "F64": "<f8"}
 LONGEST_HEADER = 4 * 2**20
 

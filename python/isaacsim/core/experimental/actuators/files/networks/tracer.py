@@ -7,6 +7,7 @@ further axes have length 1. Operations that would mix rows, or use more than one
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,24 +15,19 @@ from typing import Any
 import numpy as np
 
 from ...base.errors import NetworkError
-from ...laws.networks.network import (
-    MOST_OPERATIONS,
-    Binary,
-    Concatenate,
-    Constant,
-    GRUCell,
-    Linear,
-    LSTMCell,
-    Network,
-    Operation,
-    Slice,
-    Unary,
-    is_one_plus_abs,
-    needed_for,
-)
+from ...laws.networks import network as net
+from ...laws.networks.network import GRUCell, LSTMCell, Network
+
+
+class Rows:
+    """The number of rows, which is not known."""
+
+    def __repr__(self) -> str:
+        return "rows"
+
 
 # the axis of rows, in a shape
-ROWS = None
+ROWS = Rows()
 Shape = tuple[Any, ...]
 # largest constant that is computed
 MOST_NUMBERS = 2**24
@@ -39,17 +35,23 @@ MOST_NUMBERS = 2**24
 MOST_WORK = 2**26
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Value:
-    """Value `source` of the network as a tensor."""
+    """Value `source` of the network as a tensor; if `shared`, another one may view the same numbers."""
 
     source: int
     shape: Shape
+    shared: bool = False
 
     @property
     def width(self) -> int:
         """Numbers per row."""
         return math.prod(size for size in self.shape if size is not ROWS)
+
+    def view(self, shape: Shape) -> Value:
+        """Return the same numbers with other axes."""
+        self.shared = True
+        return Value(self.source, shape, shared=True)
 
 
 @dataclass(frozen=True)
@@ -73,22 +75,41 @@ class State:
 
 
 Tensor = Value | State | np.ndarray
-FOLDS: dict[str, Callable[..., np.ndarray]] = {
-    **{"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "pow": np.power},
+Number = bool | int | float
+Operand = Tensor | Number
+Cell = type[LSTMCell] | type[GRUCell]
+FOLDS: dict[str, Callable[..., Any]] = {
+    **{"add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv},
     **{"minimum": np.minimum, "maximum": np.maximum},
+    "pow": lambda a, b: np.power(a, b) if isinstance(a, np.ndarray) or isinstance(b, np.ndarray) else float(a) ** b,
 }
+"""Functions of two constants."""
+
+
+def read_by_rows(axes: Iterable[int], read: Callable[[int], Network]) -> Network:
+    """Return what is read with the first of some axes as that of rows, with which it can be.
+
+    How a graph uses two axes decides which one is that of rows, and which one step of time.
+    """
+    problems: list[NetworkError] = []
+    for place in axes:
+        try:
+            return read(place)
+        except NetworkError as error:
+            problems.append(error)
+    raise problems[0]
 
 
 class Tracer:
     """The operations so far, and the states that recurrent layers take, for an input of this width.
 
-    `rows` is the number that the graph was made for, None if it takes any.
+    `rows` is the number that the graph was made for, None if it takes any. A constant added to a product with a weight
+    becomes the bias of that operation where `joins_biases`.
     """
 
-    def __init__(self, inputs: int, rows: int | None = None) -> None:
-        self.inputs = inputs
-        self.rows = rows
-        self.operations: list[Operation] = []
+    def __init__(self, inputs: int, rows: int | None = None, joins_biases: bool = True) -> None:
+        self.inputs, self.rows, self.joins_biases = inputs, rows, joins_biases
+        self.operations: list[net.Operation] = []
         self.taken: list[dict[str, tuple[str, int]]] = []
         """Input and position of the states of each layer."""
         self.cells: list[int] = []
@@ -97,10 +118,10 @@ class Tracer:
         self._bare: set[int] = set()
         """Products with a weight that have no bias yet."""
 
-    def add(self, operation: Operation, shape: Shape) -> Value:
+    def add(self, operation: net.Operation, shape: Shape) -> Value:
         """Add an operation whose value is a tensor of this shape."""
-        if len(self.operations) >= MOST_OPERATIONS:
-            raise NetworkError(f"makes more than {MOST_OPERATIONS} operations: must be fewer.")
+        if len(self.operations) >= net.MOST_OPERATIONS:
+            raise NetworkError(f"makes more than {net.MOST_OPERATIONS} operations: must be fewer.")
         self.operations.append(operation)
         return Value(len(self.operations), shape)
 
@@ -115,7 +136,7 @@ class Tracer:
     def unary(self, function: str, x: Tensor, *numbers: float) -> Value:
         """Return an elementwise function, see `network.UNARY`."""
         x = self.value(x)
-        return self.add(Unary(function, x.source, tuple(map(float, numbers))), x.shape)
+        return self.add(net.Unary(function, x.source, tuple(map(float, numbers))), x.shape)
 
     def value(self, x: Tensor) -> Value:
         """Return a tensor that depends on the input, as the hidden state after the step does."""
@@ -129,13 +150,28 @@ class Tracer:
         """Return the Gaussian error linear unit, exact ("none") or with "tanh". Source: `torch.nn.GELU`."""
         if approximate == "tanh":
             cube = self.binary("mul", self.binary("mul", x, x), x)
-            inner = self.binary("add", x, self.binary("mul", cube, constant(0.044715)))
-            gate = self.unary("tanh", self.binary("mul", inner, constant(math.sqrt(2 / math.pi))))
+            inner = self.binary("add", x, self.binary("mul", cube, 0.044715))
+            gate = self.unary("tanh", self.binary("mul", inner, math.sqrt(2 / math.pi)))
         elif approximate == "none":
-            gate = self.unary("erf", self.binary("mul", x, constant(math.sqrt(0.5))))
+            gate = self.unary("erf", self.binary("mul", x, math.sqrt(0.5)))
         else:
             raise NetworkError(f"approximate {approximate!r:.50} is neither none nor tanh.")
-        return self.binary("mul", self.binary("mul", x, constant(0.5)), self.binary("add", gate, constant(1.0)))
+        return self.binary("mul", self.binary("mul", x, 0.5), self.binary("add", gate, 1.0))
+
+    def gated(self, x: Tensor, function: str, gate: Tensor) -> Tensor:
+        """Return x times a function of a gate."""
+        return self.binary("mul", x, self.unary(function, gate))
+
+    def layer_norm(self, x: Tensor, scale: Operand | None, bias: Operand | None, eps: float) -> Value:
+        """Return a tensor normalised along its last axis; products are summed in float32."""
+        if (width := self.shape(x)[-1]) is ROWS:
+            raise NetworkError("normalises along the rows: every actuator must be computed by itself.")
+        average = np.full((1, width), 1.0 / width)
+        away = self.binary("sub", x, self.linear(x, average))
+        variance = self.linear(self.binary("mul", away, away), average)
+        y = self.binary("div", away, self.unary("sqrt", self.binary("add", variance, eps)))
+        y = y if scale is None else self.binary("mul", y, scale)
+        return y if bias is None else self.binary("add", y, bias)
 
     @staticmethod
     def shape(x: Tensor) -> Shape:
@@ -162,7 +198,7 @@ class Tracer:
                 continue
             shape = _with_rows(x.width, target, place) or ()
             if _order(shape) == _order(x.shape):
-                return replace(x, shape=_one_axis(shape))
+                return x.view(one_axis(shape))
         raise NetworkError(f"makes {list(target)} of {_text(x.shape)}: axes may only be added, dropped or moved.")
 
     def _reshaped_state(self, x: State, target: Sequence[object]) -> State:
@@ -177,7 +213,7 @@ class Tracer:
             return _squeezed_state(x, list(axes or ()))
         if axes is None:
             axes = [place for place, size in enumerate(x.shape) if size == 1]
-        shape, gone = list(x.shape), sorted({_axis(place, len(x.shape)) for place in axes})
+        shape, gone = list(x.shape), sorted({axis_of(place, len(x.shape)) for place in axes})
         if [shape.pop(place) for place in reversed(gone)] != [1] * len(gone):
             raise NetworkError(f"drops axes {gone} of {_text(x.shape)}: they must have length 1.")
         return _with_shape(x, tuple(shape))
@@ -189,13 +225,13 @@ class Tracer:
                 raise NetworkError("adds axes to a state other than that of one layer.")
             return replace(x, flat=False)
         shape = list(x.shape)
-        for place in sorted(_axis(place, len(shape) + len(axes)) for place in axes):
+        for place in sorted(axis_of(place, len(shape) + len(axes)) for place in axes):
             shape.insert(place, 1)
         return _with_shape(x, tuple(shape))
 
     def transpose(self, x: Tensor, order: Sequence[int]) -> Tensor:
         """Return a tensor with its axes in another order."""
-        order = [_axis(place, len(order)) for place in order]
+        order = [axis_of(place, len(order)) for place in order]
         size = len(self.shape(x))
         if sorted(order) != list(range(size)):
             raise NetworkError(f"puts axes in the order {order}: must be those of {size}.")
@@ -205,7 +241,7 @@ class Tracer:
             if order != sorted(order):
                 raise NetworkError("puts the axes of a state in another order.")
             return x
-        return replace(x, shape=tuple(x.shape[place] for place in order))
+        return x.view(tuple(x.shape[place] for place in order))
 
     def slice(self, x: Tensor, axis: int, start: int, stop: int, step: int = 1) -> Tensor:
         """Return numbers `start … stop - 1` along an axis."""
@@ -217,23 +253,24 @@ class Tracer:
             raise NetworkError(f"takes {start} … {stop} of {size} numbers: must take one at least.")
         if isinstance(x, np.ndarray):
             return x.take(range(start, stop), axis)
-        if (start, stop) == (0, size):
-            return x
         if isinstance(x, State):
             return replace(x, layers=x.layers[start:stop])
-        shape = (*x.shape[:axis], stop - start, *x.shape[axis + 1 :])
-        return self.add(Slice(x.source, start, stop), shape)
+        if (start, stop) == (0, size):
+            return x.view(x.shape)
+        part = self.add(net.Slice(x.source, start, stop), (*x.shape[:axis], stop - start, *x.shape[axis + 1 :]))
+        part.shared = x.shared = True
+        return part
 
     def select(self, x: Tensor, axis: int, index: int) -> Tensor:
         """Return one number along an axis, which is dropped."""
         axis, size = self.along(x, axis)
-        start = _axis(index, size)
+        start = axis_of(index, size)
         return self.squeeze(self.slice(x, axis, start, start + 1), [axis])
 
     def take(self, x: Tensor, axis: int, indices: Sequence[int]) -> Tensor:
         """Return numbers along an axis, in any order."""
         axis, size = self.along(x, axis)
-        starts = [_axis(index, size) for index in indices]
+        starts = [axis_of(index, size) for index in indices]
         if isinstance(x, np.ndarray):
             return x.take(starts, axis)
         if isinstance(x, State) and len(set(starts)) < len(starts):
@@ -256,7 +293,7 @@ class Tracer:
             if x.flat or axis not in (0, -3):
                 raise NetworkError("takes part of a state other than whole layers.")
             return 0, len(x.layers)
-        axis = _axis(axis, len(x.shape))
+        axis = axis_of(axis, len(x.shape))
         size = x.shape[axis]
         if size is ROWS:
             raise NetworkError("goes along the rows: every actuator must be computed by itself.")
@@ -281,14 +318,13 @@ class Tracer:
 
     def _concatenated(self, values: Sequence[Value], axis: int) -> Value:
         first = values[0].shape
-        axis = _axis(axis, len(first))
+        axis = axis_of(axis, len(first))
         # shapes without that axis, and their number of axes
         others = {(len(one.shape), one.shape[:axis] + one.shape[axis + 1 :]) for one in values}
         if first[axis] is ROWS or len(others) > 1:
             raise NetworkError(f"puts {', '.join(_text(one.shape) for one in values)} side by side along axis {axis}.")
-        total = sum(one.shape[axis] or 0 for one in values)
-        shape = _one_axis((*first[:axis], total, *first[axis + 1 :]))
-        return self.add(Concatenate(tuple(one.source for one in values)), shape)
+        shape = one_axis((*first[:axis], sum(one.shape[axis] for one in values), *first[axis + 1 :]))
+        return self.add(net.Concatenate(tuple(one.source for one in values)), shape)
 
     def _joined_states(self, parts: Sequence[Tensor], axis: int) -> State | None:
         """The state of all layers of these states after the step; None if they are none."""
@@ -299,22 +335,24 @@ class Tracer:
             return None
         return replace(states[0], layers=tuple(layer for one in states for layer in one.layers))
 
-    def binary(self, function: str, first: Tensor, second: Tensor) -> Tensor:
-        """Return an elementwise function of two tensors, see `network.BINARY`."""
+    def binary(self, function: str, first: Operand, second: Operand) -> Any:
+        """Return an elementwise function of two tensors or numbers, see `network.BINARY`."""
+        first, second = self._operand(first), self._operand(second)
         if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
             return folded(FOLDS[function], first, second)
-        first, second = self._operand(first), self._operand(second)
         result = _joint_shape(first, second)
         if function == "add":
             for product, bias in ((first, second), (second, first)):
                 if value := self._with_bias(product, bias, result):
                     return value
         sources = [one.source if isinstance(one, Value) else self._constant(one) for one in (first, second)]
-        if function == "div" and is_one_plus_abs(self.operations, *sources):
-            return self.add(Unary("softsign", sources[0]), result)
-        return self.add(Binary(function, *sources), result)
+        if function == "div" and net.is_one_plus_abs(self.operations, *sources):
+            return self.add(net.Unary("softsign", sources[0]), result)
+        return self.add(net.Binary(function, *sources), result)
 
-    def _operand(self, x: Tensor) -> Value | np.ndarray:
+    def _operand(self, x: Operand) -> Value | np.ndarray:
+        if isinstance(x, Number):
+            return np.array(x, np.float32)
         return x if isinstance(x, np.ndarray) else self.value(x)
 
     def _with_bias(self, product: Value | np.ndarray, bias: Value | np.ndarray, shape: Shape) -> Value | None:
@@ -322,7 +360,7 @@ class Tracer:
         if not isinstance(product, Value) or product.source not in self._bare or product.shape != shape:
             return None
         linear = self.operations[product.source - 1]
-        if not isinstance(bias, np.ndarray) or not isinstance(linear, Linear):
+        if not isinstance(bias, np.ndarray) or not isinstance(linear, net.Linear):
             return None
         values = np.broadcast_to(bias.reshape(-1), linear.bias.shape).astype(np.float32)
         return self.add(replace(linear, bias=values), product.shape)
@@ -330,55 +368,46 @@ class Tracer:
     def _constant(self, values: np.ndarray) -> int:
         if values.size > MOST_NUMBERS:
             raise NetworkError(f"has {values.size} numbers.")
-        return self.add(Constant(np.ascontiguousarray(values.reshape(-1), np.float32)), values.shape).source
+        return self.add(net.Constant(np.ascontiguousarray(values.reshape(-1), np.float32)), values.shape).source
 
-    def matmul(self, x: Tensor, weight: Tensor) -> Tensor:
+    def matmul(self, x: Tensor, weight: Tensor) -> Value:
         """Return `x @ weight`, where weight `(in, out)` is a constant."""
+        return self.linear(x, weight.T if isinstance(weight, np.ndarray) else weight)
+
+    def linear(self, x: Tensor, weight: Tensor, bias: np.ndarray | Number | None = None) -> Value:
+        """Return `x @ weight.T + bias` along the last axis, where weight `(out, in)` and bias are constants."""
         if not isinstance(weight, np.ndarray) or weight.ndim != 2:
             raise NetworkError("multiplies two tensors of which the second is no constant matrix.")
         if isinstance(x, np.ndarray):
             raise NetworkError("multiplies two constants. Multiply them before the network is saved.")
-        x = self.value(x)
-        if len(x.shape) < 2 or x.shape[-1] != weight.shape[0]:
+        x, (outputs, inputs) = self.value(x), weight.shape
+        if x.shape[-1] != inputs:
             raise NetworkError(
-                f"multiplies {_text(x.shape)} by {weight.shape}: as many numbers as the matrix has rows are needed."
+                f"multiplies {_text(x.shape)} by {(inputs, outputs)}: as many numbers as the matrix has rows are "
+                "needed."
             )
-        bias = np.zeros(weight.shape[1], np.float32)
-        result = self.add(Linear(x.source, _float32(weight.T), bias), _one_axis((*x.shape[:-1], weight.shape[1])))
-        self._bare.add(result.source)
+        numbers = np.broadcast_to(np.float32(0.0) if bias is None else np.reshape(bias, -1), outputs)
+        result = self.add(net.Linear(x.source, _float32(weight), _float32(numbers)), one_axis((*x.shape[:-1], outputs)))
+        if self.joins_biases and bias is None:
+            self._bare.add(result.source)
         return result
 
     # recurrent layers
 
-    def lstm(
-        self, x: Value, hidden: Tensor, cell: Tensor, w: np.ndarray, r: np.ndarray, bias: np.ndarray
-    ) -> list[Tensor]:
-        """Return the output of one layer, gates i, f, g, o, and its hidden and cell state after the step."""
-        layer = self._layer({"h": hidden, "c": cell})
-        value = self.add(
-            LSTMCell(x.source, layer, _float32(w), _float32(r), _float32(bias)), self._wide(x, r.shape[-1])
-        )
-        self.cells.append(value.source)
-        return [value, State("h", "", (layer,), r.shape[-1]), State("c", "", (layer,), r.shape[-1])]
-
-    def gru(
-        self, x: Value, hidden: Tensor, w: np.ndarray, r: np.ndarray, bias_ih: np.ndarray, bias_hh: np.ndarray
-    ) -> list[Tensor]:
-        """Return the output of one layer, gates r, z, n, and its hidden state after the step."""
-        layer = self._layer({"h": hidden})
-        cell = GRUCell(x.source, layer, _float32(w), _float32(r), _float32(bias_ih), _float32(bias_hh))
-        value = self.add(cell, self._wide(x, r.shape[-1]))
-        self.cells.append(value.source)
-        return [value, State("h", "", (layer,), r.shape[-1])]
-
-    @staticmethod
-    def _wide(x: Value, width: int) -> Shape:
+    def cell(self, kind: Cell, x: Value, layer: int, *arrays: np.ndarray) -> Value:
+        """Return the output of a layer: gates i, f, g, o of an LSTM or r, z, n of a GRU; two weights, two biases."""
+        w, r, bias_ih, bias_hh = map(_float32, arrays)
         if len(x.shape) != 3 or x.shape[2] is ROWS:
             raise NetworkError(f"a recurrent layer takes {_text(x.shape)}: must be one step of time, rows and numbers.")
-        return (*x.shape[:2], width)
+        biases = (bias_ih + bias_hh,) if kind is LSTMCell else (bias_ih, bias_hh)
+        value = self.add(kind(x.source, layer, w, r, *biases), (*x.shape[:2], r.shape[-1]))
+        self.cells.append(value.source)
+        return value
 
-    def _layer(self, states: dict[str, Tensor]) -> int:
-        """Add a layer that takes these states, and return its index."""
+    def recurrent(
+        self, kind: Cell, x: Value, states: dict[str, Tensor | None], arrays: Sequence[np.ndarray]
+    ) -> list[Tensor]:
+        """Return the output of a layer that takes these states, and its states after the step."""
         taken: dict[str, tuple[str, int]] = {}
         for which, state in states.items():
             if not isinstance(state, State) or len(state.layers) != 1 or not state.name:
@@ -388,7 +417,8 @@ class Tracer:
                 )
             taken[which] = state.name, state.layers[0]
         self.taken.append(taken)
-        return len(self.taken) - 1
+        layer, size = len(self.taken) - 1, arrays[1].shape[-1]
+        return [self.cell(kind, x, layer, *arrays), *(State(which, "", (layer,), size) for which in states)]
 
     def state_after(self, x: Tensor) -> State | None:
         """Return a tensor as state after the step, None if it is none; an output of a layer is its hidden state."""
@@ -420,15 +450,15 @@ class Tracer:
             raise NetworkError("every state must belong to one recurrent layer, and be returned.")
         if not isinstance(output, Value):
             raise NetworkError("effort does not depend on the input.")
-        return self._network(output.source)
+        return self.network(output)
 
-    def _network(self, output: int) -> Network:
-        """The network of a value, without operations that it does not need."""
-        operations = needed_for(output, self.operations)
+    def network(self, output: Value) -> Network:
+        """Return the network of a value, without operations that it does not need."""
+        operations = net.needed_for(output.source, self.operations)
         if sum(isinstance(one, LSTMCell | GRUCell) for one in operations) < len(self.cells):
-            raise NetworkError("a recurrent layer has no influence on the effort.")
+            raise NetworkError("a recurrent layer has no influence on the effort: must. Save a network that uses it.")
         # the effort may be the input itself
-        return Network(self.inputs, tuple(operations) if output else (Slice(0, 0, self.inputs),))
+        return Network(self.inputs, tuple(operations) if output.source else (net.Slice(0, 0, self.inputs),))
 
 
 def _squeezed_state(x: State, axes: list[int]) -> State:
@@ -456,16 +486,16 @@ def _joint_shape(first: Value | np.ndarray, second: Value | np.ndarray) -> Shape
     shapes = [(1,) * (size - len(one.shape)) + tuple(one.shape) for one in (first, second)]
     # two values have their rows at the same place; a constant is the same for all rows
     both = isinstance(first, Value) and isinstance(second, Value)
-    shape: list[int | None] = []
+    shape: list[Any] = []
     for one, other in zip(*shapes, strict=True):
         if one != other and (1 not in (one, other) or (ROWS in (one, other) and both)):
             raise NetworkError(f"computes with {_text(first.shape)} and {_text(second.shape)}: they must fit.")
         shape.append(other if one == 1 else one)
-    return _one_axis(tuple(shape))
+    return one_axis(tuple(shape))
 
 
-def _axis(place: object, size: int) -> int:
-    """An axis or index counted from the front."""
+def axis_of(place: object, size: int) -> int:
+    """Return an axis or index counted from the front."""
     if not isinstance(place, int | np.integer) or not -size <= place < size:
         raise NetworkError(f"goes to {place!r:.50} of {size}.")
     return int(place) % size
@@ -476,8 +506,8 @@ def _order(shape: Shape) -> list[Any]:
     return [size for size in shape if size != 1]
 
 
-def _one_axis(shape: Shape) -> Shape:
-    """A shape, after a check that at most one axis besides that of rows has another length than 1."""
+def one_axis(shape: Shape) -> Shape:
+    """Return a shape, after a check that at most one axis besides that of rows has another length than 1."""
     if shape.count(ROWS) != 1 or len(_order(shape)) > 2 or len(shape) > 8:
         raise NetworkError(f"makes {_text(shape)}: must have rows, and the numbers of a row along one axis.")
     return shape
@@ -486,16 +516,11 @@ def _one_axis(shape: Shape) -> Shape:
 def _with_shape(x: Value | np.ndarray, shape: Shape) -> Value | np.ndarray:
     if isinstance(x, np.ndarray):
         return x.reshape([size for size in shape if size is not ROWS])
-    return replace(x, shape=shape)
+    return x.view(shape)
 
 
 def _text(shape: Sequence[object]) -> str:
-    return f"({', '.join('rows' if size is ROWS else str(size) for size in shape)})"
-
-
-def constant(value: float) -> np.ndarray:
-    """Return a number as a constant."""
-    return np.array(value, np.float32)
+    return f"({', '.join(map(str, shape))})"
 
 
 def _float32(values: np.ndarray) -> np.ndarray:

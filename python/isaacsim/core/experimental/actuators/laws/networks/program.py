@@ -10,25 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .network import (
-    BINARY,
-    NUM_STATES,
-    UNARY,
-    Binary,
-    Concatenate,
-    Constant,
-    GRUCell,
-    Linear,
-    LSTMCell,
-    Network,
-    Operation,
-    Slice,
-    Unary,
-    sources_of,
-)
+from . import network as net
+from .network import GRUCell, LSTMCell, Network
 
 _CELLS = {LSTMCell: "lstm", GRUCell: "gru"}
-CODES = ("constant", "copy", "linear", "lstm", "gru", *UNARY, *BINARY)
+CODES = ("constant", "copy", "linear", "lstm", "gru", *net.UNARY, *net.BINARY)
 """Names of all instructions."""
 
 
@@ -70,7 +56,7 @@ class Program:
 
     def __init__(self, network: Network, *, keep: bool = False) -> None:
         self.inputs, self.num_layers, self.hidden_size = network.inputs, network.num_layers, network.hidden_size
-        self.num_states = NUM_STATES[network.kind]
+        self.num_states = net.NUM_STATES[network.kind]
         """Number of state arrays: hidden state, then cell state."""
         self.instructions: list[Instruction] = []
         self._numbers: list[np.ndarray] = []
@@ -94,10 +80,10 @@ class Program:
         self.numbers = np.concatenate([np.zeros(0, np.float32), *self._numbers])
         """All numbers of all instructions, float32."""
 
-    def _lay_out(self, operation: Operation, number: int, keep: bool) -> None:
+    def _lay_out(self, operation: net.Operation, number: int, keep: bool) -> None:
         """Give the value of an operation its columns, and add its instructions."""
         width = self._widths[number]
-        if isinstance(operation, Slice):
+        if isinstance(operation, net.Slice):
             # part of another value
             start, piece = self._places[operation.source] + operation.start, self._pieces[operation.source]
         elif isinstance(operation, LSTMCell | GRUCell):
@@ -112,10 +98,10 @@ class Program:
         self._pieces.append(piece)
         self._columns.hold(piece, self._last[number])
 
-    def _piece_for(self, operation: Operation, number: int) -> int:
+    def _piece_for(self, operation: net.Operation, number: int) -> int:
         """A piece for the value of an operation: of a source that ends here and is as wide, else a new one."""
         width = self._widths[number]
-        sources = sources_of(operation) if isinstance(operation, Unary | Binary) else ()
+        sources = net.sources_of(operation) if isinstance(operation, net.Unary | net.Binary) else ()
         ending = [
             piece
             for piece in (self._pieces[source] for source in sources)
@@ -125,20 +111,20 @@ class Program:
         ]
         return ending[-1] if ending else self._columns.take(width)
 
-    def _emit(self, operation: Operation, out: int, width: int, work: int = 0) -> None:
+    def _emit(self, operation: net.Operation, out: int, width: int, work: int = 0) -> None:
         places, widths, add = self._places, self._widths, self.instructions.append
         match operation:
-            case Constant(values):
+            case net.Constant(values):
                 add(Instruction("constant", out, width, numbers=self._add(values)))
-            case Linear(source, weight, bias):
+            case net.Linear(source, weight, bias):
                 numbers = self._add(weight, bias)
                 add(Instruction("linear", out, width, places[source], widths[source], numbers=numbers))
-            case Unary(function, source, numbers):
+            case net.Unary(function, source, numbers):
                 start = self._add(np.array(numbers, np.float32))
                 add(Instruction(function, out, width, places[source], width, numbers=start))
-            case Binary(function, first, second):
+            case net.Binary(function, first, second):
                 add(Instruction(function, out, width, places[first], widths[first], places[second], widths[second]))
-            case Concatenate(sources):
+            case net.Concatenate(sources):
                 for source in sources:
                     add(Instruction("copy", out, widths[source], places[source], widths[source]))
                     out += widths[source]
@@ -193,7 +179,7 @@ def _last_readings(network: Network) -> list[int]:
     """Number of the operation that reads each value last, for the output one more than all."""
     last = list(range(len(network.widths)))
     for number, operation in enumerate(network.operations, 1):
-        for source in sources_of(operation):
+        for source in net.sources_of(operation):
             last[source] = number
     last[-1] = len(network.operations) + 1
     return last

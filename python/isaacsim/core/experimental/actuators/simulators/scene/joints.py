@@ -139,16 +139,20 @@ def read_values(stage: Usd.Stage, axes: Sequence[Axis], degrees: bool) -> None:
                 setattr(axis, field, value)
     for axis in axes:
         _read_mujoco(stage.GetPrimAtPath(axis.joint), axis, degrees)
-        if axis.lower > axis.upper:
-            raise UnsupportedSceneError(
-                f"<{axis.joint}> has lower limit {axis.lower:g} > upper limit {axis.upper:g} (rad or m): must be <=. "
-                "Swap the limits."
-            )
-        if axis.max_velocity < 0:
-            raise UnsupportedSceneError(
-                f"<{axis.joint}> has a largest velocity of {axis.max_velocity:g} (rad/s or m/s): must be >= 0. Correct "
-                "maxJointVelocity."
-            )
+        _check_limits(axis)
+
+
+def _check_limits(axis: Axis) -> None:
+    if axis.lower > axis.upper:
+        raise UnsupportedSceneError(
+            f"<{axis.joint}> has lower limit {axis.lower:g} > upper limit {axis.upper:g} (rad or m): must be <=. Swap "
+            "the limits."
+        )
+    if axis.max_velocity < 0:
+        raise UnsupportedSceneError(
+            f"<{axis.joint}> has a largest velocity of {axis.max_velocity:g} (rad/s or m/s): must be >= 0. Correct "
+            "maxJointVelocity."
+        )
 
 
 def unit_of(axis: Axis, length: float) -> float:

@@ -45,13 +45,13 @@ def geometry_of(prim: Usd.Prim, matrix: np.ndarray) -> Geometry | None:
     if kind in ("Cone", "Capsule_1", "Cylinder_1") or (kind == "Cylinder" and _is_oval(prim, matrix)):
         return _mesh(*_turned(prim, kind), matrix)
     scale = np.linalg.norm(matrix[:3, :3], axis=0)
-    if kind not in _PRIMITIVES or not scale.all():
+    if kind not in ("Cube", "Sphere", "Capsule", "Cylinder", "Plane") or not scale.all():
         return None
     rotation = matrix[:3, :3] / scale
     if np.linalg.det(rotation) < 0:
         # a mirrored primitive is the same primitive
         rotation = rotation * [1, 1, -1]
-    primitive, size = _PRIMITIVES[kind](prim, scale)
+    primitive, size = _primitive(prim, kind, scale)
     along = 2 if kind in ("Cube", "Sphere") else _along(prim)
     return _placed(primitive, size, matrix, np.roll(rotation, 2 - along, axis=1))
 
@@ -98,27 +98,19 @@ def is_convex(vertices: np.ndarray, faces: np.ndarray) -> bool:
     return True
 
 
-def _cube(prim: Usd.Prim, scale: np.ndarray) -> tuple[str, np.ndarray]:
-    return "BOX", scale * _number(prim, "size", 2.0) / 2
-
-
-def _sphere(prim: Usd.Prim, scale: np.ndarray) -> tuple[str, np.ndarray]:
-    radii = scale * _number(prim, "radius", 1.0)
-    return ("SPHERE" if np.ptp(radii) <= 1e-6 * radii.max() else "ELLIPSOID"), radii
-
-
-def _tube(prim: Usd.Prim, scale: np.ndarray) -> tuple[str, np.ndarray]:
+def _primitive(prim: Usd.Prim, kind: str, scale: np.ndarray) -> tuple[str, np.ndarray]:
+    """Kind and size of a primitive by the name of its schema."""
+    match kind:
+        case "Cube":
+            return "BOX", scale * _number(prim, "size", 2.0) / 2
+        case "Sphere":
+            radii = scale * _number(prim, "radius", 1.0)
+            return ("SPHERE" if np.ptp(radii) <= 1e-6 * radii.max() else "ELLIPSOID"), radii
+        case "Plane":
+            return "PLANE", np.zeros(3)
     along = _along(prim)
     radius = np.delete(scale, along).max() * _number(prim, "radius", 0.5)
-    height = scale[along] * _number(prim, "height", 1.0)
-    return str(prim.GetTypeName()).upper(), np.array([radius, height / 2, 0.0])
-
-
-def _plane(_prim: Usd.Prim, _scale: np.ndarray) -> tuple[str, np.ndarray]:
-    return "PLANE", np.zeros(3)
-
-
-_PRIMITIVES = {"Cube": _cube, "Sphere": _sphere, "Capsule": _tube, "Cylinder": _tube, "Plane": _plane}
+    return kind.upper(), np.array([radius, scale[along] * _number(prim, "height", 1.0) / 2, 0.0])
 
 
 def _is_oval(prim: Usd.Prim, matrix: np.ndarray) -> bool:
@@ -355,18 +347,7 @@ def _drawn(prim: Usd.Prim, bodies: Bodies, places: Places) -> Shape | None:
 
 
 def _shape(prim: Usd.Prim, body: int, geometry: Geometry, friction: float) -> Shape:
-    return Shape(
-        path=str(prim.GetPath()),
-        body=body,
-        kind=geometry.kind,
-        size=geometry.size,
-        position=geometry.position,
-        quaternion=geometry.quaternion,
-        collides=True,
-        friction=friction,
-        vertices=geometry.vertices,
-        faces=geometry.faces,
-    )
+    return Shape(path=str(prim.GetPath()), body=body, collides=True, friction=friction, **vars(geometry))
 
 
 def _material(parsed: Parsed, paths: Sequence[Sdf.Path], units: StageUnits) -> tuple[float, float]:

@@ -7,9 +7,9 @@ link by name.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence, Set
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics, UsdShade, Vt
@@ -71,13 +71,16 @@ def scene_stage(scene: Scene) -> tuple[Usd.Stage, list[str]]:
         # as far as something is in them
         if stage.GetPrimAtPath(scope):
             UsdGeom.Scope.Define(stage, scope)
-    otherwise = [f"names that USD refuses: {', '.join(names.renamed)}"] if names.renamed else []
+    renamed = [f"names that USD refuses: {', '.join(names.renamed)}"] if names.renamed else []
+    return stage, [*renamed, *_reordered(scene, robots, joints)]
+
+
+def _reordered(scene: Scene, robots: Sequence[Sdf.Path], joints: Mapping[int, Sdf.Path]) -> Iterator[str]:
+    """Yield the robots whose DOFs have another order on the stage, which readers sort by names."""
     for robot, path in zip(scene.articulations, robots, strict=True):
         order = _order_of_names(scene, robot, joints)
         if [*map(id, order)] != [*map(id, robot.axes)]:
-            there = ", ".join(joints[id(axis)].name for axis in order)
-            otherwise.append(f"the order of the DOFs of <{path}>, which is {there}")
-    return stage, otherwise
+            yield f"the order of the DOFs of <{path}>, which is {', '.join(joints[id(axis)].name for axis in order)}"
 
 
 def _order_of_names(scene: Scene, robot: Articulation, joints: Mapping[int, Sdf.Path]) -> list[Axis]:
@@ -281,64 +284,34 @@ def write_shapes(
 
 def _geometry(stage: Usd.Stage, path: Sdf.Path, shape: Shape) -> UsdGeom.Gprim:
     """The prim of a shape, in its place."""
-    size = shape.size.tolist()
-    geometry = _DEFINE[shape.kind](stage, path, size)
-    if shape.kind not in ("MESH", "PLANE"):
+    kind, size = shape.kind, shape.size.tolist()
+    geometry: Any = _SCHEMAS[kind].Define(stage, path)
+    if kind in ("PLANE", "CAPSULE", "CYLINDER"):
+        geometry.CreateAxisAttr("Z")
+    match kind:
+        case "PLANE":
+            # half sizes for drawing; 0 is infinite
+            width, length, _ = np.where(shape.size > 0, 2 * shape.size, 100.0).tolist()
+            geometry.CreateWidthAttr(width)
+            geometry.CreateLengthAttr(length)
+        case "BOX":
+            geometry.CreateSizeAttr(2.0)
+        case "SPHERE" | "ELLIPSOID":
+            geometry.CreateRadiusAttr(size[0] if kind == "SPHERE" else 1.0)
+        case "CAPSULE" | "CYLINDER":
+            geometry.CreateRadiusAttr(size[0])
+            geometry.CreateHeightAttr(2 * size[1])
+    if kind not in ("MESH", "PLANE"):
         geometry.CreateExtentAttr(UsdGeom.Boundable.ComputeExtentFromPlugins(geometry, Usd.TimeCode.Default()))
     placed(geometry, frame_of(shape.position, shape.quaternion))
-    if shape.kind in ("BOX", "ELLIPSOID"):
+    if kind in ("BOX", "ELLIPSOID"):
         geometry.AddScaleOp(UsdGeom.XformOp.PrecisionDouble).Set(Gf.Vec3d(*size))
     return geometry
 
 
-def _mesh(stage: Usd.Stage, path: Sdf.Path, _size: list[float]) -> UsdGeom.Mesh:
-    return UsdGeom.Mesh.Define(stage, path)
-
-
-def _plane(stage: Usd.Stage, path: Sdf.Path, size: list[float]) -> UsdGeom.Plane:
-    geometry = UsdGeom.Plane.Define(stage, path)
-    geometry.CreateAxisAttr("Z")
-    # half sizes for drawing; 0 is infinite
-    for attribute, half in ((geometry.CreateWidthAttr, size[0]), (geometry.CreateLengthAttr, size[1])):
-        attribute(2 * half if half > 0 else 100.0)
-    return geometry
-
-
-def _cube(stage: Usd.Stage, path: Sdf.Path, _size: list[float]) -> UsdGeom.Cube:
-    geometry = UsdGeom.Cube.Define(stage, path)
-    geometry.CreateSizeAttr(2.0)
-    return geometry
-
-
-def _sphere(stage: Usd.Stage, path: Sdf.Path, size: list[float]) -> UsdGeom.Sphere:
-    geometry = UsdGeom.Sphere.Define(stage, path)
-    geometry.CreateRadiusAttr(size[0])
-    return geometry
-
-
-def _ellipsoid(stage: Usd.Stage, path: Sdf.Path, _size: list[float]) -> UsdGeom.Sphere:
-    return _sphere(stage, path, [1.0])
-
-
-def _tube(
-    schema: type[UsdGeom.Capsule | UsdGeom.Cylinder], stage: Usd.Stage, path: Sdf.Path, size: list[float]
-) -> UsdGeom.Gprim:
-    geometry = schema.Define(stage, path)
-    geometry.CreateAxisAttr("Z")
-    geometry.CreateRadiusAttr(size[0])
-    geometry.CreateHeightAttr(2 * size[1])
-    return geometry
-
-
-# what defines the prim of each kind of shape, before it is placed and scaled
-_DEFINE = {
-    "MESH": _mesh,
-    "PLANE": _plane,
-    "BOX": _cube,
-    "SPHERE": _sphere,
-    "ELLIPSOID": _ellipsoid,
-    "CAPSULE": partial(_tube, UsdGeom.Capsule),
-    "CYLINDER": partial(_tube, UsdGeom.Cylinder),
+_SCHEMAS = {
+    **{"MESH": UsdGeom.Mesh, "PLANE": UsdGeom.Plane, "BOX": UsdGeom.Cube, "SPHERE": UsdGeom.Sphere},
+    **{"ELLIPSOID": UsdGeom.Sphere, "CAPSULE": UsdGeom.Capsule, "CYLINDER": UsdGeom.Cylinder},
 }
 
 

@@ -118,9 +118,7 @@ class _Body(ast.NodeVisitor):
     def translate(self, name: str) -> Function:
         arguments = self._arguments()
         self._known = {argument: Expression(argument, _ATOM, frozenset([argument])) for argument in arguments}
-        body = list(self._tree.body)
-        if isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
-            del body[0]
+        body = self._tree.body[ast.get_docstring(self._tree) is not None :]
         if not body or not isinstance(body[-1], ast.Return) or body[-1].value is None:
             raise self._unsupported(self._tree, "a function that does not end with one return of a value")
         lines = [line for statement in body[:-1] for line in self._assignment(statement)]
@@ -336,10 +334,6 @@ def place(function: Any) -> str:
     return f"{function.__code__.co_filename}, line {function.__code__.co_firstlineno}"
 
 
-_KINDS = (
-    *("feedback", "delay", "command", "controller", "rate", "effort_delay", "effort_lag", "electrical", "clamping"),
-    *("losses", "thermal", "transmission", "shaft", "linkage", "passive"),
-)
 _PRIMITIVES = (
     *("negative", "pick", "magnitude", "square_root", "finite", "nan_unless"),
     *("power_of_two", "mantissa_and_exponent", "uniform"),
@@ -352,7 +346,7 @@ def functions() -> dict[str, tuple[int, str]]:
     translator = Translator()
     translator.function(curve_value)
     for law in catalogue.laws():
-        if law.kind in _KINDS and law.name is not None and not law.by_network:
+        if law.name is not None and not law.by_network:
             component = law.component
             for function in (component.LAW, component.PREPARE, component.MOTOR, component.FELT, component.TICK):
                 if function is not None:

@@ -158,17 +158,14 @@ def _joints(losses: list[Loss]) -> str:
     sizes = []
     for name in dict.fromkeys(name for loss in losses for name in loss.sizes):
         unit = next(loss.units.get(name, "") for loss in losses if name in loss.sizes)
-        values = [value for loss in losses if name in loss.sizes for value in _flat(loss.sizes[name])]
+        values = []
+        for size in (loss.sizes[name] for loss in losses if name in loss.sizes):
+            values += size if isinstance(size, list | tuple) else [size]
         if unit.endswith(" steps") and set(values) == {1}:
             unit = unit.removesuffix("s")
         sizes.append(" ".join(filter(None, (name, _range(values), unit_of(unit, turns)))))
     within = f" ({', '.join(sizes)})" if sizes else ""
     return f"{len(names)} joint{'s' if len(names) > 1 else ''}{within}: {', '.join(names)}"
-
-
-def _flat(value: Any) -> list[Any]:
-    """Return the numbers of a value, or the value."""
-    return list(value) if isinstance(value, list | tuple) else [value]
 
 
 def _range(values: list[Any]) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 from ....base.errors import NetworkError
 from ....laws.networks.metadata import read_properties
 from ....laws.networks.network import Network
-from ..tracer import ROWS, State, Tensor, Tracer, Value
+from ..tracer import ROWS, State, Tensor, Tracer, Value, read_by_rows
 from .messages import FLOATS, REMEDY, Attribute, ReadFile, array_of, attribute_of, parse, with_data
 from .operators import Above, Node, apply
 from .writer import write as write
@@ -57,14 +57,8 @@ def _network(graph: GraphProto, constants: Mapping[str, np.ndarray], names: Mapp
         name = inputs[0].name
         raise NetworkError(f"input {name!r:.100} of shape {list(shape)[:9]}: must be rows x numbers. {REMEDY}")
     dynamic = [place for place, size in enumerate(shape[:-1]) if size is None]
-    problems: list[NetworkError] = []
-    # how the graph uses two axes decides which one is that of rows, and which one step of time
-    for place in dynamic or range(len(shape) - 1):
-        try:
-            return _Reader(graph, constants).read(inputs, shape, place, names)
-        except NetworkError as error:
-            problems.append(error)
-    raise problems[0]
+    axes = dynamic or range(len(shape) - 1)
+    return read_by_rows(axes, lambda place: _Reader(graph, constants).read(inputs, shape, place, names))
 
 
 def _check_model(model: ModelProto) -> None:

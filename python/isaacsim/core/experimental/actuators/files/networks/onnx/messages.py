@@ -56,6 +56,10 @@ def parse(data: bytes) -> ModelProto:
         raise NetworkError(f"{error!s:.200}: must be a whole ONNX file. Copy the file again.") from None
 
 
+# numbers of the types int32, int64, uint64 and enum of protobuf's fields
+_WHOLE = (5, 3, 4, 14)
+
+
 # types of descriptors differ between implementations of protobuf
 def _check_fields(data: bytes, kind: Any) -> None:
     """Bound the objects that the parser makes of a file, and refuse fields that it would skip."""
@@ -65,17 +69,13 @@ def _check_fields(data: bytes, kind: Any) -> None:
         first, end, kind = waiting.pop()
         for field, sized, at, after in _fields(data, first, end, kind):
             # a whole number takes at least one byte
-            left -= 1 + (after - at) * (sized and _is_whole(field))
+            left -= 1 + (after - at) * (sized and field.type in _WHOLE)
             if sized and field.message_type is not None and after <= end:
                 waiting.append((at, after, field.message_type))
             elif sized and field.type == field.TYPE_STRING:
                 _check_text(data[at:after], f"{kind.name}.{field.name}")
             if left < 0:
                 raise NetworkError(f"more than {MOST_FIELDS} fields: must be fewer. Use a smaller network.")
-
-
-def _is_whole(field: Any) -> bool:
-    return field.type in (field.TYPE_INT32, field.TYPE_INT64, field.TYPE_UINT64, field.TYPE_ENUM)
 
 
 def _fields(data: bytes, at: int, end: int, kind: Any) -> Iterator[tuple[Any, bool, int, int]]:

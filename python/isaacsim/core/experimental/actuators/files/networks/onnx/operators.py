@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from ....base.errors import NetworkError
-from ....laws.networks.network import Unary
-from ..tracer import ROWS, Tensor, Tracer, Value, constant, folded
+from ....laws.networks.network import GRUCell, LSTMCell, Unary
+from ..tracer import ROWS, Cell, Tensor, Tracer, Value, folded
 from .messages import FLOATS, Attribute
 
 MOST_AXES = 8
@@ -121,19 +121,13 @@ def apply(kind: str, node: Node) -> list[Tensor]:
 # elementwise functions
 
 
-def _unary(function: str) -> Function:
-    return lambda node: node.to.unary(function, node.tensor(0))
-
-
-def _binary(function: str) -> Function:
-    return lambda node: node.to.binary(function, node.tensor(0), node.tensor(1))
-
-
 for _kind, _function in UNARY.items():
-    operator(_kind, inputs=1)(_unary(_function))
+    operator(_kind, inputs=1)(lambda node, function=_function: node.to.unary(function, node.tensor(0)))
 for _kind, _function in BINARY.items():
-    operator(_kind)(_binary(_function))
+    operator(_kind)(lambda node, function=_function: node.to.binary(function, node.tensor(0), node.tensor(1)))
 
+# default alpha and gamma
+SELU = 1.67326319217681884765625, 1.05070102214813232421875
 # with parameters
 OPERATORS |= {
     "Elu": lambda node: node.to.unary("elu", node.tensor(0), node.take("alpha", 1.0)),
@@ -142,12 +136,21 @@ OPERATORS |= {
     "Gelu": lambda node: node.to.gelu(node.tensor(0), node.take("approximate", "none")),
     "HardSigmoid": lambda node: _hard_gate(node, node.take("alpha", 0.2), node.take("beta", 0.5)),
     "HardSwish": lambda node: node.to.binary("mul", node.tensor(0), _hard_gate(node, 1 / 6, 0.5)),
+    "Mish": lambda node: node.to.gated(node.tensor(0), "tanh", node.to.unary("softplus", node.tensor(0), 1.0)),
+    "Swish": lambda node: node.to.gated(node.tensor(0), "sigmoid", _times(node, node.tensor(0), "alpha", 1.0)),
+    "Selu": lambda node: _times(
+        node, node.to.unary("elu", node.tensor(0), node.take("alpha", SELU[0])), "gamma", SELU[1]
+    ),
 }
 
 
+def _times(node: Node, x: Tensor, name: str, default: float) -> Tensor:
+    return node.to.binary("mul", x, node.take(name, default))
+
+
 def _hard_gate(node: Node, slope: float, offset: float) -> Value:
-    scaled = node.to.binary("mul", node.tensor(0), constant(slope))
-    return node.to.unary("clamp", node.to.binary("add", scaled, constant(offset)), 0.0, 1.0)
+    scaled = node.to.binary("mul", node.tensor(0), slope)
+    return node.to.unary("clamp", node.to.binary("add", scaled, offset), 0.0, 1.0)
 
 
 def _least_or_most(function: str) -> Function:
@@ -182,28 +185,8 @@ def _clip(node: Node) -> Tensor:
     if lower is not None and upper is not None:
         return node.to.unary("clamp", x, lower, upper)
     if lower is not None:
-        x = node.to.binary("maximum", x, constant(lower))
-    return x if upper is None else node.to.binary("minimum", x, constant(upper))
-
-
-@operator("Mish")
-def _mish(node: Node) -> Tensor:
-    x = node.tensor(0)
-    return node.to.binary("mul", x, node.to.unary("tanh", node.to.unary("softplus", x, 1.0)))
-
-
-@operator("Swish")
-def _swish(node: Node) -> Tensor:
-    x = node.tensor(0)
-    scaled = node.to.binary("mul", x, constant(node.take("alpha", 1.0)))
-    return node.to.binary("mul", x, node.to.unary("sigmoid", scaled))
-
-
-@operator("Selu")
-def _selu(node: Node) -> Tensor:
-    alpha = node.take("alpha", 1.67326319217681884765625)
-    gamma = node.take("gamma", 1.05070102214813232421875)
-    return node.to.binary("mul", node.to.unary("elu", node.tensor(0), alpha), constant(gamma))
+        x = node.to.binary("maximum", x, lower)
+    return x if upper is None else node.to.binary("minimum", x, upper)
 
 
 @operator("Greater")
@@ -239,25 +222,17 @@ def _gemm(node: Node) -> Tensor:
     result = node.to.matmul(x, weight if alpha == 1 else weight * np.float32(alpha))
     if bias is None:
         return result
-    return node.to.binary("add", result, bias if beta == 1 else node.to.binary("mul", bias, constant(beta)))
+    return node.to.binary("add", result, bias if beta == 1 else node.to.binary("mul", bias, beta))
 
 
 @operator("LayerNormalization", inputs=3)
 def _layer_norm(node: Node) -> Tensor:
     """Along the last axis; products are summed in float32 whatever `stash_type` is."""
-    to, x, scale, bias = node.to, node.tensor(0), node.tensor(1), node.optional(2)
-    axis, eps = node.take("axis", -1), constant(node.take("epsilon", 1e-5))
+    x, axis = node.tensor(0), node.take("axis", -1)
     node.take("stash_type", 1)
-    shape = to.shape(x)
-    width = shape[-1]
-    if axis not in (-1, len(shape) - 1) or width is ROWS:
-        raise NetworkError(f"normalises along axis {axis} of {len(shape)}: must be the last one.")
-    average = np.full((width, 1), 1.0 / width, np.float32)
-    away = to.binary("sub", x, to.matmul(x, average))
-    variance = to.matmul(to.binary("mul", away, away), average)
-    y = to.binary("div", away, to.unary("sqrt", to.binary("add", variance, eps)))
-    y = to.binary("mul", y, scale)
-    return y if bias is None else to.binary("add", y, bias)
+    if axis not in (-1, len(x.shape) - 1):
+        raise NetworkError(f"normalises along axis {axis} of {len(x.shape)}: must be the last one.")
+    return node.to.layer_norm(x, node.tensor(1), node.optional(2), node.take("epsilon", 1e-5))
 
 
 @operator("Dropout")
@@ -288,21 +263,18 @@ LAYERS = {
 
 @operator("LSTM", inputs=7)
 def _lstm(node: Node) -> list[Tensor]:
-    x, w, r, bias_ih, bias_hh = _layer(node, "LSTM")
-    hidden, cell = node.optional(5), node.optional(6)
-    if hidden is None or cell is None:
-        hidden = cell = np.zeros(1)
-    y, *states = node.to.lstm(x, hidden, cell, w, r, bias_ih + bias_hh)
-    # an axis of directions, of which there is one
-    return [node.to.unsqueeze(y, [1]), *states]
+    return _recurrent(node, LSTMCell, {"h": node.optional(5), "c": node.optional(6)}, *_layer(node, "LSTM"))
 
 
 @operator("GRU", inputs=6)
 def _gru(node: Node) -> list[Tensor]:
-    arrays = _layer(node, "GRU", linear_before_reset=1)
-    hidden = node.optional(5)
-    y, *states = node.to.gru(arrays[0], np.zeros(1) if hidden is None else hidden, *arrays[1:])
-    return [node.to.unsqueeze(y, [1]), *states]
+    return _recurrent(node, GRUCell, {"h": node.optional(5)}, *_layer(node, "GRU", linear_before_reset=1))
+
+
+def _recurrent(node: Node, kind: Cell, before: dict[str, Tensor | None], x: Value, *arrays: np.ndarray) -> list[Tensor]:
+    y, *after = node.to.recurrent(kind, x, before, arrays)
+    # an axis of directions, of which there is one
+    return [node.to.unsqueeze(y, [1]), *after]
 
 
 def _layer(node: Node, kind: str, **more: int) -> tuple[Value, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -387,7 +359,7 @@ def _slice(node: Node) -> Tensor:
     for start, end, axis, step in _ranges(node):
         # exporters write slices of all rows
         every = start == 0 and step == 1 and end >= 2**31 - 1
-        if not (every and _is_row_axis(x, axis)):
+        if not (every and isinstance(x, Value) and x.shape[axis : axis + 1 or None] == (ROWS,)):
             x = node.to.slice(x, axis, start, end, step)
     return x
 
@@ -401,10 +373,6 @@ def _ranges(node: Node) -> list[tuple[int, int, int, int]]:
     if not starts or not ends or not len(starts) == len(ends) == len(axes) == len(steps):
         raise NetworkError("starts, ends, axes and steps must be as many.")
     return list(zip(starts, ends, axes, steps, strict=True))
-
-
-def _is_row_axis(x: Tensor, axis: int) -> bool:
-    return isinstance(x, Value) and -len(x.shape) <= axis < len(x.shape) and x.shape[axis] is ROWS
 
 
 @operator("Split")
@@ -462,7 +430,7 @@ def _flatten(node: Node) -> Tensor:
     if not 0 <= axis <= len(x.shape):
         raise NetworkError(f"axis {axis} of {len(x.shape)}.")
     halves = [x.shape[:axis], x.shape[axis:]]
-    return node.to.reshape(x, [ROWS if ROWS in half else math.prod(size or 1 for size in half) for half in halves])
+    return node.to.reshape(x, [ROWS if ROWS in half else math.prod(half) for half in halves])
 
 
 @operator("Transpose")

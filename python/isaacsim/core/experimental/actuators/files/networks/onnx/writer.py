@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from ....base.errors import NetworkError
+from ....laws.networks import network as net
 from ....laws.networks.metadata import write_json
-from ....laws.networks.network import (
-    Binary,
-    Concatenate,
-    Constant,
-    GRUCell,
-    Linear,
-    LSTMCell,
-    Network,
-    Operation,
-    Slice,
-    Unary,
-)
+from ....laws.networks.network import GRUCell, LSTMCell, Network, Operation
 from .messages import library
 from .operators import BINARY, UNARY
 
@@ -68,7 +58,7 @@ class _Writer:
 
     def write(self, metadata: Mapping[str, object]) -> bytes:
         """Return the file."""
-        if isinstance(self._network.operations[-1], Constant):
+        if isinstance(self._network.operations[-1], net.Constant):
             # a constant has one row
             raise NetworkError("effort does not depend on the input: cannot be written as ONNX. Use safetensors.")
         if self._joined:
@@ -81,7 +71,7 @@ class _Writer:
             self._node("Squeeze", ["input", self._zero], "input_row")
         for number, operation in enumerate(self._network.operations, 1):
             name = f"value_{number}"
-            _OPERATIONS[type(operation)](self, name, operation)
+            self._add(name, operation)
             self._values.append(name)
         if self._joined:
             for state in self._states:
@@ -117,17 +107,28 @@ class _Writer:
     def _port(self, name: str, *shape: int | str) -> object:
         return self._onnx.helper.make_tensor_value_info(name, self._onnx.TensorProto.FLOAT, shape)
 
-    # one operation each
+    def _add(self, name: str, operation: Operation) -> None:
+        """Add the nodes of an operation, whose value has this name."""
+        match operation:
+            case net.Constant(values):
+                self._constant(name, values[None])
+            case net.Linear(source, weight, bias):
+                arrays = [self._constant(f"{name}_weight", weight), self._constant(f"{name}_bias", bias)]
+                self._node("Gemm", [self._values[source], *arrays], name, transB=1)
+            case net.Unary():
+                self._unary(name, operation)
+            case net.Binary(function, first, second):
+                self._node(BINARY_NODES[function], [self._values[first], self._values[second]], name)
+            case net.Concatenate(sources):
+                self._node("Concat", [self._values[source] for source in sources], name, axis=1)
+            case net.Slice(source, start, stop):
+                numbers = {"start": start, "stop": stop, "axis": 1}
+                bounds = [self._constant(f"{name}_{at}", np.array([one], np.int64)) for at, one in numbers.items()]
+                self._node("Slice", [self._values[source], *bounds], name)
+            case _:
+                self._cell(name, operation)
 
-    def _numbers(self, name: str, operation: Constant) -> None:
-        self._constant(name, operation.values[None])
-
-    def _linear(self, name: str, operation: Linear) -> None:
-        weight = self._constant(f"{name}_weight", operation.weight)
-        bias = self._constant(f"{name}_bias", operation.bias)
-        self._node("Gemm", [self._values[operation.source], weight, bias], name, transB=1)
-
-    def _unary(self, name: str, operation: Unary) -> None:
+    def _unary(self, name: str, operation: net.Unary) -> None:
         x, function, numbers = self._values[operation.source], operation.function, operation.numbers
         if function == "clamp":
             bounds = zip("ab", numbers, strict=True)
@@ -142,18 +143,6 @@ class _Writer:
         else:
             alpha = {"alpha": numbers[0]} if numbers and function != "softplus" else {}
             self._node(UNARY_NODES[function], [x], name, **alpha)
-
-    def _binary(self, name: str, operation: Binary) -> None:
-        pair = [self._values[operation.first], self._values[operation.second]]
-        self._node(BINARY_NODES[operation.function], pair, name)
-
-    def _concatenate(self, name: str, operation: Concatenate) -> None:
-        self._node("Concat", [self._values[source] for source in operation.sources], name, axis=1)
-
-    def _slice(self, name: str, operation: Slice) -> None:
-        numbers = {"start": operation.start, "stop": operation.stop, "axis": 1}
-        bounds = [self._constant(f"{name}_{at}", np.array([one], np.int64)) for at, one in numbers.items()]
-        self._node("Slice", [self._values[operation.source], *bounds], name)
 
     def _cell(self, name: str, operation: LSTMCell | GRUCell) -> None:
         order, source = GATES[type(operation)], operation.source
@@ -181,15 +170,3 @@ class _Writer:
         kind, size = self._network.kind.upper(), self._network.hidden_size
         self._node(kind, [step, *arrays, "", *before], f"{name}_y", *after, hidden_size=size, **more)
         self._node("Squeeze", [f"{name}_y", self._pair], name)
-
-
-_OPERATIONS: dict[type[Operation], Callable[[_Writer, str, Any], None]] = {
-    Constant: _Writer._numbers,
-    Linear: _Writer._linear,
-    Unary: _Writer._unary,
-    Binary: _Writer._binary,
-    Concatenate: _Writer._concatenate,
-    Slice: _Writer._slice,
-    LSTMCell: _Writer._cell,
-    GRUCell: _Writer._cell,
-}

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import zipfile
 import zlib
+from collections.abc import Iterator, Sequence
+
+import numpy as np
 
 from ....base.errors import NetworkError
 from ....laws.networks.metadata import read_sidecar
@@ -94,6 +98,27 @@ def _opened(data: bytes) -> zipfile.ZipFile:
     # zipfile raises errors of many types
     except Exception as error:
         raise NetworkError(f"file is no complete zip archive ({error}): must be whole. Copy it again.") from error
+
+
+def view_of(values: np.ndarray, offset: int, size: Sequence[int], stride: Sequence[int]) -> np.ndarray | None:
+    """Return a read-only view into numbers; None if it leaves them."""
+    if 0 in size:
+        return np.empty(size, values.dtype)
+    if offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True)) >= len(values):
+        return None
+    steps = [step * values.itemsize for step in stride]
+    return np.lib.stride_tricks.as_strided(values[offset:], size, steps, writeable=False)
+
+
+@contextlib.contextmanager
+def only_our_errors(what: str) -> Iterator[None]:
+    """Make a `NetworkError` of any error of a reader; a hostile file may fail in any way."""
+    try:
+        yield
+    except NetworkError:
+        raise
+    except Exception as error:
+        raise NetworkError(f"file is no {what} that can be read ({error!r:.200}). Save it anew.") from error
 
 
 def metadata_of(archive: Archive) -> dict[str, object]:

@@ -15,9 +15,10 @@ import numpy as np
 from ....base.errors import NetworkError
 from ....laws.networks.metadata import read_json
 from ....laws.networks.network import Network
-from .archive import Archive, entry_names, metadata_of
+from ..tracer import MOST_NUMBERS, ROWS, Value, read_by_rows
+from .archive import Archive, entry_names, metadata_of, only_our_errors, view_of
 from .operations import perform
-from .values import MAX_NUMBERS, ROWS, Builder, State, Tensor, new_states, refuse
+from .values import Builder, State, new_states, refuse
 
 # numbers of types in the graph; they are one higher than those that operations take
 DTYPES = {4: "<i4", 5: "<i8", 6: "<f2", 7: "<f4", 8: "<f8"}
@@ -34,6 +35,7 @@ def matches(data: bytes) -> bool:
     return "archive_format" in names or any(name.startswith("models/") for name in names)
 
 
+@only_our_errors("torch.export archive")
 def read(data: bytes) -> tuple[Network, dict[str, object]]:
     """The network and its metadata, `extra/metadata.json`.
 
@@ -41,18 +43,6 @@ def read(data: bytes) -> tuple[Network, dict[str, object]]:
     rows, hidden_size)`, and returns the output and the states in the same order. A `NetworkError` says that the file is
     damaged or too large, asks to be unpickled, or computes something that is unknown.
     """
-    try:
-        return _read(data)
-    except NetworkError:
-        raise
-    # a hostile file may fail in any way
-    except Exception as error:
-        raise NetworkError(
-            f"file is no torch.export archive that can be read ({error!r:.200}). Save it anew."
-        ) from error
-
-
-def _read(data: bytes) -> tuple[Network, dict[str, object]]:
     archive = Archive(data)
     names = [name for name in archive.names() if name.startswith("models/")]
     if len(names) != 1 or archive.read("archive_format") != b"pt2":
@@ -73,22 +63,19 @@ def _network(module: Json, held: Mapping[str, np.ndarray]) -> Network:
     if meta["dtype"] not in DTYPES or len(sizes) not in (2, 3) or type(sizes[-1]) is not int:
         raise NetworkError(f"input of shape {sizes}: must be rows x inputs, or rows x 1 x inputs. Export it so.")
     open_axes = [place for place, size in enumerate(sizes[:-1]) if size is None]
-    problems: list[NetworkError] = []
-    # how the graph uses two axes decides which one is that of rows, and which one step of time
-    for rows in open_axes or range(len(sizes) - 1):
-        try:
-            return _Graph(module, held, sizes, rows).network()
-        except NetworkError as error:
-            problems.append(error)
-    fixed = "" if open_axes else " It was exported for a fixed number of rows: dynamic_shapes leaves it open."
-    raise NetworkError(f"{problems[0]}{fixed}")
+    axes = open_axes or range(len(sizes) - 1)
+    try:
+        return read_by_rows(axes, lambda rows: _Graph(module, held, sizes, rows).network())
+    except NetworkError as error:
+        fixed = "" if open_axes else " It was exported for a fixed number of rows: dynamic_shapes leaves it open."
+        raise NetworkError(f"{error}{fixed}") from None
 
 
 def _tensors(archive: Archive, model: str) -> dict[str, np.ndarray]:
     """Weights and constants of a model by name."""
     held: dict[str, np.ndarray] = {}
     # strides of 0 make many numbers of a few bytes
-    left = MAX_NUMBERS
+    left = MOST_NUMBERS
     for kind in ("weights", "constants"):
         folder = f"data/{kind}/"
         listed = read_json(archive.read(f"{folder}{model}_{kind}_config.json"), kind)["config"]
@@ -109,18 +96,12 @@ def _tensor(archive: Archive, folder: str, name: str, said: Json, most: int) -> 
     if not all(type(one) is int and one >= 0 for one in (*sizes, *strides, offset)) or len(sizes) != len(strides):
         raise NetworkError(f"{what}: sizes and strides must be whole numbers. Save the network anew.")
     numbers = archive.read(f"{folder}{said['path_name']}")
-    if not _fits(numbers, dtype.itemsize, offset, sizes, strides) or math.prod(sizes) > most:
+    whole = len(numbers) % dtype.itemsize == 0 and len(sizes) <= 8 and math.prod(sizes) <= most
+    if (view := view_of(np.frombuffer(numbers, dtype), offset, sizes, strides) if whole else None) is None:
         raise NetworkError(
             f"{what} of shape {sizes[:9]} has {len(numbers)} bytes: must be what its shape needs. Copy it again."
         )
-    return _view(np.frombuffer(numbers, dtype), offset, sizes, strides)
-
-
-def _view(numbers: np.ndarray, offset: int, sizes: Sequence[int], strides: Sequence[int]) -> np.ndarray:
-    if 0 in sizes:
-        return np.zeros(sizes, numbers.dtype)
-    steps = [stride * numbers.itemsize for stride in strides]
-    return np.lib.stride_tricks.as_strided(numbers[offset:], sizes, steps, writeable=False).copy()
+    return view.copy()
 
 
 def _dtype(what: str, said: Json) -> np.dtype:
@@ -132,12 +113,6 @@ def _dtype(what: str, said: Json) -> np.dtype:
     if dtype is None or meta["layout"] != STRIDED or not isinstance(said["path_name"], str):
         raise NetworkError(f"{what} has type {meta['dtype']!r:.50}: must be dense float32. Save the network so.")
     return np.dtype(dtype)
-
-
-def _fits(content: bytes, size: int, offset: int, sizes: Sequence[int], strides: Sequence[int]) -> bool:
-    """True if a view of these sizes lies within numbers of `size` bytes."""
-    last = offset + sum((count - 1) * stride for count, stride in zip(sizes, strides, strict=True))
-    return len(content) % size == 0 and len(sizes) <= 8 and (0 in sizes or last < len(content) // size)
 
 
 def _size(said: Json) -> int | None:
@@ -156,7 +131,7 @@ class _Graph:
                 f"input of shape {list(sizes)}: must be one step of time. Export the network with (rows, 1, inputs)."
             )
         self._graph, self._signature, self._held = module["graph"], module["signature"], held
-        self._input = Tensor(0, (*(ROWS if place == rows else 1 for place in range(len(sizes) - 1)), width))
+        self._input = Value(0, (*(ROWS if place == rows else 1 for place in range(len(sizes) - 1)), width))
         self._builder = Builder(width)
         self._values: dict[str, object] = {}
         self._taken: list[State] = []
@@ -181,9 +156,9 @@ class _Graph:
             except NetworkError as error:
                 raise NetworkError(f"node {number}, {target[:100]}: {error}") from None
         output = self._output()
-        if self._taken and not self._builder.recurrent:
+        if self._taken and not self._builder.cells:
             raise NetworkError("states are taken by no recurrent layer: must. Save a network that uses them.")
-        return self._builder.network(output, self._held)
+        return self._builder.network_of(output, self._held)
 
     def _state(self, name: str) -> State:
         lengths = [_size(one) for one in self._graph["tensor_values"][name]["sizes"]]
@@ -192,7 +167,7 @@ class _Graph:
         self._taken.append(State("hc"[len(self._taken)], lengths[0], lengths[2]))
         return self._taken[-1]
 
-    def _output(self) -> Tensor:
+    def _output(self) -> Value:
         """The output, after the states that are returned with it are checked."""
         outputs = []
         for spec in self._signature["output_specs"]:
@@ -200,7 +175,7 @@ class _Graph:
                 raise refuse("a forward pass that returns or changes something else than its output and states")
             outputs.append(self._argument(spec["user_output"]["arg"]))
         taken = [one.name for one in self._taken]
-        if not outputs or not isinstance(outputs[0], Tensor) or new_states(outputs[1:]) != taken:
+        if not outputs or not isinstance(outputs[0], Value) or new_states(outputs[1:]) != taken:
             raise refuse(
                 f"a forward pass that takes {len(self._taken)} states and does not return its output and these, "
                 "in order"

@@ -10,27 +10,10 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from ....base.errors import NetworkError
-from ....laws.networks.network import Concatenate, Slice
-from .values import (
-    GRU,
-    LSTM,
-    MAX_NUMBERS,
-    MAX_WIDTH,
-    ROWS,
-    Builder,
-    Operand,
-    Plain,
-    Rows,
-    Shape,
-    Shaped,
-    State,
-    Tensor,
-    Unknown,
-    axis_of,
-    joint_shape,
-    refuse,
-    same,
-)
+from ....laws.networks.network import Constant, GRUCell, LSTMCell
+from ..tracer import FOLDS, MOST_NUMBERS, ROWS, Number, Rows, Tensor, Value, axis_of, one_axis
+from ..tracer import folded as folded_arrays
+from .values import REMEDY, Builder, State, Unknown, refuse, same
 
 END = 2**63 - 1
 # PyTorch's numbers for float32 and float64
@@ -42,6 +25,14 @@ QUESTIONS = {
     *("prim.dtype", "prim.device", "prim.unchecked_unwrap_optional"),
 }
 
+# all that take a hidden state
+OF_STATES = QUESTIONS | {
+    *("select", "squeeze", "slice", "lstm", "gru", "contiguous", "detach", "alias", "clone", "to", "type_as"),
+}
+
+Plain = Number | np.ndarray
+Operand = Value | Plain
+Shaped = Value | State | np.ndarray
 Function = Callable[..., Any]
 OPERATIONS: dict[str, Function] = {}
 
@@ -58,13 +49,7 @@ def operation(names: str) -> Callable[[Function], Function]:
 
 def plain(value: object) -> TypeGuard[Plain]:
     """Return True for a number or an array."""
-    return isinstance(value, bool | int | float | np.ndarray)
-
-
-def viewed(x: Tensor, node: int, shape: Shape) -> Tensor:
-    """Return another view of the numbers of a tensor."""
-    x.shared = True
-    return Tensor(node, shape, shared=True)
+    return isinstance(value, Plain)
 
 
 def known(value: Any) -> Plain:
@@ -72,33 +57,28 @@ def known(value: Any) -> Plain:
     if isinstance(value, np.ndarray | np.generic):
         return np.asarray(value)
     if isinstance(value, int) and not -END <= value <= END:
-        raise NetworkError("a whole number in the code has more than 64 bits: must have fewer.")
+        raise NetworkError("makes a whole number of more than 64 bits.")
     return value
 
 
 def folded(function: Function, *values: Plain) -> Plain:
     """Return a function of numbers and arrays, computed with NumPy."""
-    if math.prod(np.broadcast_shapes(*(np.shape(value) for value in values))) > MAX_NUMBERS:
-        raise NetworkError(f"an array in the code would have more than {MAX_NUMBERS} numbers: must have fewer.")
+    if any(isinstance(value, np.ndarray) for value in values):
+        return folded_arrays(function, *values)
     with np.errstate(all="ignore"):
         return known(function(*values))
 
 
 # ---- arithmetic ----
 
-PLAIN: dict[str, Function] = {
-    **{"add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv},
-    **{"minimum": np.minimum, "maximum": np.maximum},
-    "pow": lambda a, b: np.power(a, b) if isinstance(a, np.ndarray) or isinstance(b, np.ndarray) else float(a) ** b,
-}
-FOLDS: dict[str, Function] = {
+UNARY_FOLDS: dict[str, Function] = {
     **{"abs": np.abs, "neg": np.negative, "exp": np.exp, "log": np.log, "sqrt": np.sqrt, "tanh": np.tanh},
     **{"sign": np.sign, "reciprocal": lambda x: 1.0 / x, "relu": lambda x: np.maximum(x, 0)},
     "sigmoid": lambda x: 1.0 / (1.0 + np.exp(-x)),
 }
 # powers that are other operations
 POWERS: dict[float, Function] = {
-    1.0: lambda b, x: Tensor(x.node, x.shape),
+    1.0: lambda b, x: Value(x.source, x.shape),
     2.0: lambda b, x: b.binary("mul", x, x),
     3.0: lambda b, x: b.binary("mul", x, b.binary("mul", x, x)),
     0.5: lambda b, x: b.unary("sqrt", x),
@@ -109,8 +89,8 @@ POWERS: dict[float, Function] = {
 def arithmetic(b: Builder, name: str, first: Any, second: Any) -> Any:
     """Return an elementwise function of two values."""
     if plain(first) and plain(second):
-        return folded(PLAIN[name], first, second)
-    if all(isinstance(one, Tensor) or plain(one) for one in (first, second)):
+        return folded(FOLDS[name], first, second)
+    if all(isinstance(one, Value) or plain(one) for one in (first, second)):
         return b.binary(name, first, second)
     # rows times 1 are rows
     if name == "mul" and [(type(one), one) for one in (first, second) if one is not ROWS] == [(int, 1)]:
@@ -120,10 +100,10 @@ def arithmetic(b: Builder, name: str, first: Any, second: Any) -> Any:
 
 def elementwise(b: Builder, name: str, x: Operand) -> Operand:
     """Return an elementwise function of one value."""
-    if isinstance(x, Tensor):
+    if isinstance(x, Value):
         return b.unary(name, x)
-    if plain(x) and name in FOLDS:
-        result = folded(FOLDS[name], x)
+    if plain(x) and name in UNARY_FOLDS:
+        result = folded(UNARY_FOLDS[name], x)
         return result if isinstance(x, np.ndarray) else known(np.asarray(result).item())
     raise refuse(f"{name} of {type(x).__name__}")
 
@@ -158,7 +138,7 @@ def _div(b: Builder, x: Operand, y: Operand, rounding_mode: None = None) -> Oper
 def _extremum(name: str) -> Function:
     def extremum(b: Builder, x: Operand, y: Operand) -> Operand:
         # a number would be an axis
-        if not isinstance(y, Tensor | np.ndarray):
+        if not isinstance(y, Value | np.ndarray):
             raise refuse("min or max along an axis")
         return arithmetic(b, name, x, y)
 
@@ -171,14 +151,14 @@ operation("maximum max")(_extremum("maximum"))
 
 @operation("pow pow_")
 def _pow(b: Builder, x: Operand, y: Operand) -> Operand:
-    if isinstance(x, Tensor) and plain(y) and np.ndim(y) == 0 and (simple := POWERS.get(float(y))):
+    if isinstance(x, Value) and plain(y) and np.ndim(y) == 0 and (simple := POWERS.get(float(y))):
         return simple(b, x)
     return arithmetic(b, "pow", x, y)
 
 
 @operation("clamp clamp_ clip")
 def _clamp(b: Builder, x: Operand, min: Operand | None = None, max: Operand | None = None) -> Operand:
-    if isinstance(min, bool | int | float) and isinstance(max, bool | int | float) and isinstance(x, Tensor):
+    if isinstance(min, Number) and isinstance(max, Number) and isinstance(x, Value):
         return b.unary("clamp", x, min, max)
     if min is not None:
         x = arithmetic(b, "maximum", x, min)
@@ -186,7 +166,7 @@ def _clamp(b: Builder, x: Operand, min: Operand | None = None, max: Operand | No
 
 
 @operation("elu elu_")
-def _elu(b: Builder, x: Tensor, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0) -> Tensor:
+def _elu(b: Builder, x: Value, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0) -> Value:
     if input_scale != 1:
         raise refuse(f"elu with input_scale {input_scale}")
     y = b.unary("elu", x, alpha)
@@ -194,7 +174,7 @@ def _elu(b: Builder, x: Tensor, alpha: float = 1.0, scale: float = 1.0, input_sc
 
 
 @operation("prelu")
-def _prelu(b: Builder, x: Tensor, weight: np.ndarray) -> Tensor:
+def _prelu(b: Builder, x: Value, weight: np.ndarray) -> Value:
     if np.size(weight) != 1 and (len(x.shape) != 2 or x.shape[0] is not ROWS):
         raise refuse(f"prelu of a value of shape {x.shape}")
     negative = b.binary("minimum", x, 0.0)
@@ -202,26 +182,14 @@ def _prelu(b: Builder, x: Tensor, weight: np.ndarray) -> Tensor:
 
 
 @operation("softplus")
-def _softplus(b: Builder, x: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
+def _softplus(b: Builder, x: Value, beta: float = 1.0, threshold: float = 20.0) -> Value:
     # above the threshold PyTorch returns x, which from 20 on differs by less than float32 does
     if threshold < 20:
         raise refuse(f"softplus with threshold {threshold}")
     return b.unary("softplus", x, beta)
 
 
-@operation("gelu gelu_")
-def _gelu(b: Builder, x: Tensor, approximate: str = "none") -> Tensor:
-    if approximate == "tanh":
-        cube = b.binary("mul", POWERS[3.0](b, x), 0.044715)
-        inner = b.unary("tanh", b.binary("mul", b.binary("add", x, cube), math.sqrt(2 / math.pi)))
-    elif approximate == "none":
-        inner = b.unary("erf", b.binary("mul", x, math.sqrt(0.5)))
-    else:
-        raise refuse(f"gelu with approximate {approximate!r}")
-    return b.binary("mul", b.binary("mul", x, 0.5), b.binary("add", inner, 1.0))
-
-
-def _hardsigmoid(b: Builder, x: Tensor) -> Tensor:
+def _hardsigmoid(b: Builder, x: Value) -> Value:
     return b.binary("div", b.unary("clamp", b.binary("add", x, 3.0), 0.0, 6.0), 6.0)
 
 
@@ -229,15 +197,15 @@ def _hardsigmoid(b: Builder, x: Tensor) -> Tensor:
 
 
 @operation("matmul mm")
-def _matmul(b: Builder, x: Tensor, y: np.ndarray) -> Tensor:
-    if not isinstance(x, Tensor) or not isinstance(y, np.ndarray) or y.ndim not in (1, 2):
+def _matmul(b: Builder, x: Value, y: np.ndarray) -> Value:
+    if not isinstance(x, Value) or not isinstance(y, np.ndarray) or y.ndim not in (1, 2):
         raise refuse("matmul of anything but a value and a matrix")
     product = b.linear(x, y.T if y.ndim == 2 else y[None])
-    return product if y.ndim == 2 else Tensor(product.node, product.shape[:-1])
+    return product if y.ndim == 2 else Value(product.source, product.shape[:-1])
 
 
 @operation("addmm")
-def _addmm(b: Builder, bias: Plain, x: Tensor, y: np.ndarray, beta: float = 1, alpha: float = 1) -> Tensor:
+def _addmm(b: Builder, bias: Plain, x: Value, y: np.ndarray, beta: float = 1, alpha: float = 1) -> Value:
     if not plain(bias) or not isinstance(y, np.ndarray) or (np.ndim(bias) == 2 and np.shape(bias)[0] != 1):
         raise refuse("addmm of anything but numbers, a value and a matrix")
     return b.linear(x, np.transpose(folded(lambda a: a * alpha, y)), folded(lambda a: a * beta, np.asarray(bias)))
@@ -246,10 +214,10 @@ def _addmm(b: Builder, bias: Plain, x: Tensor, y: np.ndarray, beta: float = 1, a
 @operation("batch_norm")
 # PyTorch's parameters
 def _batch_norm(
-    b: Builder, x: Tensor, weight: Plain | None, bias: Plain | None,
+    b: Builder, x: Value, weight: Plain | None, bias: Plain | None,
     mean: np.ndarray | None, variance: np.ndarray | None,
     training: bool, momentum: float, eps: float, cudnn: bool,
-) -> Tensor:  # fmt: skip
+) -> Value:  # fmt: skip
     if training is not False or mean is None or variance is None or len(x.shape) != 2 or x.shape[0] is not ROWS:
         raise refuse("batch_norm that is training (save after eval()), or of a value not of shape (rows, width)")
     scale = 1.0 / np.sqrt(variance.astype(np.float64) + eps) * (1.0 if weight is None else weight)
@@ -260,17 +228,12 @@ def _batch_norm(
 @operation("layer_norm")
 # PyTorch's parameters
 def _layer_norm(
-    b: Builder, x: Tensor, shape: list[int], weight: Plain | None = None, bias: Plain | None = None,
+    b: Builder, x: Value, shape: list[int], weight: Plain | None = None, bias: Plain | None = None,
     eps: float = 1e-5, cudnn: bool = False,
-) -> Tensor:  # fmt: skip
+) -> Value:  # fmt: skip
     if len(shape) != 1 or x.shape[-1] is ROWS or x.shape[-1] != shape[0]:
         raise refuse(f"layer_norm over {shape} of a value of shape {x.shape}")
-    average = np.full((1, shape[0]), 1.0 / shape[0])
-    away = b.binary("sub", x, b.linear(x, average))
-    variance = b.linear(b.binary("mul", away, away), average)
-    y = b.binary("div", away, b.unary("sqrt", b.binary("add", variance, eps)))
-    y = y if weight is None else b.binary("mul", y, weight)
-    return y if bias is None else b.binary("add", y, bias)
+    return b.layer_norm(x, weight, bias, eps)
 
 
 @operation("dropout dropout_ feature_dropout alpha_dropout")
@@ -281,17 +244,17 @@ def _dropout(b: Builder, x: Operand, p: float, train: bool) -> Operand:
 
 
 @operation("lstm")
-def _lstm(b: Builder, x: Tensor, states: object, *arguments: object) -> tuple[Tensor | State, ...]:
+def _lstm(b: Builder, x: Value, states: object, *arguments: object) -> tuple[Value | State, ...]:
     if len(arguments) != 7 or not isinstance(states, list):
         raise refuse("lstm of packed sequences")
-    return b.recur(LSTM, x, states, arguments)
+    return b.recur(LSTMCell, x, states, arguments)
 
 
 @operation("gru")
-def _gru(b: Builder, x: Tensor, state: object, *arguments: object) -> tuple[Tensor | State, ...]:
+def _gru(b: Builder, x: Value, state: object, *arguments: object) -> tuple[Value | State, ...]:
     if len(arguments) != 7 or not isinstance(state, State):
         raise refuse("gru of packed sequences, or without a state")
-    return b.recur(GRU, x, [state], arguments)
+    return b.recur(GRUCell, x, [state], arguments)
 
 
 # ---- shapes ----
@@ -305,196 +268,96 @@ def ints(values: object) -> list[Any]:
     return values
 
 
-@operation("view reshape _unsafe_view")
-def _reshape(b: Builder, x: Shaped, shape: object) -> Tensor | np.ndarray:
-    target = ints(shape)
-    if isinstance(x, np.ndarray):
-        if ROWS in target:
-            raise refuse("numbers repeated for each row")
-        return np.reshape(x, target)
-    if not isinstance(x, Tensor) or target.count(-1) > 1:
-        raise refuse(f"view of {type(x).__name__}")
-    target = _without_open_axis(x.width, target)
-    if target is None or target.count(ROWS) != 1 or target.count(1) < len(target) - 2:
-        raise refuse(f"view of a value of shape {x.shape} as {shape}, which mixes rows or fixes their number")
-    if x.width > 1 and rows_first(x.shape) != rows_first(target):
-        raise refuse(f"view of a value of shape {x.shape} as {shape}, which mixes rows")
-    return viewed(x, x.node, tuple(target))
-
-
-def _without_open_axis(width: int, target: list[Any]) -> list[Any] | None:
-    """A shape with a length in place of -1; None if a row has another number of elements."""
-    rest = math.prod(n for n in target if n not in (ROWS, -1))
-    free = width // rest if rest and width % rest == 0 else 0
-    # -1 is the rest of a row, or else the number of rows
-    inside = ROWS in target and -1 in target
-    length, fits = (free, free != 0) if inside else (ROWS, free == 1)
-    return [length if n == -1 else n for n in target] if fits else None
-
-
-def rows_first(shape: Sequence[object]) -> bool:
-    """Return True if the axis of rows comes before that of a row's numbers."""
-    wide = next(place for place, n in enumerate(shape) if n is not ROWS and n != 1)
-    return list(shape).index(ROWS) < wide
-
-
 @operation("flatten")
-def _flatten(b: Builder, x: Tensor | np.ndarray, start_dim: int = 0, end_dim: int = -1) -> Tensor | np.ndarray:
+def _flatten(b: Builder, x: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     shape = x.shape
     start, end = axis_of(start_dim, len(shape)), axis_of(end_dim, len(shape))
     merged = shape[start : end + 1]
-    if ROWS in merged and any(n is not ROWS and n != 1 for n in merged):
-        raise refuse(f"flatten of rows and width together, shape {shape}")
-    one = ROWS if ROWS in merged else math.prod(merged)
-    target = (*shape[:start], one, *shape[end + 1 :])
-    return np.reshape(x, ints(target)) if isinstance(x, np.ndarray) else viewed(x, x.node, target)
-
-
-@operation("unsqueeze")
-def _unsqueeze(b: Builder, x: Tensor | np.ndarray, dim: int) -> Tensor | np.ndarray:
-    if isinstance(x, np.ndarray):
-        return np.expand_dims(x, dim)
-    shape, place = list(x.shape), axis_of(dim, len(x.shape) + 1)
-    shape.insert(place, 1)
-    return viewed(x, x.node, tuple(shape))
+    return b.reshape(x, (*shape[:start], ROWS if ROWS in merged else math.prod(merged), *shape[end + 1 :]))
 
 
 @operation("squeeze")
-def _squeeze(b: Builder, x: Shaped, dim: int | Sequence[int] | None = None) -> Tensor | np.ndarray:
+def _squeeze(b: Builder, x: Shaped, dim: int | Sequence[int] | None = None) -> Tensor:
     if isinstance(x, State):
         if dim == 0 and x.layers == 1:
             return _select(b, x, 0, 0)
         raise refuse("squeeze of the hidden state")
-    every = range(len(x.shape)) if dim is None else np.atleast_1d(dim).tolist()
-    axes = {axis_of(one, len(x.shape)) for one in every}
-    shape = tuple(n for place, n in enumerate(x.shape) if place not in axes or n != 1)
-    return np.reshape(x, shape) if isinstance(x, np.ndarray) else viewed(x, x.node, shape)
-
-
-@operation("permute")
-def _permute(b: Builder, x: Shaped, dims: Sequence[int]) -> Tensor | np.ndarray:
-    order = [axis_of(dim, len(x.shape)) for dim in dims]
-    if sorted(order) != list(range(len(x.shape))):
-        raise NetworkError(f"permute by {dims} of a value of shape {x.shape}: must name each axis once.")
-    if isinstance(x, np.ndarray):
-        return np.transpose(x, order)
-    if isinstance(x, State):
-        raise refuse("an operation of the hidden state")
-    return viewed(x, x.node, tuple(x.shape[place] for place in order))
+    places = {
+        axis_of(one, len(x.shape)) for one in (range(len(x.shape)) if dim is None else np.atleast_1d(dim).tolist())
+    }
+    return b.squeeze(x, [place for place in places if x.shape[place] == 1])
 
 
 @operation("transpose swapaxes")
-def _transpose(b: Builder, x: Shaped, first: int, second: int) -> Tensor | np.ndarray:
+def _transpose(b: Builder, x: Tensor, first: int, second: int) -> Tensor:
     order = list(range(len(x.shape)))
-    one, two = axis_of(first, len(order)), axis_of(second, len(order))
-    order[one], order[two] = order[two], order[one]
-    return _permute(b, x, order)
+    order[first], order[second] = order[second], order[first]
+    return b.transpose(x, order)
 
 
 @operation("select")
-def _select(b: Builder, x: Shaped, dim: int, index: int) -> Tensor | np.ndarray:
-    place = axis_of(dim, len(x.shape))
-    if isinstance(x, np.ndarray):
-        return np.asarray(np.take(x, index, place))
-    if isinstance(x, State):
-        if place != 0 or x.nodes is None or x.name != "h":
-            raise refuse("a part of the hidden state")
-        return Tensor(x.nodes[axis_of(index, len(x.nodes))], (ROWS, x.size), shared=True)
-    width = x.shape[place]
-    if width is ROWS:
-        raise refuse("one row alone")
-    index = axis_of(index, width)
-    return viewed(x, part(b, x, index, index + 1, width), (*x.shape[:place], *x.shape[place + 1 :]))
-
-
-def part(b: Builder, x: Tensor, start: int, stop: int, width: int) -> int:
-    """Return the value of a range of a tensor's numbers."""
-    return x.node if (start, stop) == (0, width) else b.add(Slice(x.node, start, stop))
+def _select(b: Builder, x: Shaped, dim: int, index: int) -> Tensor:
+    if not isinstance(x, State):
+        return b.select(x, dim, index)
+    if dim not in (0, -3) or x.sources is None or x.name != "h":
+        raise refuse("a part of the hidden state")
+    return Value(x.sources[axis_of(index, len(x.sources))], (ROWS, x.size), shared=True)
 
 
 @operation("slice")
-def _slice(b: Builder, x: Shaped, dim: int = 0, start: object = None, end: object = None, step: int = 1) -> Shaped:
-    place = axis_of(dim, len(x.shape))
-    first, last = _bounds(start, end, step)
-    if isinstance(x, np.ndarray):
-        return np.moveaxis(np.moveaxis(x, place, 0)[first:last], 0, place)
-    if isinstance(x, Tensor) and type(x.shape[place]) is int:
-        return _range(b, x, place, slice(first, last))
-    if first != 0 or last not in (END, ROWS):
-        raise refuse("slice of rows or of the hidden state")
-    return x if isinstance(x, State) else viewed(x, x.node, x.shape)
-
-
-def _bounds(start: object, end: object, step: int) -> tuple[int, Any]:
+def _slice(b: Builder, x: Shaped, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Shaped | Tensor:
     first, last = 0 if start is None else start, END if end is None else end
-    if type(first) is not int or (type(last) is not int and last is not ROWS) or step != 1:
-        raise refuse("slice with a step, or from or to what is not a whole number")
-    return first, last
-
-
-def _range(b: Builder, x: Tensor, place: int, wanted: slice) -> Tensor:
-    width = x.shape[place]
-    first, last, _ = wanted.indices(width)
-    if first >= last:
-        raise NetworkError(f"slice {first} … {last} of a value {width} wide is empty: must not be.")
-    return viewed(x, part(b, x, first, last, width), (*x.shape[:place], last - first, *x.shape[place + 1 :]))
+    if not isinstance(x, State) and x.shape[axis_of(dim, len(x.shape))] is not ROWS:
+        return b.slice(x, dim, first, last, step)
+    if first != 0 or last not in (END, ROWS) or step != 1:
+        raise refuse("slice of rows or of the hidden state")
+    return x
 
 
 @operation("split split_with_sizes")
-def _split(b: Builder, x: Shaped, sizes: object, dim: int = 0) -> list[Shaped]:
-    width = x.shape[axis_of(dim, len(x.shape))]
-    if type(width) is not int or (type(sizes) is int and sizes < 1):
-        raise refuse("split of rows")
+def _split(b: Builder, x: Tensor, sizes: object, dim: int = 0) -> list[Tensor]:
+    width = b.along(x, dim)[1]
     each = [min(sizes, width - at) for at in range(0, width, sizes)] if type(sizes) is int else ints(sizes)
-    if sum(each) != width:
-        raise NetworkError(f"split of {width} into {each}: must add up.")
-    return [_slice(b, x, dim, sum(each[:n]), sum(each[: n + 1])) for n in range(len(each))]
+    return b.split(x, dim, each)
 
 
 @operation("chunk")
-def _chunk(b: Builder, x: Shaped, chunks: int, dim: int = 0) -> list[Shaped]:
-    width = x.shape[axis_of(dim, len(x.shape))]
-    if type(width) is not int:
-        raise refuse("chunk of rows")
-    return _split(b, x, -(-width // chunks), dim)
+def _chunk(b: Builder, x: Tensor, chunks: int, dim: int = 0) -> list[Tensor]:
+    return _split(b, x, -(-b.along(x, dim)[1] // chunks), dim)
 
 
 @operation("cat concat concatenate")
 def _cat(b: Builder, values: Sequence[Tensor], dim: int = 0) -> Tensor:
-    if not isinstance(values, list | tuple) or set(map(type, values)) != {Tensor}:
-        raise refuse("cat of anything but values of rows")
-    shapes, nodes = zip(*((one.shape, one.node) for one in values), strict=True)
-    first, place = shapes[0], axis_of(dim, len(shapes[0]))
-    widths = [shape[place] for shape in shapes]
-    # all other axes are rows and lengths of 1
-    others = {(*shape[:place], ROWS, *shape[place + 1 :]) for shape in shapes}
-    if len(others) > 1 or {1, ROWS}.union(*others) != {1, ROWS} or ROWS in widths:
-        raise refuse(f"cat of shapes {list(shapes)} along axis {dim}")
-    if sum(widths) > MAX_WIDTH:
-        raise NetworkError(f"cat makes a value {sum(widths)} wide: must be at most {MAX_WIDTH}.")
-    return Tensor(b.add(Concatenate(nodes)), (*first[:place], sum(widths), *first[place + 1 :]))
+    return _clone(b, b.concatenate(values, dim))
+
+
+@operation("clone")
+def _clone(b: Builder, x: Any, memory_format: object = None) -> Any:
+    return Value(x.source, x.shape) if isinstance(x, Value) else x
 
 
 @operation("expand")
-def _expand(b: Builder, x: Shaped, shape: object, implicit: bool = False) -> Tensor:
+def _expand(b: Builder, x: Shaped, shape: object, implicit: bool = False) -> Value:
     target = ints(shape)
-    if not isinstance(x, Tensor) or len(target) != len(x.shape):
+    if not isinstance(x, Value) or len(target) != len(x.shape):
         raise refuse("expand of numbers over rows")
     if any(n not in (-1, old) for n, old in zip(target, x.shape, strict=True)):
         raise refuse(f"expand of a value of shape {x.shape} to {shape}")
-    return viewed(x, x.node, x.shape)
+    return x.view(x.shape)
 
 
 @operation("full")
-def _full(b: Builder, shape: object, value: object, **rest: object) -> Tensor | np.ndarray:
+def _full(b: Builder, shape: object, value: object, **rest: object) -> Tensor:
     target = ints(shape)
     if not isinstance(value, bool | int | float) or any(n is not ROWS and n < 0 for n in target):
         raise refuse(f"full of {value!r:.80} in the shape {target!s:.80}")
     width = [n for n in target if n is not ROWS]
-    if math.prod(width) > MAX_NUMBERS:
-        raise NetworkError(f"an array in the code would have more than {MAX_NUMBERS} numbers: must have fewer.")
+    if math.prod(width) > MOST_NUMBERS:
+        raise NetworkError("makes a constant of too many numbers.")
     numbers = np.full(width, value, DTYPES[_dtype(rest.get("dtype"))])
-    return Tensor(b.constant(numbers), joint_shape(tuple(target), ())) if ROWS in target else numbers
+    if ROWS not in target:
+        return numbers
+    return b.add(Constant(numbers.astype(np.float32).reshape(-1)), one_axis(tuple(target)))
 
 
 def _dtype(*wanted: object) -> int:
@@ -556,9 +419,7 @@ def _truth(x: object) -> bool:
 
 @operation("prim.RaiseException")
 def _raise(b: Builder, text: object = "", *_kind: object) -> None:
-    raise NetworkError(
-        f"forward raises an error, {str(text)[:200]!r}. Save a network that takes the documented shapes."
-    )
+    raise refuse(f"a forward pass that raises an error, {str(text)[:200]!r},")
 
 
 # ---- all others ----
@@ -577,18 +438,21 @@ SIMPLE: dict[str, Function] = {
     "selu selu_": lambda b, x: _elu(b, x, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946),
     "celu celu_": lambda b, x, alpha=1.0: b.binary("mul", b.unary("elu", b.binary("div", x, alpha), 1.0), alpha),
     "leaky_relu leaky_relu_": lambda b, x, negative_slope=0.01: b.unary("leaky_relu", x, negative_slope),
-    "silu silu_": lambda b, x: b.binary("mul", x, b.unary("sigmoid", x)),
-    "mish mish_": lambda b, x: b.binary("mul", x, b.unary("tanh", b.unary("softplus", x, 1.0))),
+    "silu silu_": lambda b, x: b.gated(x, "sigmoid", x),
+    "mish mish_": lambda b, x: b.gated(x, "tanh", b.unary("softplus", x, 1.0)),
     "log_sigmoid": lambda b, x: b.unary("neg", b.unary("softplus", b.unary("neg", x), 1.0)),
     "hardsigmoid hardsigmoid_": _hardsigmoid,
     "hardswish hardswish_": lambda b, x: b.binary("mul", x, _hardsigmoid(b, x)),
+    "gelu gelu_": lambda b, x, approximate="none": b.gelu(x, approximate),
     "linear": lambda b, x, weight, bias=None: b.linear(x, weight, bias),
+    "view reshape _unsafe_view": lambda b, x, shape: b.reshape(x, ints(shape)),
+    "unsqueeze": lambda b, x, dim: b.unsqueeze(x, [dim]),
+    "permute": lambda b, x, dims: b.transpose(x, dims),
     "narrow": lambda b, x, dim, start, length: _slice(b, x, dim, start, start + length),
     "t numpy_T": lambda b, x: x if len(x.shape) < 2 else _transpose(b, x, 0, 1),
-    "stack": lambda b, values, dim=0: _cat(b, [OPERATIONS["unsqueeze"](b, one, dim) for one in values], dim),
+    "stack": lambda b, values, dim=0: _cat(b, [b.unsqueeze(one, [dim]) for one in values], dim),
     "expand_as": lambda b, x, other: _expand(b, x, list(other.shape)),
     "contiguous detach alias detach_": lambda b, x, memory_format=None: x,
-    "clone": lambda b, x, memory_format=None: Tensor(x.node, x.shape) if isinstance(x, Tensor) else x,
     "dim": lambda b, x: len(x.shape),
     "len": lambda b, x: len(x) if isinstance(x, list | tuple | str) else x.shape[0],
     "prim.dtype": lambda b, x: 7 if isinstance(x, np.ndarray) and x.dtype == np.float64 else 6,
@@ -620,32 +484,33 @@ def perform(b: Builder, name: str, arguments: list[object], named: dict[str, obj
     """The result of an operation by its name; a `NetworkError` if it is not listed, or takes other arguments."""
     if name not in OPERATIONS:
         raise refuse(f"operation {name[:100]}")
+    given = [*arguments, *named.values()]
+    if name not in OF_STATES and any(isinstance(one, State) for one in given):
+        raise refuse(f"operation {name} of the hidden state")
     if name not in QUESTIONS:
-        for one in arguments:
-            for array in one if isinstance(one, list | tuple) else [one]:
-                if isinstance(array, np.ndarray):
-                    b.use_of(array)
-    if name.endswith("_") and not name.endswith("__"):
-        # it writes into its first argument, which changes for all its names
-        target = arguments[0] if arguments else None
-        if not isinstance(target, Tensor) or target.shared:
-            raise refuse(f"operation {name}, which writes into a value that is used elsewhere,")
-        result = _perform(b, name, arguments, named)
-        if result is not target:
-            if not isinstance(result, Tensor) or result.shape != target.shape:
-                raise refuse(f"operation {name}, which changes the shape of its value in place,")
-            target.node = result.node
-        return target
-    return _perform(b, name, arguments, named)
+        b.use(given)
+    writes = name.endswith("_") and not name.endswith("__")
+    return (_write if writes else _perform)(b, name, arguments, named)
+
+
+def _write(b: Builder, name: str, arguments: list[object], named: dict[str, object]) -> Value:
+    """Write into the first argument, which changes for all its names."""
+    target = arguments[0] if arguments else None
+    if not isinstance(target, Value) or target.shared:
+        raise refuse(f"operation {name}, which writes into a value that is used elsewhere,")
+    result = _perform(b, name, arguments, named)
+    if not isinstance(result, Value) or result.shape != target.shape:
+        raise refuse(f"operation {name}, which changes the shape of its value in place,")
+    target.source = result.source
+    return target
 
 
 def _perform(b: Builder, name: str, arguments: list[object], named: dict[str, object]) -> object:
     try:
         result = OPERATIONS[name](b, *arguments, **named)
-        if isinstance(result, np.ndarray):
-            b.count(result)
+        b.count([result])
         return result
-    except NetworkError:
-        raise
+    except NetworkError as error:
+        raise error if REMEDY in str(error) else NetworkError(f"operation {name} {error} {REMEDY}") from None
     except (TypeError, AttributeError, ValueError, IndexError, ArithmeticError, KeyError) as error:
         raise refuse(f"operation {name} with these arguments ({str(error)[:200]})") from error

@@ -9,7 +9,7 @@ import numpy as np
 from ....base.errors import NetworkError
 from ....laws.networks.network import Network
 from ..named_tensors import network_of
-from .archive import Archive, entry_names
+from .archive import Archive, entry_names, only_our_errors
 from .unpickle import json_of, load
 
 # first bytes of files of torch.save before version 1.6
@@ -25,6 +25,7 @@ def matches(data: bytes) -> bool:
     return "data.pkl" in names and "constants.pkl" not in names
 
 
+@only_our_errors("state dict")
 def read(data: bytes, metadata: dict[str, object] | None = None) -> tuple[Network, dict[str, object]]:
     """The network of a state dict, see `network_of`, and its metadata, before which those given go.
 
@@ -32,15 +33,9 @@ def read(data: bytes, metadata: dict[str, object] | None = None) -> tuple[Networ
     `NetworkError` says that it is damaged or too large, holds anything but tensors and plain values, or does not
     determine a network.
     """
-    try:
-        tensors, own = _read(data)
-        merged = {**own, **(metadata or {})}
-        return network_of(tensors, merged), merged
-    except NetworkError:
-        raise
-    # a hostile file may fail in any way
-    except Exception as error:
-        raise NetworkError(f"file is no state dict that can be read ({error!r}). Save it anew.") from error
+    tensors, own = _read(data)
+    merged = {**own, **(metadata or {})}
+    return network_of(tensors, merged), merged
 
 
 def _read(data: bytes) -> tuple[dict[str, np.ndarray], dict[str, object]]:

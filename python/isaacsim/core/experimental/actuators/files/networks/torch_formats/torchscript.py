@@ -13,10 +13,11 @@ import numpy as np
 
 from ....base.errors import NetworkError
 from ....laws.networks.network import Network
-from .archive import Archive, entry_names, metadata_of
+from ..tracer import ROWS, Value
+from .archive import Archive, entry_names, metadata_of, only_our_errors
 from .operations import perform
 from .unpickle import Record, load
-from .values import ROWS, Builder, State, Tensor, Unknown, new_states, refuse
+from .values import Builder, State, Unknown, new_states, refuse
 
 
 def matches(data: bytes) -> bool:
@@ -27,6 +28,7 @@ def matches(data: bytes) -> bool:
     return "data.pkl" in names and "constants.pkl" in names
 
 
+@only_our_errors("TorchScript archive")
 def read(data: bytes) -> tuple[Network, dict[str, object]]:
     """The network of a TorchScript archive, and its metadata.
 
@@ -34,16 +36,6 @@ def read(data: bytes) -> tuple[Network, dict[str, object]]:
     c)`, as two or, for a GRU, as one, and returns the output and the new states in the same order. A `NetworkError`
     says that the file is damaged or too large, or does something that cannot be read as data.
     """
-    try:
-        return _read(data)
-    except NetworkError:
-        raise
-    # a hostile file may fail in any way
-    except Exception as error:
-        raise NetworkError(f"file is no TorchScript archive that can be read ({error!r}). Save it anew.") from error
-
-
-def _read(data: bytes) -> tuple[Network, dict[str, object]]:
     archive = Archive(data)
     root = load(archive.read("data.pkl"), lambda key: archive.read(f"data/{key}"))
     constants = load(archive.read("constants.pkl"), lambda key: archive.read(f"constants/{key}"))
@@ -87,21 +79,21 @@ def _attempt(code: Code, root: Record, inputs: int, held: dict[str, np.ndarray])
     try:
         output = _forward(code, root, interpreter, inputs)
         complete = MAX_STEPS
-        return builder.network(output, held)
+        return builder.network_of(output, held)
     except NetworkError as error:
         return complete + interpreter.steps, error
 
 
-def _forward(code: Code, root: Record, interpreter: Interpreter, inputs: int) -> Tensor:
+def _forward(code: Code, root: Record, interpreter: Interpreter, inputs: int) -> Value:
     """Return the output of the forward pass, after the states that it returns are checked."""
     method = code.member(root, "forward")
     if not isinstance(method, Method):
         raise NetworkError(f"{root.type} has no method forward: must have. Save the network anew.")
     states = _states(method.code.args.args[2:])
-    x = Tensor(0, (ROWS, 1, inputs) if states else (ROWS, inputs))
+    x = Value(0, (ROWS, 1, inputs) if states else (ROWS, inputs))
     output, *returned = _flat(interpreter.call(method, [x, *states], {})) or [None]
     wanted = [one.name for one in _flat(states) if isinstance(one, State)]
-    if not isinstance(output, Tensor):
+    if not isinstance(output, Value):
         raise refuse("a forward pass that does not return its output first")
     if (got := new_states(returned)) != wanted:
         raise refuse(f"a forward pass that takes states {wanted} and returns {got}")

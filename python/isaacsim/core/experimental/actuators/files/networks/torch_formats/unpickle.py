@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ....base.errors import NetworkError
-from .archive import MAX_BYTES
+from .archive import MAX_BYTES, view_of
 
 # values that a pickle may make, and how deep its brackets may nest
 MAX_VALUES = 200_000
@@ -67,21 +67,11 @@ def _tensor(storage: object, offset: Any, size: Any, stride: Any, *_rest: object
         raise NetworkError("tensor: storage, offset, size and stride must be a storage and at most 17 whole numbers.")
     if len(size) != len(stride):
         raise NetworkError(f"tensor of size {size} and stride {stride}: must be equally long.")
-    return _view(storage.values, offset, size, stride)
-
-
-def _view(values: np.ndarray, offset: int, size: tuple[int, ...], stride: tuple[int, ...]) -> np.ndarray:
-    count = math.prod(size)
-    if count * values.itemsize > MAX_BYTES:
+    values = storage.values
+    if math.prod(size) * values.itemsize > MAX_BYTES:
         raise NetworkError(f"tensor of size {size}: must be at most {MAX_BYTES} bytes. Use a smaller network.")
-    if not count:
-        return np.empty(size, values.dtype)
-    last = offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
-    if last >= len(values):
+    if (view := view_of(values, offset, size, stride)) is None:
         raise NetworkError(f"tensor of size {size}, stride {stride} from {offset} leaves its {len(values)} numbers.")
-    steps = [step * values.itemsize for step in stride]
-    view = np.lib.stride_tricks.as_strided(values[offset:], size, steps)
-    view.flags.writeable = False
     return view
 
 
@@ -99,10 +89,7 @@ FUNCTIONS: dict[tuple[str, str], Callable[..., object]] = {
     ("torch._utils", "_rebuild_tensor_v2"): _tensor,
     ("torch._utils", "_rebuild_parameter"): _first,
     ("collections", "OrderedDict"): _ordered,
-    ("torch.jit._pickle", "build_intlist"): _first,
-    ("torch.jit._pickle", "build_doublelist"): _first,
-    ("torch.jit._pickle", "build_boollist"): _first,
-    ("torch.jit._pickle", "build_tensorlist"): _first,
+    **{("torch.jit._pickle", f"build_{kind}list"): _first for kind in ("int", "double", "bool", "tensor")},
     ("torch.jit._pickle", "restore_type_tag"): _first,
 }
 
