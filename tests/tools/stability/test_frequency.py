@@ -170,7 +170,7 @@ def test_late_effort_turns_the_closed_loop_and_a_late_measurement_does_not() -> 
         [],
         [aa.EncoderConfig(latency=0.012)],
         [aa.EncoderConfig(latency=0.004, velocity_filter=0.003), aa.EffortDelayConfig(steps=1.5)],
-        [aa.RateConfig(decimation=4)],
+        [aa.RateConfig(decimation=4), aa.EffortLagConfig(0.006)],
         "rates",
     ],
 )
