@@ -647,7 +647,7 @@ inline Values<V, 7> winding(V effort, V position, V velocity, V dt, V inertia, V
     const V largest = pick(load_is_whole > splat<V>(0.5f), splat<V>(kInfinity), stall);
     const V free = pick(is_stepped, free_velocity(velocity, per_inertia, before, gained, largest), velocity);
     const V per_effort = pick(is_stepped, per_inertia, splat<V>(0.0f));
-    const auto lasts = (start > splat<V>(0.0f)) | (left > splat<V>(0.0f));
+    const auto lasts = start > splat<V>(0.0f);
     const V old = pick(lasts, start * current, splat<V>(0.0f));
     const auto is_saturated = per_square > splat<V>(0.0f);
     const V local = saturated(constant, current, per_square);

@@ -216,8 +216,9 @@ def winding(
     largest = wp.inf if load_is_whole > 0.5 else stall
     free = free_velocity(velocity, per_inertia, before, gained, largest) if is_stepped else velocity
     per_effort = per_inertia if is_stepped else 0.0
-    # what is left of the current of before; without inductance nothing is, and the core compiles no term of it
-    lasts = start > 0.0 or left > 0.0
+    # what is left of the current of before; without inductance nothing is, and the core compiles no term of it. To ask
+    # for `left` as well would keep GCC from vectorizing the loop
+    lasts = start > 0.0
     old = start * current if lasts else 0.0
     is_saturated = per_square > 0.0
     # of the current of before, unless the driver regulates: then it is of the demanded one
