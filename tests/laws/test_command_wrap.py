@@ -26,6 +26,23 @@ def test_error_is_the_shorter_way(rng) -> None:
     assert np.abs(found).max() <= np.pi + 1e-5 and np.abs(found).max() > 3.1
 
 
+def test_flag_of_a_controller_is_that_stage(tmp_path) -> None:
+    """In Python and in files of motors, once; of another type it is refused."""
+    motor = aa.MotorConfig(aa.ServoControlConfig.of("MX"))
+    assert motor.others == []
+    motor = aa.MotorConfig(aa.PDControlConfig(1.0, 0.0, wrap=True), others=[aa.WrapConfig(period=2.0)])
+    assert motor.others == [aa.WrapConfig(period=2.0)] and motor.controller == P
+    (tmp_path / "motors.yaml").write_text("j:\n  controller: {law: pd, kp: 1.0, kd: 0.0, wrap: true}\n")
+    read = aa.load_motors(tmp_path / "motors.yaml")
+    assert read["j"] == aa.MotorConfig(P, others=[aa.WrapConfig()])
+    aa.save_motors(tmp_path / "again.yaml", {"j": [aa.PDControlConfig(1.0, 0.0, wrap=True)]})
+    assert aa.load_motors(tmp_path / "again.yaml") == read
+    q = np.radians(350.0)
+    assert efforts([aa.PDControlConfig(1.0, 0.0, wrap=True)], [q], [0.0])[0] == pytest.approx(TURN - q, rel=1e-5)
+    with pytest.raises(ValueError, match="wrap = 'yes': must be True or False"):
+        aa.MotorConfig(aa.PDControlConfig(1.0, 0.0, wrap="yes"))
+
+
 def test_without_it_targets_are_literal() -> None:
     """A joint at 350° with a target of 0 turns back."""
     q = np.radians(350.0)

@@ -158,7 +158,7 @@ def test_driver_is_switched_at_run_time() -> None:
 def test_warm_winding_has_more_resistance_and_less_torque() -> None:
     """The supply counts for less at 125 °C; the loss per effort² is published."""
     warm = config(temperature_coefficient=0.00393, magnet_coefficient=0.0011)
-    signals = {"inertia": np.zeros(1), "temperature": np.full(1, 125.0), "magnet_temperature": np.full(1, 75.0)}
+    signals = {"inertia": np.zeros(1), "temperature": np.full(1, 125.0), "magnet_rise": np.full(1, 50.0)}
     found, state = efforts_of(warm, np.full(1, 10.0), np.full(1, 1e3), DT, signals)
     hot_k, hot_r = K * (1 - 0.0011 * 50), R * 1.393
     assert found[0] == pytest.approx(hot_k * (VOLTS - hot_k * 10.0) / hot_r, rel=1e-5)

@@ -291,11 +291,15 @@ def rotor_signals(q, qd, q_target, qd_target, feedforward, th, thd, _qd_before, 
 
 
 @law_of("ElectricalWinding")
-def winding_law(effort, _q, qd, h, inertia, load, whole, coupled, T, T_m, derating, supply, portion, i, *others):
+def winding_law(effort, _q, qd, h, inertia, load, whole, coupled, T, T_h, rise, derating, supply, portion, i, *others):
     """Winding at a constant voltage over a step, current-regulated within the supply."""
     _volts, _power, _loss, qd_before, u_before, K, R, L, *rest = others
     config_supply, most, rate, of_copper, of_magnet, in_volts, driver, as_mujoco, R_on, knee, bandwidth, dead = rest
-    R25, K, R_w = R, K * np.maximum(1 - of_magnet * (T_m - 25), 0.01), R * np.maximum(1 + of_copper * (T - 25), 0.01)
+    R25, K, R_w = (
+        R,
+        K * np.maximum(1 - of_magnet * (T_h + rise - 25), 0.01),
+        R * np.maximum(1 + of_copper * (T - 25), 0.01),
+    )
     R = R_w + R_on
     lags = np.isfinite(bandwidth)
     theirs = (R_on == 0) & np.isinf(knee) & ~lags & (dead == 0)
@@ -389,9 +393,10 @@ def two_node_law(effort, _q, _qd, h, published, flux, P_h, T_w, T_h, rest_w, res
 
     The rounding errors of the two temperatures are those of float32, so they are NaN here, for no comparison.
     """
-    _derating, _kept, T_m, rest_m, before, C_w, R_w, C_h, R_h, T_a, K, a, T_1, T_max, *rest = others
+    _derating, _kept, rise, rest_m, before, C_w, R_w, C_h, R_h, T_a, K, a, T_1, T_max, *rest = others
     share, kept, discretization, share_m, t_m = rest
-    T_w, T_h, T_m = (np.where(np.isnan(one), T_a, one) for one in (T_w, T_h, T_m))
+    T_w, T_h = (np.where(np.isnan(one), T_a, one) for one in (T_w, T_h))
+    T_m = T_h + rest_h + rise
     power = np.where(discretization > 1.5, before, effort) ** 2 * np.where(
         np.isfinite(K), np.maximum(1 + a * (T_w - 25), 0) / K**2, published
     )
@@ -418,10 +423,11 @@ def two_node_law(effort, _q, _qd, h, published, flux, P_h, T_w, T_h, rest_w, res
     part = np.clip((T_max - after[..., 0]) / (T_max - T_1), 0, 1)
     derating = np.where(np.isinf(T_max), 1, np.where(T_1 < T_max, share + part * (1 - share), np.nan))
     # magnets between both, of the mean of the step
-    before_m, after_m = (h_ + share_m * (w_ - h_) for w_, h_ in ((T_w, T_h), (after[..., 0], after[..., 1])))
+    before_m = T_h + rest_h + share_m * (T_w - T_h)
+    after_m = after[..., 1] + share_m * (after[..., 0] - after[..., 1])
     lag = np.where(t_m > 0, -np.expm1(-h / np.where(t_m > 0, t_m, 1)), 1)
     magnet = np.where(t_m > 0, T_m + rest_m + lag * ((before_m + after_m) / 2 - T_m), after_m)
-    return after[..., 0], after[..., 1], errors, errors, derating, kept, magnet, errors, effort
+    return after[..., 0], after[..., 1], errors, errors, derating, kept, magnet - after[..., 1], errors, effort
 
 
 @law_of("SupplyBattery")

@@ -316,7 +316,7 @@ def test_unknown_keys_are_refused_with_a_suggestion() -> None:
         "'a' has 'clampings': must be one of feedback, command, controller, rate, effort_delay, effort_lag, "
         "electrical, clamping, losses, thermal, supply, transmission, shaft, linkage, passive, effort_mode, delay, "
         "armature, friction, viscous_friction, intervals. Did you mean clamping?",
-        "'b'.controller has 'kq': must be one of law, kp, kd, const_effort. Did you mean kp?",
+        "'b'.controller has 'kq': must be one of law, kp, kd, const_effort, wrap. Did you mean kp?",
         "'c'.controller.law = 'pdd': must be one of pd, pid, geared_pd, geared_pid, neural, slewed_pid, servo, "
         "startup_pd, stepper. Did you mean pd?",
         "'d'.controller has no law: must be one of pd, pid, geared_pd, geared_pid, neural, slewed_pid, servo, "

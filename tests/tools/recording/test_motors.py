@@ -35,7 +35,7 @@ def test_states_of_the_winding_are_recorded() -> None:
     np.testing.assert_allclose(log.electrical_power, log.terminal_voltages * log.currents, rtol=1e-5)
     for name in ("currents", "terminal_voltages", "electrical_power", "losses"):
         assert not getattr(log, name)[..., 1].any(), name
-    absent = {f"{of}_temperatures" for of in ("winding", "housing", "magnet")}
+    absent = {"winding_temperatures", "housing_temperatures", "magnet_rises"}
     absent |= {"rotor_positions", "rotor_velocities", "housing_heat", "brake_power", "charges"}
     assert {*OF_STATES}.difference(log.signals) == absent and not log.supply_voltages.any()
 

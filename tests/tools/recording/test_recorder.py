@@ -22,7 +22,7 @@ MOTORS = {
 }
 OF_LAWS = {
     *(*recorder.OF_PASSIVE_STAGES, *recorder.OF_TRANSMISSIONS, *recorder.OF_STATES, *recorder.MEASURED),
-    *("losses", "at_voltage_limit"),
+    *("losses", "at_voltage_limit", "magnet_temperatures"),
 }
 ALL = tuple(name for name in recorder.SIGNALS if name not in OF_LAWS)
 

@@ -159,7 +159,7 @@ def test_late_effort_turns_the_closed_loop_and_a_late_measurement_does_not() -> 
     [],
     [aa.EncoderConfig(latency=0.012)],
     [aa.EncoderConfig(latency=0.004, velocity_filter=0.003), aa.EffortDelayConfig(steps=1.5)],
-    [aa.RateConfig(decimation=4)],
+    [aa.RateConfig(decimation=4), aa.EffortLagConfig(0.006)],
     "rates",
 )
 def test_margins_of_a_loop_are_where_it_vibrates_with_all_others_closed(stages) -> None:

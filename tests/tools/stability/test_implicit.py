@@ -166,7 +166,9 @@ def test_sensor_makes_a_joint_explicit() -> None:
     assert aa.stability_of(MATRIX, DT, 1.0, 1.0, stages=[aa.DelayConfig(3), aa.ImplicitConfig()]).sensed == ()
 
 
-@pytest.mark.parametrize("other", [aa.RateConfig(4), aa.EffortDelayConfig(steps=1.0), aa.TransmissionConfig(20.0)])
+@pytest.mark.parametrize(
+    "other", [aa.RateConfig(4), aa.EffortDelayConfig(steps=1.0), aa.EffortLagConfig(0.01), aa.TransmissionConfig(20.0)]
+)
 def test_stages_that_the_engine_refuses_are_refused(other) -> None:
     with pytest.raises(ValueError, match=f"stages has ImplicitConfig beside {type(other).__name__}: must be left out"):
         aa.stability_of([[1.0]], DT, 1.0, 1.0, stages=[other, aa.ImplicitConfig()])

@@ -310,6 +310,8 @@ class _Reader:
             return self._passive_efforts()
         if name == "at_voltage_limit":
             return self._at_voltage_limit()
+        if name == "magnet_temperatures":
+            return self._tape.read("housing_temperatures") + self._tape.read("magnet_rises")
         if name in OF_TRANSMISSIONS:
             return self._on_shaft(name)
         before, after = self._motion()
