@@ -7,15 +7,15 @@ ROBOT = "/World/Robot"
 JOINTS = [f"{ROBOT}/hinge", f"{ROBOT}/second", f"{ROBOT}/third"]
 
 
-def finger(second: str = "Revolute", **axis: object) -> SmallStage:
+def finger(second: str = "Revolute", axis: str = "Y") -> SmallStage:
     """Three links on a base, hinges about +Y, with a joint in the middle as one likes."""
     made = pendulum()
     for number, parent in enumerate(("bob", "tip"), 1):
         child = ("tip", "nail")[number - 1]
         made.body(f"{ROBOT}/{child}", (0, 0, -float(number)), com=(0, 0, -0.5))
         kind = second if number == 1 else "Revolute"
-        own = axis if number == 1 else {}
-        made.joint(JOINTS[number], kind, f"{ROBOT}/{parent}", f"{ROBOT}/{child}", at=(0, 0, -1), **own)
+        along = axis if number == 1 else "Y"
+        made.joint(JOINTS[number], kind, f"{ROBOT}/{parent}", f"{ROBOT}/{child}", at=(0, 0, -1), axis=along)
     return made
 
 

@@ -19,7 +19,6 @@ import math
 import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 
@@ -28,7 +27,7 @@ from ...specs.configs import CommandLagConfig, DelayConfig, PIDControlConfig, Sl
 from ...specs.dc_motors import INPUTS, DCMotor, imported
 from ...specs.effort_modes import damped_at_end
 from ...specs.linear_actuators import Law, law_of, motor_of, ranges_without_motor, refused
-from ...specs.linkage import MOST_JOINTS, LinkageConfig
+from ...specs.linkage import MOST_JOINTS, LinkageConfig, led_by_tendon
 from ...specs.motors import MotorConfig
 from ...specs.patterns import pattern_of
 from .address import element_name, mujoco
@@ -462,24 +461,25 @@ def other_actuators(spec: mujoco.MjSpec) -> dict[str, str]:
     return {actuator.target: actuator.name or actuator.target for actuator in spec.actuators}
 
 
-def followers(spec: mujoco.MjSpec) -> set[str]:
-    """Names of joints that an equality, or a tendon with a motor at or on it, ties to others."""
+def followers(spec: mujoco.MjSpec, driven: Collection[str] = ()) -> set[str]:
+    """Names of joints that an equality, or a tendon with a motor at or on it, ties to others; `driven` have motors."""
     active = [one for one in spec.equalities if one.active]
-    on_joints = {one.target for one in spec.actuators if mujoco.mjtTrn(one.trntype).name in _ON_JOINTS}
+    on_joints = {*driven, *(one.target for one in spec.actuators if mujoco.mjtTrn(one.trntype).name in _ON_JOINTS)}
     acting = {one.target for one in spec.actuators if mujoco.mjtTrn(one.trntype).name == "mjTRN_TENDON"}
     holding = {name for one in active if one.type == mujoco.mjtEq.mjEQ_TENDON for name in (one.name1, one.name2)}
     found = {one.name1 for one in active if one.type == mujoco.mjtEq.mjEQ_JOINT}
     for one in spec.tendons:
         joints = {part.target.name for part in one.path if part.type == mujoco.mjtWrap.mjWRAP_JOINT}
         holds = one.name in holding or np.ravel(one.stiffness)[0] > 0.0 or bool(np.any(one.range))
-        found |= _led(joints, on_joints, one.name in acting, holds)
+        found |= led_by_tendon(joints, on_joints, one.name in acting, holds)
     return found
 
 
-def followers_of_model(model: mujoco.MjModel) -> set[str]:
-    """Names of joints that an equality, or a tendon with a motor at or on it, ties to others."""
+def followers_of_model(model: mujoco.MjModel, driven: Collection[str] = ()) -> set[str]:
+    """Names of joints that an equality, or a tendon with a motor at or on it, ties to others; `driven` have motors."""
     active = model.eq_active0 != 0
-    on_joints, kinds = {*actuators_by_joint(model)}, np.array(model.actuator_trntype)
+    with_motor = (joint for joint in range(model.njnt) if element_name(model, "joint", joint) in driven)
+    on_joints, kinds = {*actuators_by_joint(model), *with_motor}, np.array(model.actuator_trntype)
     acting = model.actuator_trnid[kinds == int(mujoco.mjtTrn.mjTRN_TENDON), 0]
     tied = active & (model.eq_type == int(mujoco.mjtEq.mjEQ_TENDON))
     holding = {*model.eq_obj1id[tied], *model.eq_obj2id[tied]}
@@ -487,17 +487,8 @@ def followers_of_model(model: mujoco.MjModel) -> set[str]:
     for tendon in range(model.ntendon):
         holds = tendon in holding or np.ravel(model.tendon_stiffness[tendon])[0] > 0.0
         holds |= bool(model.tendon_limited[tendon])
-        found |= _led({*_parts(model, tendon)}, on_joints, tendon in acting, holds)
+        found |= led_by_tendon({*_parts(model, tendon)}, on_joints, tendon in acting, holds)
     return {element_name(model, "joint", joint) for joint in found}
-
-
-_Joint = TypeVar("_Joint", int, str)
-
-
-def _led(joints: set[_Joint], driven: set[_Joint], acts: bool, holds: bool) -> set[_Joint]:
-    """Joints of a fixed tendon that it moves: by an actuator on it, or where one of them is driven and it holds."""
-    is_led = len(joints) > 1 and (acts or (holds and bool(joints & driven)))
-    return joints - driven if is_led else set[_Joint]()
 
 
 @dataclass(frozen=True)

@@ -20,11 +20,12 @@ from pxr import Gf, Usd
 
 from ...files.usd.authored import authored, authored_number, authored_numbers
 from ...files.usd.schema import applied_schemas
+from ...files.usd.tendons import AXIS, ROOT
 from ...files.usd.units import RADIAN, StageUnits
 from .frames import HERE, frame_of
 from .scene import Axis, Body, Tendon
 
-_AXIS, _ROOT, _SPATIAL = "PhysxTendonAxisAPI:", "PhysxTendonAxisRootAPI:", "PhysxTendonAttachment"
+_SPATIAL = "PhysxTendonAttachment"
 # of directions and ratios
 _TOLERANCE = 1e-6
 # length of a spring that never pulls
@@ -52,8 +53,8 @@ def _members(bodies: Sequence[Body], schemas: Sequence[Sequence[str]]) -> Iterat
     """Each tendon by name, with the numbers of its links: parent and child, each with an axis of it at its joint."""
     groups: dict[tuple[str, int], list[int]] = {}
     for at, (body, own) in enumerate(zip(bodies, schemas, strict=True)):
-        for instance in {one.partition(":")[2] for one in own if one.startswith((_AXIS, _ROOT))}:
-            before = [] if _ROOT + instance in own else groups.get((instance, body.parent), [])
+        for instance in {one.partition(":")[2] for one in own if one.startswith((AXIS, ROOT))}:
+            before = [] if ROOT + instance in own else groups.get((instance, body.parent), [])
             before.append(at)
             groups[instance, at] = before
     yield from ((instance, group) for (instance, at), group in groups.items() if group[0] == at)
@@ -63,7 +64,7 @@ def _tendon(
     joints: Sequence[Usd.Prim], instance: str, bodies: Sequence[Body], members: Sequence[int], units: StageUnits
 ) -> Iterator[Tendon]:
     """The tendon at these joints, if it is enabled, and one more for its limits."""
-    if _ROOT + instance not in applied_schemas(joints[0]):
+    if ROOT + instance not in applied_schemas(joints[0]):
         raise _Left("no axis of it at the joint before")
     if any(len(bodies[at].axes) != 1 for at in members):
         raise _Left("must be at hinges and slides of one axis")
