@@ -65,27 +65,6 @@ def test_joints_that_nothing_moves_are_named(stage) -> None:
         aa.add_motors(LEG, {"slide": [PD]}, stage=stage)
 
 
-@pytest.mark.parametrize("kind", ["MuJoCo", "PhysX"])
-def test_joints_that_a_tendon_moves_need_no_motor(stage, kind) -> None:
-    """It holds, and another of its joints has a motor."""
-    joints = [f"{LEG}/{side}_{name}" for side in "LR" for name in ("HAA", "KFE")]
-    if kind == "MuJoCo":
-        for number in (0, 2):
-            cord = stage.DefinePrim(f"/World/cord_{number}", "MjcTendon")
-            cord.CreateRelationship("mjc:path").SetTargets(joints[number : number + 2])
-            cord.CreateAttribute("mjc:stiffness", Sdf.ValueTypeNames.Double).Set(1.0)
-    else:
-        for number, path in enumerate(joints):
-            joint = stage.GetPrimAtPath(path)
-            joint.AddAppliedSchema(f"PhysxTendonAxis{'' if number % 2 else 'Root'}API:cord")
-            joint.CreateAttribute("physxTendon:cord:stiffness", Sdf.ValueTypeNames.Float).Set(1.0)
-    with pytest.warns(UserWarning, match=rf"<{LEG}>: joints R_HAA, R_KFE, slide have no motor, and nothing else moves"):
-        aa.add_motors(LEG, {"L_HAA": [PD]}, stage=stage)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        aa.add_motors(LEG, {"slide|R_KFE": [PD]}, stage=stage)
-
-
 def test_motors_come_back_as_they_went_in(stage) -> None:
     """Every config, by the names of the joints."""
     motors = {

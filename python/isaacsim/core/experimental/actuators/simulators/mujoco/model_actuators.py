@@ -543,45 +543,61 @@ def _spatial_motors(
     model: mujoco.MjModel, actuators: Sequence[int], driven: Collection[int]
 ) -> tuple[list[TendonMotor], dict[int, str]]:
     """The motors on spatial tendons that are tables over their joints, and why others are none."""
-    data, rng, tendons = mujoco.MjData(model), np.random.default_rng(0), np.array(model.actuator_trnid)[:, 0]
-    single = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
-    axes = [joint for joint in range(model.njnt) if model.jnt_type[joint] in single]
-    moved: dict[int, dict[int, float]] = {actuator: {} for actuator in actuators}
-    for _ in range(_POSES if actuators else 0):
-        for joint in axes:
-            low, high = model.jnt_range[joint] if model.jnt_limited[joint] else (-1.0, 1.0)
-            data.qpos[model.jnt_qposadr[joint]] = rng.uniform(low, high)
-        mujoco.mj_fwdPosition(model, data)
-        before = data.ten_length.copy()
-        for joint in axes:
-            data.qpos[model.jnt_qposadr[joint]] += _SHIFT
-            mujoco.mj_fwdPosition(model, data)
-            for actuator, arms in moved.items():
-                if abs(data.ten_length[tendons[actuator]] - before[tendons[actuator]]) > _NO_ARM * _SHIFT:
-                    arms[joint] = 1.0
-            data.qpos[model.jnt_qposadr[joint]] -= _SHIFT
+    tendons = {actuator: int(model.actuator_trnid[actuator, 0]) for actuator in actuators}
+    moved = {actuator: arms for actuator, arms in _moved(model, tendons).items() if arms}
     motors: list[TendonMotor] = []
     problems: dict[int, str] = {}
-    for group in _groups({actuator: arms for actuator, arms in moved.items() if arms}):
+    for group in _groups(moved):
         joints = tuple(sorted({joint for actuator in group for joint in moved[actuator]}))
-        why = f"acts on a spatial tendon, of a group of {len(joints)} joints with {len(group)} such actuators"
+        why, found = (
+            f"acts on a spatial tendon, of a group of {len(joints)} joints with {len(group)} such actuators",
+            [],
+        )
         if len(joints) > 2 or len(group) != len(joints):
             why = f"{why}: a table is over one or two joints, with as many"
-        elif any(joint in driven or joint not in axes or not model.jnt_limited[joint] for joint in joints):
+        elif any(joint in driven or not model.jnt_limited[joint] for joint in joints):
             why = f"{why}, which have others, no range, or more axes than one"
         else:
-            tables = [_table(model, int(tendons[actuator]), joints) for actuator in group]
-            slopes = np.array([np.reshape(one.slopes, (len(joints), -1)) for one in tables])
-            # shafts that do not determine the joints somewhere
-            determined = np.linalg.det(np.moveaxis(slopes, -1, 0))
-            if (np.abs(determined) > _NO_ARM**2).all() and not np.ptp(np.sign(determined)):
-                columns = _columns(slopes.mean(axis=-1))
-                for actuator, column, table in zip(group, columns, tables, strict=True):
-                    motors.append(TendonMotor(actuator, joints[column], joints, table=table))
-                continue
             why = f"{why}, which has no moment arm somewhere"
-        problems |= dict.fromkeys(group, why)
+            found = _tables(model, [tendons[actuator] for actuator in group], joints)
+        motors += [
+            TendonMotor(actuator, joint, joints, table=table)
+            for actuator, (joint, table) in zip(group, found, strict=bool(found))
+        ]
+        problems |= {} if found else dict.fromkeys(group, why)
     return motors, problems
+
+
+def _moved(model: mujoco.MjModel, tendons: Mapping[int, int]) -> dict[int, dict[int, float]]:
+    """The hinges and slides that change the length of the tendon of each actuator, by number."""
+    data, rng = mujoco.MjData(model), np.random.default_rng(0)
+    single = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
+    axes = np.flatnonzero(np.isin(model.jnt_type, single)).tolist()
+    places, limited = model.jnt_qposadr[axes], model.jnt_limited[axes, None] != 0
+    ranges = np.where(limited, model.jnt_range[axes], (-1.0, 1.0))
+    found: dict[int, dict[int, float]] = {actuator: {} for actuator in tendons}
+    for _ in range(_POSES if tendons else 0):
+        data.qpos[places] = rng.uniform(*ranges.T)
+        mujoco.mj_fwdPosition(model, data)
+        before = data.ten_length.copy()
+        for joint, place in zip(axes, places, strict=True):
+            data.qpos[place] += _SHIFT
+            mujoco.mj_fwdPosition(model, data)
+            data.qpos[place] -= _SHIFT
+            moves = np.abs(data.ten_length - before) > _NO_ARM * _SHIFT
+            for actuator in (one for one, tendon in tendons.items() if moves[tendon]):
+                found[actuator][joint] = 1.0
+    return found
+
+
+def _tables(model: mujoco.MjModel, tendons: Sequence[int], joints: tuple[int, ...]) -> list[tuple[int, LinkageConfig]]:
+    """The joint of the motor on each of these tendons, and a table; none if they leave the joints open somewhere."""
+    tables = [_table(model, tendon, joints) for tendon in tendons]
+    slopes = np.array([np.reshape(one.slopes, (len(joints), -1)) for one in tables])
+    determined = np.linalg.det(np.moveaxis(slopes, -1, 0))
+    if (np.abs(determined) <= _NO_ARM**2).any() or np.ptp(np.sign(determined)):
+        return []
+    return [(joints[column], table) for column, table in zip(_columns(slopes.mean(axis=-1)), tables, strict=True)]
 
 
 # random poses, and a shift of a joint, that show which joints move a tendon; and moment arms [m] that are none
