@@ -544,38 +544,40 @@ def _spatial_motors(
 ) -> tuple[list[TendonMotor], dict[int, str]]:
     """The motors on spatial tendons that are tables over their joints, and why others are none."""
     tendons = {actuator: int(model.actuator_trnid[actuator, 0]) for actuator in actuators}
-    moved = {actuator: arms for actuator, arms in _moved(model, tendons).items() if arms}
+    moved = _moved(model, tendons)
     motors: list[TendonMotor] = []
     problems: dict[int, str] = {}
     for group in _groups(moved):
-        joints = tuple(sorted({joint for actuator in group for joint in moved[actuator]}))
-        why, found = (
-            f"acts on a spatial tendon, of a group of {len(joints)} joints with {len(group)} such actuators",
-            [],
-        )
-        if len(joints) > 2 or len(group) != len(joints):
-            why = f"{why}: a table is over one or two joints, with as many"
-        elif any(joint in driven or not model.jnt_limited[joint] for joint in joints):
-            why = f"{why}, which have others, no range, or more axes than one"
-        else:
-            why = f"{why}, which has no moment arm somewhere"
-            found = _tables(model, [tendons[actuator] for actuator in group], joints)
+        joints = tuple(sorted({*itertools.chain(*(moved[actuator] for actuator in group))}))
+        why = _no_table(model, joints, len(group), driven)
+        found = [] if why else _tables(model, [tendons[actuator] for actuator in group], joints)
         motors += [
             TendonMotor(actuator, joint, joints, table=table)
             for actuator, (joint, table) in zip(group, found, strict=bool(found))
         ]
-        problems |= {} if found else dict.fromkeys(group, why)
+        if not found:
+            count = f"a group of {len(joints)} joints with {len(group)} such actuators"
+            why = f"acts on a spatial tendon, of {count}{why or ', which has no moment arm somewhere'}"
+            problems |= dict.fromkeys(group, why)
     return motors, problems
 
 
+def _no_table(model: mujoco.MjModel, joints: Sequence[int], motors: int, driven: Collection[int]) -> str:
+    """Why motors over joints are no table; empty if they may be one."""
+    if len(joints) > 2 or motors != len(joints):
+        return ": a table is over one or two joints, with as many"
+    bounded = all(joint not in driven and model.jnt_limited[joint] for joint in joints)
+    return "" if bounded else ", which have others, no range, or more axes than one"
+
+
 def _moved(model: mujoco.MjModel, tendons: Mapping[int, int]) -> dict[int, dict[int, float]]:
-    """The hinges and slides that change the length of the tendon of each actuator, by number."""
+    """The hinges and slides that change the length of the tendon of each actuator, by number; none without any."""
     data, rng = mujoco.MjData(model), np.random.default_rng(0)
     single = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
     axes = np.flatnonzero(np.isin(model.jnt_type, single)).tolist()
     places, limited = model.jnt_qposadr[axes], model.jnt_limited[axes, None] != 0
     ranges = np.where(limited, model.jnt_range[axes], (-1.0, 1.0))
-    found: dict[int, dict[int, float]] = {actuator: {} for actuator in tendons}
+    found: dict[int, dict[int, float]] = {}
     for _ in range(_POSES if tendons else 0):
         data.qpos[places] = rng.uniform(*ranges.T)
         mujoco.mj_fwdPosition(model, data)
@@ -586,7 +588,7 @@ def _moved(model: mujoco.MjModel, tendons: Mapping[int, int]) -> dict[int, dict[
             data.qpos[place] -= _SHIFT
             moves = np.abs(data.ten_length - before) > _NO_ARM * _SHIFT
             for actuator in (one for one, tendon in tendons.items() if moves[tendon]):
-                found[actuator][joint] = 1.0
+                found.setdefault(actuator, {})[joint] = 1.0
     return found
 
 
