@@ -9,30 +9,30 @@ from collections.abc import Mapping, Sequence
 from ...simulators.authoring import motors_of_robot
 from ...simulators.simulation import Simulation
 from ...specs.motors import MotorConfig, with_friction_stage
-from ...specs.stages import is_linked
+from .shafts import linkage_of
 
 
 def given_motors(
     robot: str | os.PathLike[str], motors: Mapping[str, MotorConfig] | None, joints: Sequence[str]
 ) -> dict[str, MotorConfig]:
-    """Return a motor for each joint, friction as a stage of theirs, and those of other joints that have one."""
+    """Return a motor for each joint, friction as a stage of theirs, and those of other joints that have one.
+
+    Joints that the shaft of another one's motor moves need none, and have what is passive.
+    """
     with Simulation(robot) as simulation:
         names = list(simulation.articulation("/").dof_names)
         found = motors_of_robot(simulation, friction_stages=True) if motors is None else motors
     chosen: dict[str, MotorConfig] = {}
+    passive: dict[str, MotorConfig] = {}
     for name in names:
         for pattern, motor in found.items():
-            if re.fullmatch(pattern, name) and motor.controller is not None:
-                chosen[name] = motor if motors is None else with_friction_stage(motor)
-                break
-    if missing := [name for name in joints if name not in chosen]:
+            if re.fullmatch(pattern, name):
+                part = passive if motor.controller is None else chosen
+                part.setdefault(name, motor if motors is None else with_friction_stage(motor))
+    moved = {joint for motor in chosen.values() if (one := linkage_of(motor)) is not None for joint in one.joints}
+    if missing := [name for name in joints if name not in chosen and name not in moved]:
         raise ValueError(
             f"{robot}: {', '.join(missing)}: no motor with a control law: must have one, for identification starts "
             "from its gains. Describe the motors in a file, and give it."
         )
-    if coupled := [name for name in joints if is_linked(chosen[name])]:
-        raise ValueError(
-            f"{robot}: {', '.join(coupled)}: motors move several joints, by a linkage: must be left out of the logs, "
-            "for identification fits joints one by one. Identify such a motor on a bench, as the joint of its shaft."
-        )
-    return chosen
+    return chosen | {name: motor for name, motor in passive.items() if name in moved and name not in chosen}
