@@ -105,9 +105,8 @@ class Links:
             self.close()
             raise
         self._shafts = Shafts({}, joints) if shafts is None else shafts
-        columns = [names.index(name) for name in self._shafts.names]
-        is_joint = [name not in self._shafts.linkages for name in self._shafts.names]
-        self.armatures: np.ndarray = self._robots.get_dof_armatures().numpy()[0, columns].astype(float) * is_joint
+        armatures = self._robots.get_dof_armatures().numpy()[0, self._at].astype(float)
+        self.armatures: np.ndarray = armatures[self._shafts.at] * self._shafts.are_joints
         """Armatures of the joints in the file [kg·m² or kg], 0 of shafts, shape `(columns,)`."""
         lower, upper = (one.numpy()[0, self._at].astype(float) for one in self._robots.get_dof_limits())
         self.limits: dict[str, tuple[float, float]] = {

@@ -22,17 +22,20 @@ def given_motors(
     with Simulation(robot) as simulation:
         names = list(simulation.articulation("/").dof_names)
         found = motors_of_robot(simulation, friction_stages=True) if motors is None else motors
-    chosen: dict[str, MotorConfig] = {}
-    passive: dict[str, MotorConfig] = {}
-    for name in names:
-        for pattern, motor in found.items():
-            if re.fullmatch(pattern, name):
-                part = passive if motor.controller is None else chosen
-                part.setdefault(name, motor if motors is None else with_friction_stage(motor))
-    moved = {joint for motor in chosen.values() if (one := linkage_of(motor)) is not None for joint in one.joints}
+    if motors is not None:
+        found = {pattern: with_friction_stage(motor) for pattern, motor in found.items()}
+    chosen, passive = (_first_of(found, names, driven) for driven in (True, False))
+    linkages = filter(None, map(linkage_of, chosen.values()))
+    moved = {joint for linkage in linkages for joint in linkage.joints}
     if missing := [name for name in joints if name not in chosen and name not in moved]:
         raise ValueError(
             f"{robot}: {', '.join(missing)}: no motor with a control law: must have one, for identification starts "
             "from its gains. Describe the motors in a file, and give it."
         )
     return chosen | {name: motor for name, motor in passive.items() if name in moved and name not in chosen}
+
+
+def _first_of(motors: Mapping[str, MotorConfig], names: Sequence[str], driven: bool) -> dict[str, MotorConfig]:
+    """Return the first motor of each joint by patterns, of those with a control law or of those without."""
+    some = {pattern: motor for pattern, motor in motors.items() if (motor.controller is not None) == driven}
+    return {name: motor for name in names for pattern, motor in reversed(some.items()) if re.fullmatch(pattern, name)}

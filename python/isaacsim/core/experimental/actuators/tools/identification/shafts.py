@@ -57,10 +57,22 @@ class Shafts:
         """Linkages by the joint of their motor."""
         for name, linkage in self.linkages.items():
             self._require(name, linkage)
-        moved = {joint for linkage in self.linkages.values() for joint in linkage.joints}
-        self.names = tuple(name for name in joints if name in self.linkages or name not in moved)
+
+    @functools.cached_property
+    def names(self) -> tuple[str, ...]:
         """Names of the columns."""
-        self._at = [self.joints.index(name) for name in self.names]
+        moved = {joint for linkage in self.linkages.values() for joint in linkage.joints}
+        return tuple(name for name in self.joints if name in self.linkages or name not in moved)
+
+    @functools.cached_property
+    def at(self) -> list[int]:
+        """The joint of each column, by number."""
+        return [self.joints.index(name) for name in self.names]
+
+    @property
+    def are_joints(self) -> np.ndarray:
+        """True for columns of joints, `(columns,)`."""
+        return np.array([name not in self.linkages for name in self.names])
 
     @functools.cached_property
     def rows(self) -> np.ndarray:
@@ -106,7 +118,7 @@ class Shafts:
         """Return a log with these columns."""
         if not self.linkages:
             return log
-        signals = {name: values[:, self._at] for name, values in log.signals.items()}
+        signals = {name: values[:, self.at] for name, values in log.signals.items()}
         own = [name in self.linkages and _is_own(self._motors[name]) for name in self.names]
         for name in signals.keys() & {*_SUMS}:
             offset = 0.0 if name == "velocity" else self.offset
@@ -119,7 +131,7 @@ class Shafts:
     def of_replay(self, replay: Replay) -> Replay:
         """Return a replay with these columns."""
         log = next((made for made, whole in self._wholes.values() if whole is replay.log), replay.log)
-        turns = None if replay.turns is None else [replay.turns[at] for at in self._at]
+        turns = None if replay.turns is None else [replay.turns[at] for at in self.at]
         return Replay(log, replay.positions @ self.rows.T + self.offset, replay.held_out, turns)
 
     def bare(self) -> dict[str, MotorConfig]:
@@ -129,7 +141,7 @@ class Shafts:
     def whole(self, motors: Mapping[str, MotorConfig]) -> dict[str, MotorConfig]:
         """Return motors that were fitted, with their linkages, and friction and rotors at the shafts."""
         return {
-            name: _whole(motor, self.linkages[name]) if name in self.linkages else motor
+            name: _whole(motor, self.linkages[name], self._motors[name]) if name in self.linkages else motor
             for name, motor in motors.items()
         }
 
@@ -158,11 +170,13 @@ def _bare(motor: MotorConfig) -> MotorConfig:
     return dataclasses.replace(motor, others=others, armature=armature)
 
 
-def _whole(motor: MotorConfig, linkage: LinkageConfig) -> MotorConfig:
-    """Return a motor of a joint as that of a shaft."""
+def _whole(motor: MotorConfig, linkage: LinkageConfig, before: MotorConfig) -> MotorConfig:
+    """Return a motor of a joint as that of a shaft, which has the friction that its joint had before, too."""
     friction = [one for one in motor.others if isinstance(one, FrictionConfig)]
     others: list[Config] = [one for one in motor.others if not isinstance(one, FrictionConfig)]
     others += [ShaftFrictionConfig(one.coulomb, one.viscous, one.motor_load, one.assumed_inertia) for one in friction]
     rotor = motor.armature if isinstance(motor.armature, int | float) else 0.0
     others += [ShaftInertiaConfig(rotor)] if rotor else []
+    if any(isinstance(one, FrictionConfig) for one in before.others):
+        motor = dataclasses.replace(motor, friction=0.0, viscous_friction=0.0)
     return dataclasses.replace(motor, others=[*others, linkage], armature=None, intervals={})
