@@ -50,7 +50,8 @@ def identify(
     Efforts, currents, supply voltages and duties in the logs are fitted as well, where the motors simulate them:
     `Identified.columns`.
 
-    Each joint is simulated alone with the package's own step, along the log of the other joints. Friction models are
+    Each joint is simulated alone with the package's own step, along the log of the other joints, and a motor that moves
+    several at its shaft, under the name of the joint that has it. Friction models are
     tried from simple to rich; the simplest one that no richer one beats clearly is kept. Its fit is refined by the
     effects of the joints on each other. At the end, the whole robot is simulated under the commands of each log, which
     shows whether the motors can be used: `Identified.error` and `Identified.disagrees`.
@@ -68,7 +69,8 @@ def identify(
 
     Raises:
         ValueError: No log, a log that lacks a joint of the first one, times that are no seconds, a robot with a
-            floating base, a joint without a motor, or a parameter that a motor cannot have.
+            floating base, a joint without a motor, a linkage whose shaft logs do not tell, or a parameter that a motor
+            cannot have.
         ModuleNotFoundError: The extra `identify` is not installed, or Torch if networks are to be learned.
     """
     began = time.monotonic()
