@@ -607,3 +607,8 @@ def test_joints_that_a_tendon_moves_need_no_motor(tendon: str, actuator: str, le
     text = WRIST.format(tendons=fixed, actuators=actuator)
     assert model_actuators.followers_of_model(mujoco.MjModel.from_xml_string(text)) == led
     assert model_actuators.followers(mujoco.MjSpec.from_string(text)) == led
+    # a motor of ours is one, too
+    bare, ours = WRIST.format(tendons=fixed, actuators=""), {*re.findall('joint="(\\w+)', actuator)}
+    if ours:
+        assert model_actuators.followers_of_model(mujoco.MjModel.from_xml_string(bare), ours) == led
+        assert model_actuators.followers(mujoco.MjSpec.from_string(bare), ours) == led

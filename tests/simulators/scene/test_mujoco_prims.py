@@ -174,11 +174,3 @@ def test_indices_beyond_the_path_name_nothing() -> None:
     made = robot()
     tendon(made, [HINGE], type="fixed", path_indices=(0, 1), path_coef=[2.0])
     assert len(only(made).path) == 1
-
-
-def test_fixed_tendons_of_physx_are_left_out_by_name() -> None:
-    """MuJoCo has no gearing beside a force coefficient: nothing is simulated in silence."""
-    made = pendulum()
-    made.stage.GetPrimAtPath(HINGE).AddAppliedSchema("PhysxTendonAxisRootAPI:rope")
-    with pytest.warns(UserWarning, match=r"fixed tendons of PhysX are left out.*</World/Robot/hinge> \(rope\)"):
-        assert read_scene(made.stage).tendons == []

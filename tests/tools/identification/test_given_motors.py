@@ -22,10 +22,9 @@ def test_a_joint_without_a_control_law_is_refused() -> None:
         given_motors(ARM, {"shoulder": known_motor(), "extension": MotorConfig()}, ["shoulder", "extension"])
 
 
-def test_a_motor_of_several_joints_is_refused() -> None:
+def test_joints_that_a_shaft_moves_need_no_motor() -> None:
     tendon = MotorConfig(PDControlConfig(9.0, 1.0), others=[LinkageConfig.tendon({"shoulder": 1.0, "extension": 2.0})])
-    with pytest.raises(ValueError, match="shoulder: motors move several joints, by a linkage"):
-        given_motors(ARM, {"shoulder": tendon}, ["shoulder"])
-    assert set(given_motors(ARM, {"shoulder": tendon, "extension": known_motor()}, ["extension"])) == {
-        *("shoulder", "extension")
-    }
+    joints = ["shoulder", "extension"]
+    assert set(given_motors(ARM, {"shoulder": tendon}, joints)) == {"shoulder"}
+    passive = MotorConfig(others=[FrictionConfig(0.1)])
+    assert given_motors(ARM, {"shoulder": tendon, "extension": passive}, joints)["extension"] == passive

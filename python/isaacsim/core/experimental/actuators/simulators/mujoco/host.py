@@ -9,7 +9,7 @@ import ctypes
 import functools
 import os
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -104,10 +104,10 @@ class MujocoArticulation(FixedTendons):
         self._live()
         return self._backend.gravity_slopes()[self._index(None, None)]
 
-    def following_dofs(self) -> set[str]:
+    def following_dofs(self, driven: Collection[str]) -> set[str]:
         """Names of joints of a file that follow others; none of a stage, whose prims tell."""
         file = self._backend.file
-        return set() if file is None else followers(file.spec)
+        return set() if file is None else followers(file.spec, driven)
 
     def dof_admittances(self, indices: Indices) -> np.ndarray | None:
         """Change of the acceleration of each DOF per effort on each, with constraints, `(robots, DOFs, DOFs)`.

@@ -18,6 +18,7 @@ import numpy as np
 from ...engine.actuator import Actuator
 from ...extension.articulation_actuators import ArticulationActuators
 from ...simulators.authoring import motors_of_robot
+from ...simulators.binding import Binding
 from ...simulators.dof_properties import DofType
 from ...simulators.simulation import Simulation
 from ...specs.configs import ClampingConfig, MaxEffortClampingConfig, PDControlConfig, PIDControlConfig
@@ -387,12 +388,13 @@ def with_law(
     """Return a motor by joint, each with a control law to be tuned: PD with gains of 0 where there is none."""
     with Simulation(robot, dt, fixed_base=True) as simulation:
         robots: Any = simulation.articulation("/")
-        names, follow = list(robots.dof_names), getattr(robots, "following_dofs", set)()
+        names = list(robots.dof_names)
         known = motors_of_robot(simulation) if motors is None else dict(motors)
+        driven = [joint for joint in names if any(re.fullmatch(pattern, joint) for pattern in known)]
+        follow = Binding(robots).following_dofs(simulation.stage, driven)
         if not any(motor.controller is not None for motor in known.values()):
             simulation.play()
             limits = dict(zip(names, robots.get_dof_max_efforts().numpy()[0].tolist(), strict=True))
-            driven = [joint for joint in names if any(re.fullmatch(pattern, joint) for pattern in known)]
             bare = [joint for joint in names if joint not in (*driven, *follow)]
             limit: list[ClampingConfig] = [MaxEffortClampingConfig("joint")]
             limited = {joint: limit * math.isfinite(limits[joint]) for joint in bare}
