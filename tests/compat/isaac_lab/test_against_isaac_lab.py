@@ -222,11 +222,12 @@ def _control(lab, torch):
         def assert_shape_and_dtype(self, *given):
             pass
 
-    state = property(lambda self: ProxyArray(wp.zeros(shape)))
-    for name in ("joint_pos", "joint_vel", "joint_stiffness", "joint_damping"):
-        setattr(Control, name, state)
-    limits = property(lambda self: ProxyArray(wp.from_torch(written["joint_effort_limit"].clone())))
-    Control.joint_effort_limits = limits
+    def of_solver(name):
+        return property(lambda self: ProxyArray(wp.from_torch(written[name].clone())))
+
+    Control.joint_pos = Control.joint_vel = property(lambda self: ProxyArray(wp.zeros(shape)))
+    Control.joint_stiffness, Control.joint_damping = of_solver("stiffness"), of_solver("damping")
+    Control.joint_effort_limits = of_solver("joint_effort_limit")
     Control.__abstractmethods__ = frozenset()
     return Control, written
 

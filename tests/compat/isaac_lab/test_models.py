@@ -525,7 +525,7 @@ def test_a_collection_runs_groups_on_all_joints() -> None:
     """Targets by index and mask, outputs, and parameters that are read and written."""
     drive = lab.ImplicitActuatorCfg(joint_names_expr=["hip"], stiffness=None, damping=0.0)
     motor = lab.IdealPDActuatorCfg(joint_names_expr=["knee"], stiffness=2.0, damping=0.0, joint_effort_limit=9.0)
-    groups = lab.ActuatorCollection({"drive": drive, "motor": motor}, control := Loop(), rules="3.0")
+    groups = lab.ActuatorCollection({"drive": drive, "motor": motor}, control := Loop())
     assert control.written == [(20.0, True), (9.0, False)]
     groups.target_command.set_position_index(value=np.full((1, 2), 3.0), env_ids=[2])
     groups.target_command.set_effort_mask(value=full(1.0), env_mask=np.array([True, False, False]))

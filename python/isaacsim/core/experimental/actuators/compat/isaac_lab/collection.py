@@ -123,7 +123,7 @@ class ActuatorCollection(Mapping[str, ActuatorBase]):
     Args:
         actuator_cfgs: Cfgs by name of the group; they are not changed.
         control: State of the joints and the solver, see `Control`.
-        rules: The rules, see `resolve.py`; None for those of each cfg.
+        rules: The rules, see `resolve.py`.
         seed: Seed of the random delays.
 
     Raises:
@@ -131,7 +131,7 @@ class ActuatorCollection(Mapping[str, ActuatorBase]):
     """
 
     def __init__(
-        self, actuator_cfgs: Mapping[str, object], control: Control, *, rules: Rules | None = None, seed: int = 0
+        self, actuator_cfgs: Mapping[str, object], control: Control, *, rules: Rules = "3.0", seed: int = 0
     ) -> None:
         self._control, self._rules, self._seed = control, rules, seed
         shape = control.num_instances, control.num_joints
