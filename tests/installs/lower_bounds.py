@@ -22,7 +22,7 @@ TESTS = {
         *("engine/step/test_native.py", "engine/gradients/test_warp_gradients.py"),
     ],
     "usd": ["files/usd", "files/test_parse.py"],
-    "sim": ["simulators/test_simulation.py", "simulators/test_dynamics.py", "simulators/test_articulation.py"],
+    "sim": ["simulators/mujoco", "simulators/test_simulation.py", "simulators/test_articulation.py"],
 }
 # what tests use of USD in later versions, to write what we read
 LEFT_OUT = {"usd": "not hostile and not package"}

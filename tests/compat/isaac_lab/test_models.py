@@ -470,3 +470,50 @@ def test_torch_tensors_of_other_floats_and_layouts_are_taken(change) -> None:
     target, q, qd = torch.full((ENVS, 2), 0.5), torch.zeros(ENVS, 2), torch.zeros(ENVS, 2)
     made = model.compute(ArticulationActions(changed(target), changed(qd), changed(qd)), changed(q), changed(qd))
     torch.testing.assert_close(made.joint_efforts, torch.full((ENVS, 2), 100.0))
+
+
+class Loop:
+    """Two joints of three robots, as a control of Isaac Lab has them."""
+
+    num_instances, num_joints, device = ENVS, 2, "cpu"
+    joint_pos = joint_vel = np.zeros((ENVS, 2), np.float32)
+
+    def __init__(self) -> None:
+        self.written: list = []
+
+    def find_joints(self, name_keys):
+        return [0, 1], JOINTS
+
+    def get_default_joint_properties(self, joint_ids):
+        return {"stiffness": 7.0, "joint_effort_limit": 20.0}
+
+    def write_resolved_joint_properties(self, properties, joint_ids, *, implicit, native_managed):
+        self.written.append((properties["joint_effort_limit"].ravel()[0], implicit))
+
+    def submit_commands(self, collection):
+        self.efforts = np.array(collection.output_command.effort.values)
+
+
+def test_a_collection_runs_groups_on_all_joints() -> None:
+    """Targets by index and mask, outputs, and parameters that are read and written."""
+    drive = lab.ImplicitActuatorCfg(joint_names_expr=["hip"], stiffness=None, damping=0.0)
+    motor = lab.IdealPDActuatorCfg(joint_names_expr=["knee"], stiffness=2.0, damping=0.0, joint_effort_limit=9.0)
+    groups = lab.ActuatorCollection({"drive": drive, "motor": motor}, control := Loop())
+    assert control.written == [(20.0, True), (9.0, False)]
+    groups.target_command.set_position_index(value=np.full((1, 2), 3.0), env_ids=[2])
+    groups.target_command.set_effort_mask(value=full(1.0), env_mask=np.array([True, False, False]))
+    lab.write_group_parameter(groups, "motor", "controller", "kp", np.array([[4.0]]), env_ids=[2])
+    lab.write_group_parameter(groups, "motor", "clamping", "max_effort", full(11.0)[:, :1])
+    np.testing.assert_array_equal(lab.read_group_parameter(groups, "motor", "controller", "kp").ravel(), [2, 2, 4])
+    groups.compute(0.01)
+    groups.submit_commands()
+    # the drive has its targets, the motor its effort within 11
+    np.testing.assert_array_equal(control.efforts, [[1, 1], [0, 0], [0, 11]])
+    np.testing.assert_array_equal(groups.output_command.position.values[2], [3, 0])
+    np.testing.assert_array_equal(groups.computed_effort.values[2], [21, 12])
+    with pytest.raises(ValueError, match=r"controller\.kq: must be a parameter"):
+        lab.read_group_parameter(groups, "motor", "controller", "kq")
+    with pytest.raises(ValueError, match=r"value has shape \(1, 2\): must have \(3, 2\)"):
+        groups.target_command.set_position_index(value=np.zeros((1, 2)))
+    with pytest.raises(ValueError, match="joint hip is in groups 'a' and 'b'"):
+        lab.ActuatorCollection({"a": drive, "b": drive}, control)

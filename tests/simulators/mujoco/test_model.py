@@ -4,6 +4,7 @@ import re
 import warnings
 from pathlib import Path
 
+import mujoco
 import numpy as np
 import pytest
 from dynamics import Dynamics, Frame, rotation
@@ -356,7 +357,9 @@ def dropped(add, up: str = "Z", start: float = 0.6) -> SmallStage:
 def test_shape_rests_on_the_ground(add, rest) -> None:
     host = running(dropped(add).stage)
     settle(host, 3)
-    assert height(host, "/World/thing") == pytest.approx(rest, abs=2e-3)
+    # the wedge sinks deeper into the ground before 3.17
+    sinks = 2e-3 if hasattr(mujoco, "mjtCtrlInput") else 4e-3
+    assert height(host, "/World/thing") == pytest.approx(rest, abs=sinks)
 
 
 def test_scaled_shape_rests_higher() -> None:

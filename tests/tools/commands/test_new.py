@@ -16,6 +16,13 @@ URDF = """<robot name="arm"><link name="base"><inertial><mass value="1"/><inerti
 <joint name="turn" type="revolute"><parent link="base"/><child link="rod"/><axis xyz="1 0 0"/>
   <limit lower="-2" upper="2" effort="{effort}" velocity="30.1"/></joint></robot>"""
 
+GRIPPER = """<mujoco><worldbody><body name="palm"><geom size="0.05"/>
+<body><joint name="left" type="slide" axis="1 0 0" range="0 0.03"/><geom size="0.01" pos="-0.1 0 0"/></body>
+<body><joint name="right" type="slide" axis="-1 0 0" range="0 0.03"/><geom size="0.01" pos="0.1 0 0"/></body>
+</body></worldbody>
+<tendon><fixed name="split"><joint joint="left" coef="0.5"/><joint joint="right" coef="0.5"/></fixed></tendon>
+<actuator><position tendon="split" kp="500" dampratio="1"/></actuator></mujoco>"""
+
 
 def new(robot: str, out, *options: str) -> tuple[dict[str, aa.MotorConfig], str]:
     assert main(["new", robot, "-o", str(out), *options]) == 0
@@ -89,3 +96,17 @@ def test_a_file_that_is_there_is_kept(tmp_path, capsys) -> None:
     out.write_text("mine: 1\n")
     assert main(["new", ARM, "-o", str(out)]) == 1
     assert "is there already" in capsys.readouterr().err and out.read_text() == "mine: 1\n"
+
+
+@pytest.mark.filterwarnings("ignore:.*no joint drive stands for", "ignore:Joints move")
+def test_joints_of_a_tendon_have_the_motors_of_the_file(tmp_path, capsys, monkeypatch) -> None:
+    """There is none to draft: `new` says so and writes nothing, `inspect` shows the linkage with its lists."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "gripper.xml").write_text(GRIPPER)
+    assert main(["new", "gripper.xml"]) == 1
+    assert "actuators export gripper.xml --to yaml -o motors.yaml" in capsys.readouterr().err
+    assert not (tmp_path / "motors.yaml").exists()
+    assert main(["inspect", "gripper.xml"]) == 0
+    assert "0.5, 0.5" in capsys.readouterr().out
+    assert main(["export", "gripper.xml", "--to", "yaml", "-o", "motors.yaml"]) == 0
+    assert main(["run", "gripper.xml", "--config", "motors.yaml", "--seconds", "0.1"]) == 0

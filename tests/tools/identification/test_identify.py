@@ -69,6 +69,19 @@ def test_slow_logs_keep_armatures() -> None:
 
 
 @pytest.mark.slow
+def test_slow_logs_tell_less_damping_than_is_known() -> None:
+    """Gain and viscous friction are one sum there, which the known gain of 2 would exceed: 0.7 is found."""
+    time = np.arange(600) / 30
+    command = (0.4 * np.sin(0.6 * time**1.7) + 0.2 * np.sign(np.sin(1.3 * time)))[:, None]
+    hidden = hidden_motor(kp=20.0, kd=0.7, viscous=0.0, coulomb=0.3, armature=0.0, bias=0.0, delay=0.0)
+    log = hidden_log(PENDULUM, {"hinge": hidden}, ["hinge"], dt=1 / 30, noise=0.0, command=command)
+    found = identify(PENDULUM, [log], {"hinge": known_motor(kp=20.0, kd=2.0)}, COULOMB)
+    # the steps of the simulation that made the log are ten times as long
+    assert sum(value_of(found.motors["hinge"], name) for name in ("kd", "viscous")) == pytest.approx(0.7, rel=0.2)
+    assert found.error < 0.05 * found.shipped
+
+
+@pytest.mark.slow
 def test_a_joint_at_its_limit_is_named() -> None:
     """The extension cannot go below 0, where its command goes."""
     log = hidden_log(ARM, {name: hidden_motor() for name in JOINTS}, JOINTS, seconds=2.0)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import copy
 import ctypes
 import functools
 import os
@@ -339,7 +340,8 @@ class MujocoHost(NotCopied):
 
     def model_now(self, env: int = 0) -> mujoco.MjModel:
         """A copy of one environment's MuJoCo model as it is."""
-        return self._running().get_model(self._env(env))
+        # a loop of MuJoCo before version 4 computes on its own
+        return copy.copy(self._running().get_model(self._env(env)))
 
     # backend of the articulations
 

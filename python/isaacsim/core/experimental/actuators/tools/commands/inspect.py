@@ -95,7 +95,8 @@ def _all_values(robots: Sequence[InspectedRobot]) -> Table:
         groups.setdefault(tuple(row[key] for key in ("robot", "law", "parameter", "unit", "source")), []).append(row)
     shown = []
     for group in groups.values():
-        values = list(dict.fromkeys(row["value"] for row in group))
+        # linkages have lists
+        values = list({str(row["value"]): row["value"] for row in group}.values())
         if len(values) > 1 and all(isinstance(one, float) for one in values):
             values = [f"{text_of(min(values))} … {text_of(max(values))}"]
         for value in values:

@@ -39,7 +39,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not words:
             return _show_first()
         if not words[0].startswith("-") and words[0] not in SUBCOMMANDS:
-            print(f"error: {words[0]}: must be a command. {did_you_mean(words[0], SUBCOMMANDS)}", file=sys.stderr)
+            seen = "A program shows a robot with sim.view(). " if words[0] in ("view", "watch", "show") else ""
+            print(f"error: {words[0]}: must be a command. {seen}{did_you_mean(words[0], SUBCOMMANDS)}", file=sys.stderr)
             return 2
         given = tyro.extras.subcommand_cli_from_dict(
             SUBCOMMANDS,

@@ -56,6 +56,12 @@ def answer(arguments: New) -> Answer:
         real = MotorConfig.from_catalogue(name, kp=0.0, kd=0.0)
         own = known.get(joint, real)
         known[joint] = dataclasses.replace(real, controller=own.controller or real.controller, delay=own.delay)
+    if not known:
+        driven = ", ".join(f"{joint.name} ({joint.driven_by})" for one in described for joint in one.joints)
+        raise ValueError(
+            f"{robot}: {driven}: must have a joint that a motor of its own drives. Take the motors of the file: "
+            f"actuators export {robot} --to yaml -o {out}"
+        )
     bare = {joint for joint, motor in known.items() if not any(gains_at_joint(motor) or ())}
     for joint, motor in known.items():
         # what the robot lacks is left to be added
