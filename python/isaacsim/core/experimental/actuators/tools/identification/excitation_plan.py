@@ -55,14 +55,17 @@ class ExcitationPlan:
         if unknown or not self.kinds:
             listed = ", ".join(unknown) or "[]"
             raise ValueError(f"kinds = {listed}: must be some of {', '.join(WAVES)}. Correct the name.")
+        self._require_numbers()
+        for pattern in self.joints:
+            if problem := pattern_problem(pattern):
+                raise ValueError(f"joints = {shown(pattern)}: {problem}")
+
+    def _require_numbers(self) -> None:
         for name in ("seconds", "rate", "share", "amplitude", "speed", "frequency"):
             _require_positive(name, getattr(self, name))
         if self.seconds * self.rate > _MOST:
             given = f"seconds = {self.seconds:g}, rate = {self.rate:g}"
             raise ValueError(f"{given}: must be at most {_MOST} commands together. Give less of one.")
-        for pattern in self.joints:
-            if problem := pattern_problem(pattern):
-                raise ValueError(f"joints = {shown(pattern)}: {problem}")
         if self.share > 1.0:
             raise ValueError(f"share = {self.share}: must be at most 1, the whole range. Give less.")
         if self.seed < 0:

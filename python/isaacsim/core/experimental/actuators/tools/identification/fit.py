@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -127,17 +127,7 @@ class Bench:
         found = fitted(start, left_out or {})
         if not start or not found.columns or left_out is not None:
             return found
-        shares = {name: error / size for name, (size, error) in found.columns.items()}
-        left_out = {name: _UNLIKE_WORDS.format(share) for name, share in shares.items() if share > _UNLIKE}
-        if left_out:
-            found = fitted(start, left_out)
-        # from the same start, for a wrong column may have led astray
-        alone = fitted(start, dict.fromkeys(shares, _WORSE_WORDS) | left_out)
-        while found.columns and found.error > _WORSE * alone.error + _SMALL:
-            worst = max(found.columns, key=lambda name: found.columns[name][1] / found.columns[name][0])
-            left_out[worst] = _WORSE_WORDS
-            found = fitted(start, left_out) if len(left_out) < len(shares) else alone
-        return found
+        return _with_explained(found, lambda left_out: fitted(start, left_out))
 
     def box(self, names: Sequence[str]) -> Box:
         """Return the ranges of parameters."""
@@ -165,7 +155,8 @@ class Bench:
             takes_long: Whether long physics steps suffice, where gains permit them.
         """
         columns = dict.fromkeys(name for case in cases for name in further_columns(case.log))
-        used = [name for name in columns if name not in (left_out or {})]
+        left_out = left_out or {}
+        used = [name for name in columns if name not in left_out]
         rows = max(variants, min(variants * len(cases), _SIDE_BY_SIDE))
         rollout = self.rollout(values, rows, used, self._long_step(cases, values) if takes_long else None)
         return Residuals(rollout, cases, self.column, left_out, part)
@@ -228,6 +219,26 @@ class Bench:
     def moves(self, cases: Sequence[Decoupled]) -> bool:
         """Return whether the joint moves in any of the logs."""
         return any(case.log.moves(self.column) for case in cases)
+
+
+def _with_explained(found: Fit, fitted: Callable[[Mapping[str, str]], Fit]) -> Fit:
+    """Return a fit without columns that the motor does not explain, nor those with which positions are clearly worse.
+
+    Args:
+        found: The fit with all columns.
+        fitted: Fits without columns, each with its reason.
+    """
+    shares = {name: error / size for name, (size, error) in found.columns.items()}
+    left_out = {name: _UNLIKE_WORDS.format(share) for name, share in shares.items() if share > _UNLIKE}
+    if left_out:
+        found = fitted(left_out)
+    # from the same start, for a wrong column may have led astray
+    alone = fitted(dict.fromkeys(shares, _WORSE_WORDS) | left_out)
+    while found.columns and found.error > _WORSE * alone.error + _SMALL:
+        worst = max(found.columns, key=lambda name: found.columns[name][1] / found.columns[name][0])
+        left_out[worst] = _WORSE_WORDS
+        found = fitted(left_out) if len(left_out) < len(shares) else alone
+    return found
 
 
 class _Search:

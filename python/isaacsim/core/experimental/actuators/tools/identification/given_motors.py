@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -21,11 +22,9 @@ def given_motors(
         found = motors_of_robot(simulation, friction_stages=True) if motors is None else motors
     chosen: dict[str, MotorConfig] = {}
     for name in names:
-        for pattern, motor in found.items():
-            if re.fullmatch(pattern, name) and motor.controller is not None:
-                chosen[name] = motor if motors is None else with_friction_stage(motor)
-                break
-    if missing := [name for name in joints if name not in chosen]:
+        if (motor := _motor_of(name, found)) is not None:
+            chosen[name] = motor if motors is None else with_friction_stage(motor)
+    if missing := list(itertools.filterfalse(chosen.__contains__, joints)):
         raise ValueError(
             f"{robot}: {', '.join(missing)}: no motor with a control law: must have one, for identification starts "
             "from its gains. Describe the motors in a file, and give it."
@@ -36,3 +35,11 @@ def given_motors(
             "for identification fits joints one by one. Identify such a motor on a bench, as the joint of its shaft."
         )
     return chosen
+
+
+def _motor_of(joint: str, motors: Mapping[str, MotorConfig]) -> MotorConfig | None:
+    """Return the first motor with a control law that a joint has by its pattern."""
+    for pattern, motor in motors.items():
+        if re.fullmatch(pattern, joint) and motor.controller is not None:
+            return motor
+    return None

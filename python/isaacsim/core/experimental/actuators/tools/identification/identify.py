@@ -14,7 +14,7 @@ import numpy as np
 from ...specs.motors import MotorConfig
 from ..progress import Progress
 from ..training.train import require_torch
-from .checks import noise_of, time_problem
+from .checks import noises_of, time_problem
 from .choice import Choice
 from .decoupling import Decoupled, Links
 from .effects import with_effects
@@ -73,7 +73,7 @@ def identify(
     began = time.monotonic()
     options, progress = options or FitOptions(), progress or (lambda _words, _share: None)
     names, even, training, validation = _prepared(logs, options)
-    noise = np.max([[noise_of(log.columns(names), j) for j in range(len(names))] for log in logs], axis=0)
+    noise = noises_of(logs, names)
     given = given_motors(robot, motors, names)
     with contextlib.closing(Links(robot, names)) as links:
         joints = Joints({name: given[name] for name in names}, options, links.armatures, even, progress)
@@ -94,8 +94,8 @@ def identify(
             progress("finding intervals", 0.75)
             intervals = find_intervals(joints, chosen, fits, cases, options.mass_error)
             errors_before = shipped.errors()
-    rounds = options.refine if len(names) > 1 else 0
     others = {name: motor for name, motor in given.items() if name not in names}
+    rounds = options.refine * (len(names) > 1)
     shares = iter(np.linspace(0.75, 1.0, rounds + 3))
 
     def replays(motors: Mapping[str, MotorConfig]) -> list[Replay]:
@@ -105,10 +105,7 @@ def identify(
     def replays_with(fits: Sequence[Fit]) -> list[Replay]:
         return replays(joints.motors(fits, cases))
 
-    if rounds:
-        fits, found = refined(joints, replays_with, chosen, fits, cases, rounds)
-    else:
-        found = replays_with(fits)
+    fits, found = refined(joints, replays_with, chosen, fits, cases, rounds)
     fitted, estimates = joints.motors_and_estimates(fits, cases)
     intervals = intervals.around(fits)
     result = Identified(
@@ -221,7 +218,7 @@ def refined(
         replays = replays_of(fits)
         training = [one for one in replays if not one.held_out]
         error = mean_error(training)
-        if error < least:
+        if not count or error < least:
             best = fits, replays
         if count == rounds or error > _BETTER * least:
             break

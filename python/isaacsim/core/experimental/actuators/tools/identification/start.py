@@ -68,13 +68,18 @@ def starts(
         delays = np.linspace(*bench.rules["delay"].bounds, _TRIED)
         rows += [{**start, "delay": float(one)} for one in delays]
     errors = _errors(bench, cases, [{**fixed, **row} for row in rows])
-    found = list[int]()
-    for k in np.argsort(errors, kind="stable").tolist():
-        if all(_distance(rows[k], rows[other], ranges) > _APART for other in found):
-            found.append(k)
+    return _far_apart([rows[k] for k in np.argsort(errors, kind="stable")], ranges)
+
+
+def _far_apart(rows: Sequence[dict[str, float]], ranges: Mapping[str, tuple[float, float]]) -> list[dict[str, float]]:
+    """Return the first starts of some that are far from each other."""
+    found = list[dict[str, float]]()
+    for row in rows:
+        if all(_distance(row, other, ranges) > _APART for other in found):
+            found.append(row)
         if len(found) == _TAKEN:
             break
-    return [rows[k] for k in found]
+    return found
 
 
 def _ranges(bench: Bench, cases: Sequence[Decoupled], start: Mapping[str, float]) -> dict[str, tuple[float, float]]:
