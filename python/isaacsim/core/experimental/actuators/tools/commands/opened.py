@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ...extension.articulation_actuators import ArticulationActuators
 from ...files.motor_files.files import load_motors
 from ...simulators.simulation import Simulation
+from ...specs.motors import MotorConfig
 from .arguments import Simulated
 
 if TYPE_CHECKING:
@@ -79,6 +80,11 @@ def actuators_of(path: str, config: Path | None) -> ArticulationActuators:
     if config is None:
         return ArticulationActuators(path)
     return ArticulationActuators.from_configs(path, load_motors(config))
+
+
+def motors_in(config: Path | None) -> dict[str, MotorConfig] | None:
+    """Return the motors in a file; None without one."""
+    return None if config is None else load_motors(config)
 
 
 def require_actuators(one: Opened, file: Path) -> ArticulationActuators:
