@@ -315,7 +315,7 @@ def plant_of(
     """Return the robot in the poses of all copies, the first of which are closed together."""
     owner, count = actuators._loops(), len(robots.paths)
     names, joints = list(robots.dof_names), owner.joints
-    columns = [names.index(joint) for joint in joints]
+    columns = list(map(names.index, joints))
     loops = owner.loops(np.arange(count))
     armature = robots.get_dof_armatures().numpy()[0, columns].astype(float)
 
@@ -339,6 +339,7 @@ def plant_of(
         of_motors(functools.partial(_of_encoder, parameter=name))
         for name in ("noise", "resolution", "velocity_resolution")
     )
+    kinds = [repr(motors[joint]) for joint in joints]
     timing = loops[0].timing
     period = timing.periods(dt) * dt
     quantum = np.where(timing.differences, (resolution + 2.0 * noise) / period, of_register) * timing.filter_shares(dt)
@@ -356,7 +357,7 @@ def plant_of(
         np.array([robots.dof_types[column] is DofType.Rotation for column in columns]),
         dt,
         closed,
-        np.array([[repr(motors[other]) for other in joints].index(repr(motors[joint])) for joint in joints]),
+        np.array(list(map(kinds.index, kinds))),
     )
 
 
@@ -392,19 +393,22 @@ def with_law(
         if not any(motor.controller is not None for motor in known.values()):
             simulation.play()
             limits = dict(zip(names, robots.get_dof_max_efforts().numpy()[0].tolist(), strict=True))
-            driven = [joint for joint in names if any(re.fullmatch(pattern, joint) for pattern in known)]
-            bare = [joint for joint in names if joint not in (*driven, *follow)]
-            limit: list[ClampingConfig] = [MaxEffortClampingConfig("joint")]
-            limited = {joint: limit * math.isfinite(limits[joint]) for joint in bare}
-            known |= {pattern_of(joint): MotorConfig(clamping=limited[joint]) for joint in bare}
-            law = PDControlConfig(kp=0.0, kd=0.0)
-            known = {pattern: dataclasses.replace(motor, controller=law) for pattern, motor in known.items()}
+            known = _with_pd(known, {joint: limit for joint, limit in limits.items() if joint not in follow})
     return {
         name: _alone(motor, name)
         for name in names
         for pattern, motor in known.items()
         if name not in follow and re.fullmatch(pattern, name)
     }
+
+
+def _with_pd(known: Mapping[str, MotorConfig], limits: Mapping[str, float]) -> dict[str, MotorConfig]:
+    """Return motors with a PD law without gains, for joints without a motor, too, by their effort limits."""
+    bare = [joint for joint in limits if not any(re.fullmatch(pattern, joint) for pattern in known)]
+    limit: list[ClampingConfig] = [MaxEffortClampingConfig("joint")]
+    motors = {pattern_of(joint): MotorConfig(clamping=limit * math.isfinite(limits[joint])) for joint in bare}
+    law = PDControlConfig(kp=0.0, kd=0.0)
+    return {pattern: dataclasses.replace(motor, controller=law) for pattern, motor in {**known, **motors}.items()}
 
 
 def _alone(motor: MotorConfig, joint: str) -> MotorConfig:
