@@ -115,7 +115,7 @@ def recording_of(path: Path, columns: Mapping[str, Any]) -> Found:
     max_efforts = limits[0] if len(limits) else np.zeros(shape[1:], np.float32)
     clamps = {*arrays["limited_by"].ravel().tolist()} if "limited_by" in arrays else set()
     subject = Subject(tuple(labels[1]), tuple(labels[2]), ("", *sorted(clamps - {""})), max_efforts)
-    return steps[:, 0, 0] if steps.size else np.zeros(0), subject, arrays
+    return steps[:, :1, :1].ravel(), subject, arrays
 
 
 def _axis(columns: Mapping[str, Sequence[object]], name: str, number: str) -> tuple[list[Any], list[int]]:
