@@ -64,7 +64,7 @@ def frequency_response(
         implicit: The joint as an implicit one; None for an explicit one.
     """
     kp, kd, ki = gains
-    if not (inertia > 0 and dt > 0 and max(kp, kd, ki) > 0):
+    if not all(value > 0 for value in (inertia, dt, max(kp, kd, ki))):
         raise ValueError(
             f"{joint}: kp = {kp:g}, kd = {kd:g}, ki = {ki:g}, inertia {inertia:g}, dt = {dt:g}: must have a gain, and "
             "inertia and step > 0. A loop that is open has no margins."
