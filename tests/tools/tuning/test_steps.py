@@ -1,8 +1,11 @@
 """Steps of joints, and what of them was missed."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators.tools.tuning.steps import steps_of
+from isaacsim.core.experimental.actuators.tools.tuning.steps import not_shown, steps_of
+from isaacsim.core.experimental.actuators.tools.tuning.tuned import Wish
 
 
 @pytest.mark.parametrize("ratio", [0.4, 0.7, 0.999])
@@ -19,3 +22,10 @@ def test_numbers_of_a_step_are_those_of_its_equation(ratio, rest) -> None:
     assert found["overshoot"] == pytest.approx(np.exp(-np.pi * ratio / np.sqrt(1.0 - ratio**2)), abs=2e-3)
     assert found["settling"] == pytest.approx(time[np.flatnonzero(np.abs(step / rest - 1.0) > 0.02)[-1]], abs=2 * dt)
     assert curves.shape[1] == 1
+
+
+def test_a_simulation_that_diverged_shows_nothing() -> None:
+    row, ask = SimpleNamespace(joint="hinge", verdict="best", measured={}), Wish(None, 0.2, None, None, 0.0, None, None)
+    assert not_shown([row], ask) == []
+    row.measured = {"overshoot": 0.5, "settling": 0.5, "chatter": 0.1}
+    assert len(not_shown([row], ask)) == 3
