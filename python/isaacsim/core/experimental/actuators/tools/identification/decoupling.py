@@ -120,16 +120,12 @@ class Links:
         self._simulation.close()
 
     def decouple(self, log: MotorLog, bias: np.ndarray) -> Decoupled:
-        """Return inertia and load of each joint along an evenly sampled log.
-
-        Args:
-            log: The log, with a column for each joint.
-            bias: Biases of the encoders [rad or m], shape `(joints,)`.
-        """
+        """Return inertia and load of each joint along an evenly sampled log; `bias` is of the encoders [rad or m]."""
         place, dt = log.position - bias, log.dt
         velocity, acceleration = motion_of(place, dt)
         sparse = max(1, round(_EVERY / dt))
-        equations = [self._equations(here, moving, sparse) for here, moving in self._copies(place, velocity)]
+        parts = (slice(k, k + _COPIES) for k in range(0, len(place), _COPIES))
+        equations = [self._equations(place[rows], velocity[rows], sparse) for rows in parts]
         matrices, loads, slope, least = (np.concatenate(parts) for parts in zip(*equations, strict=True))
         diagonal = np.diagonal(matrices, axis1=1, axis2=2)
         # of the other joints alone, armatures are on the diagonal only
@@ -154,10 +150,6 @@ class Links:
         alone = 1.0 / np.diagonal(np.linalg.inv(matrices[::sparse]), axis1=1, axis2=2)[:, self._at]
         slope = robots.gravity_slopes()[:count, self._at]
         return matrices[:, self._at][:, :, self._at], load[:count, self._at], slope, alone
-
-    @staticmethod
-    def _copies(*arrays: np.ndarray) -> list[tuple[np.ndarray, ...]]:
-        return [tuple(one[k : k + _COPIES] for one in arrays) for k in range(0, len(arrays[0]), _COPIES)]
 
 
 def require_fixed_base(robot: str | os.PathLike[str], robots: PhysicsArticulation) -> None:

@@ -50,13 +50,7 @@ EFFECTS = (
 
 
 def with_effects(best: Rung, tried: Sequence[Rung], noise: np.ndarray) -> tuple[Joints, list[Fit]]:
-    """Return joints with the effects that pay for them, and their fits.
-
-    Args:
-        best: The model of friction to keep.
-        tried: The models that were tried.
-        noise: Noise of the encoder of each joint [rad or m], shape `(joints,)`.
-    """
+    """Return joints with the effects that pay for them, and their fits; `noise` is of the encoders [rad or m]."""
     joints, fits, rungs = best.joints, best.fits, {rung.score.name: rung for rung in tried}
     for effect in EFFECTS:
         before = Rung(joints, fits, best.score, best.cases)

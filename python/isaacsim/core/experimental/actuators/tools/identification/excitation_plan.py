@@ -62,7 +62,9 @@ class ExcitationPlan:
 
     def _require_numbers(self) -> None:
         for name in ("seconds", "rate", "share", "amplitude", "speed", "frequency"):
-            _require_positive(name, getattr(self, name))
+            value = getattr(self, name)
+            if value is not None and not 0.0 < value < math.inf:
+                raise ValueError(f"{name} = {value}: must be a finite number > 0. Correct it.")
         if self.seconds * self.rate > _MOST:
             given = f"seconds = {self.seconds:g}, rate = {self.rate:g}"
             raise ValueError(f"{given}: must be at most {_MOST} commands together. Give less of one.")
@@ -78,8 +80,3 @@ class ExcitationPlan:
     def top(self) -> float:
         """Highest frequency [Hz]."""
         return min(_TOP, self.rate / _SAMPLES) if self.frequency is None else self.frequency
-
-
-def _require_positive(name: str, value: float | None) -> None:
-    if value is not None and not 0.0 < value < math.inf:
-        raise ValueError(f"{name} = {value}: must be a finite number > 0. Correct it.")

@@ -144,16 +144,7 @@ class Bench:
         part: Part = "all",
         takes_long: bool = False,
     ) -> Residuals:
-        """Return residuals of the motor with the stages of all these parameters.
-
-        Args:
-            values: Values of the parameters.
-            variants: Largest number of variants.
-            cases: The logs.
-            left_out: Columns to leave out, each with the reason.
-            part: Which samples of the logs.
-            takes_long: Whether long physics steps suffice, where gains permit them.
-        """
+        """Return residuals of the motor with all these stages, with long physics steps where gains permit them."""
         columns = dict.fromkeys(name for case in cases for name in further_columns(case.log))
         left_out = left_out or {}
         used = [name for name in columns if name not in left_out]
@@ -185,13 +176,7 @@ class Bench:
         self, cases: Sequence[Decoupled], values: Mapping[str, float], fitted: Sequence[str], added: Sequence[str]
     ) -> tuple[float, float]:
         """Return by how much the slopes of further parameters promise to make the sum of squares of positions smaller,
-        and that sum.
-
-        Args:
-            cases: The logs.
-            values: Values of all parameters.
-            fitted: Names of those that were fitted.
-            added: Names of those to add.
+        beside those that were fitted, and that sum.
         """
         names, count = [*fitted, *added], len(fitted)
         box = self.box(names)
@@ -222,12 +207,7 @@ class Bench:
 
 
 def _with_explained(found: Fit, fitted: Callable[[Mapping[str, str]], Fit]) -> Fit:
-    """Return a fit without columns that the motor does not explain, nor those with which positions are clearly worse.
-
-    Args:
-        found: The fit with all columns.
-        fitted: Fits without columns, each with its reason.
-    """
+    """Return a fit without columns that the motor does not explain, nor those that make positions clearly worse."""
     shares = {name: error / size for name, (size, error) in found.columns.items()}
     left_out = {name: _UNLIKE_WORDS.format(share) for name, share in shares.items() if share > _UNLIKE}
     if left_out:
@@ -242,14 +222,7 @@ def _with_explained(found: Fit, fitted: Callable[[Mapping[str, str]], Fit]) -> F
 
 
 class _Search:
-    """Least squares of the residuals of a joint.
-
-    Args:
-        residuals: The residuals.
-        bench: The joint.
-        start: Values at which it starts, of the parameters to fit.
-        fixed: Values of other parameters.
-    """
+    """Least squares of the residuals of a joint, from a start of the parameters to fit."""
 
     def __init__(
         self, residuals: Residuals, bench: Bench, start: Mapping[str, float], fixed: Mapping[str, float]

@@ -141,12 +141,7 @@ def identify(
 def _prepared(
     logs: Sequence[MotorLog], options: FitOptions
 ) -> tuple[tuple[str, ...], list[MotorLog], list[MotorLog], list[MotorLog]]:
-    """Return the joints of logs, the logs in even steps, and those to fit and those held out.
-
-    Raises:
-        ValueError: No log, one that lacks a joint of the first, times that are no seconds, or joints that all rest.
-        ModuleNotFoundError: Networks are to be learned without Torch.
-    """
+    """Return the joints of logs, the logs in even steps, and those to fit and those held out."""
     if not logs:
         raise ValueError("logs = []: must be at least one log. Give one.")
     if options.residual is not None:

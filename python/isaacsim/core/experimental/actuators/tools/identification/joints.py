@@ -171,13 +171,7 @@ class Joints:
         return [name for name in names if name not in self._names_in(j, self._groups)]
 
     def promise(self, group: str, fits: Sequence[Fit], cases: Sequence[Decoupled]) -> float:
-        """Return what a further group of parameters promises by the slopes at fits, of their sum of squares.
-
-        Args:
-            group: The group.
-            fits: Fits without it.
-            cases: The logs.
-        """
+        """Return what a further group of parameters promises by the slopes at fits, of their sum of squares."""
 
         def one(j: int) -> tuple[float, float]:
             values, added = fits[j].values, self._added(j, group)
@@ -244,11 +238,6 @@ class Joints:
         """Return biases of the encoders [rad or m] with which the joints are decoupled, and fits with the first model.
 
         The decoupling depends on the biases, and what each joint by itself finds of its own bias on the decoupling.
-
-        Args:
-            links: The links of the robot.
-            training: The logs that they are fitted to.
-            first: Fits where the first round starts; None means the motors.
         """
         found: list[tuple[np.ndarray, list[Fit]]] = []
 
@@ -277,16 +266,9 @@ class Joints:
         return ModelScore(model, self.names_of(0, model), *found)
 
     def ladder(self, first: list[Fit], cases: Sequence[Decoupled]) -> tuple[list[Rung], Rung]:
-        """Try models of friction, from simple to rich; one that is richer has to be clearly better.
+        """Return the models of friction that were tried, from simple to rich, and the one to keep.
 
         Models beyond the first one keep its gains: under its weight, friction of a load holds a joint as a gain does.
-
-        Args:
-            first: Fits where they start.
-            cases: The logs.
-
-        Returns:
-            Those that were tried, and the one to keep.
         """
         keeping, models = self.keeping_gains(first), self._models()
         tried, best = list[Rung](), None
@@ -317,11 +299,7 @@ class Joints:
     ) -> np.ndarray:
         """Return the errors of the joints on logs that they were not fitted to [rad or m], shape `(joints,)`.
 
-        Args:
-            model: Name of the model of friction.
-            fits: Fits to all logs, where they start.
-            cases: The logs, which are left out in turn, in at most so many parts as `_FOLDS`.
-            of: Numbers of the joints; None means all.
+        The logs are left out in turn, in at most so many parts as `_FOLDS`; fits to all of them are where fits start.
         """
         of = range(len(self._benches)) if of is None else of
         ordered = sorted(cases, key=lambda case: case.log.source)
@@ -342,10 +320,6 @@ class Joints:
 
         Their standard errors are half of them or more, or they are at the end of their ranges; or they are gains that
         cannot be told from friction or an armature.
-
-        Args:
-            fits: The fits.
-            names: Which ones may be; None means all.
         """
         found: dict[int, list[str]] = {}
         for estimate in self._estimates(fits):

@@ -13,6 +13,8 @@ from ...specs.configs import (
     CONFIGS,
     CommandLagConfig,
     Config,
+    ControlConfig,
+    DelayConfig,
     EffortLagConfig,
     ElasticTransmissionConfig,
     ElectricalConfig,
@@ -255,9 +257,9 @@ def _set(motor: MotorConfig, name: str, value: float) -> None:
     if stage is None:
         stage = _made(motor, name, rule)
         if rule.kind == "delay":
-            motor.delay = cast(Any, stage)
+            motor.delay = cast(DelayConfig, stage)
         elif rule.kind == "controller":
-            motor.controller = cast(Any, stage)
+            motor.controller = cast(ControlConfig, stage)
         else:
             motor.others.append(stage)
     given = dict.fromkeys(rule.fields, value)

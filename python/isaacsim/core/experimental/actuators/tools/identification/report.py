@@ -46,9 +46,10 @@ def plot_identified(identified: Identified, path: str | os.PathLike[str] | None 
     """
     if path is not None:
         require_picture(path)
-    one = _shown(identified.replays)
-    if one is None:
+    replays = identified.replays
+    if not replays:
         raise ValueError("identified.replays = (): must hold a log to draw. Identify with replays.")
+    one = next((replay for replay in replays if replay.held_out), replays[0])
     log = one.log
     title = f"{Path(identified.robot).stem}, {log.source}, {'held out' if one.held_out else 'fitted'}"
     past = log.time - log.time[0]
@@ -75,10 +76,6 @@ def write_report(identified: Identified, path: str | os.PathLike[str]) -> None:
     page = "\n".join(_page(identified))
     with whole_file(place) as written:
         written.write_text(page, "utf-8")
-
-
-def _shown(replays: Sequence[Replay]) -> Replay | None:
-    return next((one for one in replays if one.held_out), replays[0] if replays else None)
 
 
 def _page(identified: Identified) -> Iterable[str]:

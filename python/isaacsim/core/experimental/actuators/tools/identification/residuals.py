@@ -166,7 +166,7 @@ def _bounded(residuals: np.ndarray) -> np.ndarray:
 
 def _averaged(residuals: np.ndarray) -> np.ndarray:
     """Return residuals, averaged over blocks of samples, `(variants, points)`."""
-    block = _block(residuals.shape[1])
+    block = max(1, residuals.shape[1] // _POINTS)
     whole = residuals.shape[1] // block * block
     return residuals[:, :whole].reshape(len(residuals), -1, block).mean(2)
 
@@ -175,11 +175,6 @@ def _kept(case: Decoupled, part: Part) -> np.ndarray:
     """Return whether each averaged residual of a log counts, shape `(points,)`."""
     held_out = _averaged(case.held_out[None].astype(float))[0] > 0.5
     return held_out | ~held_out if part == "all" else held_out == (part == "held out")
-
-
-def _block(samples: int) -> int:
-    """Return the number of samples that are averaged."""
-    return max(1, samples // _POINTS)
 
 
 def _rms(values: np.ndarray) -> float:

@@ -30,20 +30,10 @@ _WEAKEST = 0.01
 def starts(
     bench: Bench, cases: Sequence[Decoupled], start: Mapping[str, float], fixed: Mapping[str, float], seed: int
 ) -> list[dict[str, float]]:
-    """Return the best of many starts of a fit, far from each other, the best one first.
+    """Return the best of many starts of a fit, far from each other, the best one first; `fixed` are other parameters.
 
     Least squares sees only the neighbourhood of its start: a delay of a period of the motion is far away, a friction
     that holds a joint hides its gains, and a limit that is never reached changes nothing.
-
-    Args:
-        bench: The joint.
-        cases: The logs.
-        start: A first start, of the parameters to fit.
-        fixed: Values of other parameters.
-        seed: Seed of the random ones.
-
-    Raises:
-        ModuleNotFoundError: scipy is not installed.
     """
     ranges = _ranges(bench, cases, start)
     if not ranges:
