@@ -93,11 +93,7 @@ def _show_first() -> int:
 
 
 def _run_plugin(path: Path) -> None:
-    """Run a Python file that registers laws.
-
-    Raises:
-        ValueError: It fails, or there is no such file.
-    """
+    """Run a Python file that registers laws; ValueError if it fails, or there is none."""
     try:
         # as a module, for classes are found by the name of theirs
         spec = importlib.util.spec_from_file_location(path.stem, path)

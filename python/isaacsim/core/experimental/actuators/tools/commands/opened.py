@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...extension.articulation_actuators import ArticulationActuators
 from ...files.motor_files.files import load_motors
@@ -21,7 +21,13 @@ if TYPE_CHECKING:
 _NONE_FOUND, _VIBRATES = r"<.*>: no actuator found", r".* (will vibrate at dt|may chatter)"
 
 
-def simulate(arguments: Simulated, file: Path, dt: float | None = None, **options: Any) -> Simulation:
+def simulate(
+    arguments: Simulated,
+    file: Path,
+    dt: float | None = None,
+    engine: str = "mujoco",
+    strict_inertia: bool = False,
+) -> Simulation:
     """Open the simulation of a file, with the placement of robots of a subcommand."""
     keyframe = arguments.keyframe
     return Simulation(
@@ -31,7 +37,8 @@ def simulate(arguments: Simulated, file: Path, dt: float | None = None, **option
         ground=arguments.ground,
         keyframe=int(keyframe) if keyframe is not None and keyframe.isdecimal() else keyframe,
         initial_positions=initial_positions(arguments.initial_positions),
-        **options,
+        engine=engine,
+        strict_inertia=strict_inertia,
     )
 
 

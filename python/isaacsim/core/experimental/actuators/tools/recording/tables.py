@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -72,7 +73,7 @@ def parquet_columns(path: Path, rule: str, names: Sequence[str] | None = None) -
     return {name: column.to_numpy() for name, column in columns}
 
 
-def _arrow() -> Any:
+def _arrow() -> ModuleType:
     with needs("A Parquet file", "parquet"):
         import pyarrow  # pyright: ignore[reportMissingImports]
         import pyarrow.parquet  # pyright: ignore[reportMissingImports]

@@ -9,11 +9,12 @@ import math
 import os
 import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from ...engine.actuator import Actuator
 from ...extension.articulation_actuators import ArticulationActuators
@@ -32,6 +33,9 @@ from ..stability.implicit import Implicit
 from ..stability.loop import Loop
 from ..stability.timing import Timing
 from ..trials.trial import room_of
+
+if TYPE_CHECKING:
+    from ...simulators.physics_articulation import PhysicsArticulation
 
 LATER: Final = 1.28
 """Factor of the gains that are stable with one more step of latency, for inertias 20 % smaller."""
@@ -160,7 +164,7 @@ class Plant:
     dt: float
     closed: int
     motors: np.ndarray
-    planes: dict[Any, Plane] = field(default_factory=dict[Any, Plane])
+    planes: dict[object, Plane] = field(default_factory=dict[object, Plane])
 
     def __post_init__(self) -> None:
         # behind a spring, the rotor is no part of the mass matrix, and moves with the joint all the same
@@ -202,7 +206,7 @@ class Plant:
             found.append(values[:, columns])
         return np.concatenate(found)
 
-    def together(self, values: np.ndarray, of: Any) -> np.ndarray:
+    def together(self, values: np.ndarray, of: Callable[[np.ndarray], float]) -> np.ndarray:
         """Return values of joints `(J,)`, of joints that are alike that of a function of them all."""
         values = values.copy()
         for group in self.alike:
@@ -234,7 +238,7 @@ class Plant:
             looped = inertia = np.array([[self.nominal[joint]]])
             stiffness = np.array([[np.median(stiffness)]])
 
-        def worst(name: str, of: Any, pull: np.ndarray, each: np.ndarray) -> np.ndarray:
+        def worst(name: str, of: Callable[..., np.ndarray], pull: np.ndarray, each: np.ndarray) -> np.ndarray:
             stiff = np.maximum(kp + pull, 1e-3 * kp)
             frequency = np.sqrt(stiff / each)
             return of(plane.at(name, frequency, kd / (2.0 * each * frequency)), axis=0)
@@ -278,7 +282,7 @@ def opened(
     count: int,
     seed: int,
     engine: str = "mujoco",
-) -> Iterator[tuple[Simulation, Any, ArticulationActuators]]:
+) -> Iterator[tuple[Simulation, PhysicsArticulation, ArticulationActuators]]:
     """Open copies of a robot on a stand, with motors, each in a random pose within its limits."""
     with contextlib.ExitStack() as stack, warnings.catch_warnings():
         # margins and motion themselves show it
@@ -291,7 +295,7 @@ def opened(
             copies = copies_of(robot, count), dt, 1
         simulation = stack.enter_context(Simulation(*copies, engine=engine, fixed_base=True))
         simulation.disable_contacts()
-        robots: Any = simulation.articulation("/")
+        robots = simulation.articulation("/")
         actuators = stack.enter_context(ArticulationActuators.from_configs("/", motors))
         simulation.play()
         if len(robots.paths) != count:
@@ -319,7 +323,7 @@ def plant_of(
     loops = owner.loops(np.arange(count))
     armature = robots.get_dof_armatures().numpy()[0, columns].astype(float)
 
-    def of_motors(read: Any) -> np.ndarray:
+    def of_motors(read: Callable[[Actuator], npt.ArrayLike]) -> np.ndarray:
         values = dict.fromkeys(joints, 0.0)
         for actuator in actuators.actuators:
             mine = actuator.dof_names
@@ -361,7 +365,7 @@ def plant_of(
     )
 
 
-def _of_encoder(actuator: Actuator, parameter: str) -> Any:
+def _of_encoder(actuator: Actuator, parameter: str) -> np.ndarray:
     """Return a parameter of the encoder of each joint of the first robot; 0 without one."""
     encoder = next((config for config in map(config_of, actuator.stages) if isinstance(config, EncoderConfig)), None)
     values = np.asarray(0.0 if encoder is None else getattr(encoder, parameter), float)
@@ -387,7 +391,7 @@ def with_law(
 ) -> dict[str, MotorConfig]:
     """Return a motor by joint, each with a control law to be tuned: PD with gains of 0 where there is none."""
     with Simulation(robot, dt, fixed_base=True) as simulation:
-        robots: Any = simulation.articulation("/")
+        robots = simulation.articulation("/")
         names, follow = list(robots.dof_names), getattr(robots, "following_dofs", set)()
         known = motors_of_robot(simulation) if motors is None else dict(motors)
         if not any(motor.controller is not None for motor in known.values()):

@@ -382,7 +382,8 @@ class _Tuner:
             return "rule", "", 1.0, self._word(joint, row)[0] if self._is_beyond(row) else "by rule"
         if is_asked and self._has(row):
             return "asked", "", 1.0, "as asked"
-        return *bound_of(self._plant, joint, self._ask, alone), self._missed_word()
+        asks = self._ask.bandwidth is not None or self._ask.settle is not None
+        return *bound_of(self._plant, joint, self._ask, alone), "missed" if asks else "best"
 
     def judged(self) -> list[TunedJoint]:
         """Return the row of each joint with the gains that are there, and a verdict on them."""
@@ -424,9 +425,6 @@ class _Tuner:
         ask = self._ask
         as_asked = ask.bandwidth is None or row.bandwidth >= 0.98 * ask.bandwidth
         return as_asked and (ask.settle is None or row.settling <= 1.02 * ask.settle)
-
-    def _missed_word(self) -> str:
-        return "best" if self._ask.bandwidth is None and self._ask.settle is None else "missed"
 
     @staticmethod
     def _is_beyond(row: TunedJoint) -> bool:
