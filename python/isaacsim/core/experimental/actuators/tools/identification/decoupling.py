@@ -166,10 +166,6 @@ class Links:
         slope = robots.gravity_slopes()[:count, self._at]
         return matrices[:, self._at][:, :, self._at], load[:count, self._at], slope, free
 
-    @staticmethod
-    def _copies(*arrays: np.ndarray) -> list[tuple[np.ndarray, ...]]:
-        return [tuple(one[k : k + _COPIES] for one in arrays) for k in range(0, len(arrays[0]), _COPIES)]
-
 
 def _alone(
     row: np.ndarray, matrices: np.ndarray, loads: np.ndarray, slopes: np.ndarray, acceleration: np.ndarray

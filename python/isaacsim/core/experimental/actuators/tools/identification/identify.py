@@ -14,7 +14,7 @@ import numpy as np
 from ...specs.motors import MotorConfig
 from ..progress import Progress
 from ..training.train import require_torch
-from .checks import noise_of, time_problem
+from .checks import noises_of, time_problem
 from .choice import Choice
 from .decoupling import Decoupled, Links
 from .effects import with_effects
@@ -79,8 +79,7 @@ def identify(
     given = given_motors(robot, motors, every)
     shafts = Shafts(given, every)
     options, names, whole = shafts.options(options), shafts.names, (training, validation)
-    seen = [shafts.of_log(log.columns(every)) for log in logs]
-    noise = np.max([[noise_of(log, j) for j in range(len(names))] for log in seen], axis=0)
+    noise = noises_of([shafts.of_log(log.columns(every)) for log in logs], names)
     training, validation = ([shafts.of_log(log) for log in part] for part in whole)
     with contextlib.closing(Links(robot, every, shafts)) as links:
         joints = Joints(shafts.bare(), options, links.armatures, [*training, *validation], progress)
@@ -102,8 +101,8 @@ def identify(
             progress("finding intervals", 0.75)
             intervals = find_intervals(joints, chosen, fits, cases, options.mass_error)
             errors_before = shipped.errors()
-    rounds = options.refine if len(names) > 1 else 0
     others = {name: motor for name, motor in given.items() if name not in names}
+    rounds = options.refine * (len(names) > 1)
     shares = iter(np.linspace(0.75, 1.0, rounds + 3))
 
     def replays(motors: Mapping[str, MotorConfig]) -> list[Replay]:
@@ -113,10 +112,7 @@ def identify(
     def replays_with(fits: Sequence[Fit]) -> list[Replay]:
         return replays(joints.motors(fits, cases))
 
-    if rounds:
-        fits, found = refined(joints, replays_with, chosen, fits, cases, rounds)
-    else:
-        found = replays_with(fits)
+    fits, found = refined(joints, replays_with, chosen, fits, cases, rounds)
     fitted, estimates = joints.motors_and_estimates(fits, cases)
     intervals = intervals.around(fits)
     result = Identified(
@@ -152,12 +148,7 @@ def identify(
 def _prepared(
     logs: Sequence[MotorLog], options: FitOptions
 ) -> tuple[tuple[str, ...], list[MotorLog], list[MotorLog], list[MotorLog]]:
-    """Return the joints of logs, the logs in even steps, and those to fit and those held out.
-
-    Raises:
-        ValueError: No log, one that lacks a joint of the first, times that are no seconds, or joints that all rest.
-        ModuleNotFoundError: Networks are to be learned without Torch.
-    """
+    """Return the joints of logs, the logs in even steps, and those to fit and those held out."""
     if not logs:
         raise ValueError("logs = []: must be at least one log. Give one.")
     if options.residual is not None:
@@ -229,7 +220,7 @@ def refined(
         replays = replays_of(fits)
         training = [one for one in replays if not one.held_out]
         error = mean_error(training)
-        if error < least:
+        if not count or error < least:
             best = fits, replays
         if count == rounds or error > _BETTER * least:
             break

@@ -63,7 +63,7 @@ class Shipped:
             pool = stack.enter_context(ThreadPoolExecutor(1))
             # before the thread is waited for
             stack.callback(self._ended.set)
-            self._replays = pool.submit(self._follow)
+            self._replays = pool.submit(lambda: [robot.follow(self._go_on) for robot in self._robots])
             self._close = stack.pop_all().close
 
     def errors(self) -> np.ndarray:
@@ -79,9 +79,6 @@ class Shipped:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def _follow(self) -> list[Replay]:
-        return [one.follow(self._go_on) for one in self._robots]
 
     def _go_on(self, _: int) -> None:
         if self._ended.is_set():

@@ -121,19 +121,20 @@ def _model_robot(
         actuators += [] if motor is None else [_model_actuator(axis, motor, file)]
         driver = others.get(axis.name) if motor is None else axis.name
         by: DrivenBy = "MJCF actuator" if driver else "another joint" if axis.name in led else "nothing"
-        values = {
-            name: InspectedValue(
-                (value := float(getattr(axis, field))),
-                JOINT_UNITS[name][axis.linear],
-                source_of(None if value == default else file),
-            )
-            for name, (field, default) in _FIELDS.items()
-        }
-        for name in ("drive_stiffness", "drive_damping"):
-            # the drive of the scene represents the actuators, which are listed as such
-            values[name] = InspectedValue(0.0, JOINT_UNITS[name][axis.linear], source_of(None))
+        values = _axis_values(axis, file)
         joints.append(InspectedJoint(axis.name, axis.joint, axis.usd_name, axis.linear, by, driver, values))
     return InspectedRobot(articulation.path, tuple(joints), tuple(actuators))
+
+
+def _axis_values(axis: Axis, file: str) -> dict[str, InspectedValue]:
+    """Return the values of a joint of a model by name."""
+    numbers = {name: (float(getattr(axis, field)), default) for name, (field, default) in _FIELDS.items()}
+    # the drive of the scene represents the actuators, which are listed as such
+    numbers |= dict.fromkeys(("drive_stiffness", "drive_damping"), (0.0, 0.0))
+    return {
+        name: InspectedValue(value, JOINT_UNITS[name][axis.linear], source_of(None if value == default else file))
+        for name, (value, default) in numbers.items()
+    }
 
 
 def _model_actuator(axis: Axis, motor: MotorConfig, file: str) -> InspectedActuator:

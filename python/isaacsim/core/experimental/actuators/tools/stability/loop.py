@@ -394,10 +394,6 @@ class Loop:
 
         A joint needs what its gains demand beyond its other inertia, all demands times the smallest sufficient factor;
         for a stable robot at most its present armature.
-
-        Args:
-            dt: Physics step.
-            armatures: Present armatures, within the mass matrix, `(J,)`.
         """
         used = self._used
         kp, kd, ki = self.gains[:, used]
