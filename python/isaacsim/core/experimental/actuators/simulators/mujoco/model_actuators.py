@@ -17,7 +17,7 @@ import dataclasses
 import itertools
 import math
 import warnings
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -160,10 +160,7 @@ def coupled_motors(model: mujoco.MjModel) -> tuple[dict[int, MotorConfig], dict[
     for joints in dict.fromkeys(one.joints for one in found):
         mine = [one for one in found if one.joints == joints]
         laws = [_linear(model, one.actuator) for one in mine]
-        whys = [law if isinstance(law, str) else law.asymmetry for law in laws]
-        # limits of joints bound the sum of both motors
-        whys += ["a joint of its tendon has a limit on its actuators" for one in joints if model.jnt_actfrclimited[one]]
-        why = next(filter(None, whys), "")
+        why = _limits_problem(model, joints, laws)
         reasons |= {one.actuator: why for one in mine}
         for one, law in zip(mine, laws, strict=True):
             if not why and isinstance(law, Law):
@@ -171,6 +168,14 @@ def coupled_motors(model: mujoco.MjModel) -> tuple[dict[int, MotorConfig], dict[
                 motors[one.joint] = dataclasses.replace(motor, others=[*motor.others, one.shaft(model)])
                 ranges += ranges_without_motor({repr(element_name(model, "actuator", one.actuator)): law})
     return motors, reasons, ranges
+
+
+def _limits_problem(model: mujoco.MjModel, joints: Iterable[int], laws: Iterable[Law | str]) -> str:
+    """Why motors of a linkage with these laws, or reasons, have no limits of their own; empty if they have."""
+    whys = [law if isinstance(law, str) else law.asymmetry for law in laws]
+    # limits of joints bound the sum of both motors
+    whys += ["a joint of its tendon has a limit on its actuators" for one in joints if model.jnt_actfrclimited[one]]
+    return next(filter(None, whys), "")
 
 
 def own_actuators(model: mujoco.MjModel) -> dict[int, list[int]]:
@@ -203,14 +208,9 @@ def pid_motors_by_joint(model: mujoco.MjModel) -> tuple[dict[int, MotorConfig], 
     """
     motors: dict[int, MotorConfig] = {}
     ranges: list[str] = []
-    for joint, actuators in actuators_by_joint(model).items():
-        actuator = actuators[0]
-        if len(actuators) > 1 or not _is_stateful_pid(model, actuator):
-            continue
-        law, gear = _law(model, actuator), gear_of(model, actuator)
-        if isinstance(law, str) or _not_a_motor(model, joint, {actuator: law}) or not gear:
-            continue
+    for joint, actuator, law in _alone(model, _is_stateful_pid):
         _, motor = motor_of_joint(model, joint, [law])
+        gear = gear_of(model, actuator)
         most, slew = model.actuator_dynprm[actuator, :2].tolist()
         ki = float(model.actuator_gainprm[actuator, 0]) * gear**2
         bound = most / abs(gear) if ki and most else math.inf
@@ -235,13 +235,8 @@ def lagged_motors_by_joint(model: mujoco.MjModel) -> tuple[dict[int, MotorConfig
     motors: dict[int, MotorConfig] = {}
     ranges: list[str] = []
     lost: list[str] = []
-    for joint, actuators in actuators_by_joint(model).items():
-        actuator, name = actuators[0], repr(element_name(model, "actuator", actuators[0]))
-        if len(actuators) > 1 or not _is_filtered(model, actuator) or not gear_of(model, actuator):
-            continue
-        law = _law(model, actuator, filtered=True)
-        if isinstance(law, str) or _not_a_motor(model, joint, {actuator: law}):
-            continue
+    for joint, actuator, law in _alone(model, _is_filtered):
+        name = repr(element_name(model, "actuator", actuator))
         _, motor = motor_of_joint(model, joint, [law])
         delay = None if model.actuator_actearly[actuator] else DelayConfig(1)
         lag = CommandLagConfig(float(model.actuator_dynprm[actuator, 0]))
@@ -252,6 +247,16 @@ def lagged_motors_by_joint(model: mujoco.MjModel) -> tuple[dict[int, MotorConfig
         elif _controls_of(model, actuator) and not (law.kp or law.kd):
             lost.append(f"{name} (ctrlrange before its filter: its motor has it behind)")
     return motors, ranges, lost
+
+
+def _alone(model: mujoco.MjModel, is_meant: Callable[[mujoco.MjModel, int], bool]) -> Iterator[tuple[int, int, Law]]:
+    """Yield the joints whose one actuator is of a kind and a motor, with the actuator and its law."""
+    for joint, (actuator, *more) in actuators_by_joint(model).items():
+        if more or not is_meant(model, actuator) or not gear_of(model, actuator):
+            continue
+        law = _law(model, actuator, filtered=is_meant is _is_filtered)
+        if not (isinstance(law, str) or _not_a_motor(model, joint, {actuator: law})):
+            yield joint, actuator, law
 
 
 def _is_filtered(model: mujoco.MjModel, actuator: int) -> bool:
@@ -379,10 +384,7 @@ def _affine_force(model: mujoco.MjModel, actuator: int) -> tuple[float, tuple[fl
     bias_type = mujoco.mjtBias(model.actuator_biastype[actuator]).name
     gain, bias = model.actuator_gainprm[actuator], model.actuator_biasprm[actuator]
     if gain_type == "mjGAIN_DCMOTOR":
-        resistance, constant = gain[:2]
-        if gain[2:].any() or bias.any() or not _takes_voltage(model, actuator):
-            return "a DC motor with more than motor constant and resistance"
-        return float(constant / resistance), (0.0, 0.0, -(constant**2) / resistance)
+        return _dc_force(model, actuator)
     if gain_type not in _AFFINE_GAINS or bias_type not in _AFFINE_BIASES:
         return f"its force is of kind {gain_type.removeprefix('mjGAIN_').lower()}"
     if gain_type == "mjGAIN_AFFINE" and gain[1:3].any():
@@ -394,6 +396,15 @@ def _affine_force(model: mujoco.MjModel, actuator: int) -> tuple[float, tuple[fl
         # its first control is the position setpoint, and its gain that of the integral
         return float(-b1), (b0, b1, b2)
     return float(gain[0]), (b0, b1, b2)
+
+
+def _dc_force(model: mujoco.MjModel, actuator: int) -> tuple[float, tuple[float, float, float]] | str:
+    """As `_affine_force`, of a DC motor."""
+    gain, bias = model.actuator_gainprm[actuator], model.actuator_biasprm[actuator]
+    if gain[2:].any() or bias.any() or not _takes_voltage(model, actuator):
+        return "a DC motor with more than motor constant and resistance"
+    resistance, constant = gain[:2]
+    return float(constant / resistance), (0.0, 0.0, -(constant**2) / resistance)
 
 
 def _joint_limit_problem(model: mujoco.MjModel, joint: int) -> str:
@@ -464,16 +475,24 @@ def other_actuators(spec: mujoco.MjSpec) -> dict[str, str]:
 
 def followers(spec: mujoco.MjSpec) -> set[str]:
     """Names of joints that an equality, or a tendon with a motor at or on it, ties to others."""
-    active = [one for one in spec.equalities if one.active]
-    on_joints = {one.target for one in spec.actuators if mujoco.mjtTrn(one.trntype).name in _ON_JOINTS}
-    acting = {one.target for one in spec.actuators if mujoco.mjtTrn(one.trntype).name == "mjTRN_TENDON"}
-    holding = {name for one in active if one.type == mujoco.mjtEq.mjEQ_TENDON for name in (one.name1, one.name2)}
-    found = {one.name1 for one in active if one.type == mujoco.mjtEq.mjEQ_JOINT}
+    on_joints, acting = _targets(spec, *_ON_JOINTS), _targets(spec, "mjTRN_TENDON")
+    holding = {name for pair in _tied(spec, mujoco.mjtEq.mjEQ_TENDON) for name in pair}
+    found = {name for name, _ in _tied(spec, mujoco.mjtEq.mjEQ_JOINT)}
     for one in spec.tendons:
         joints = {part.target.name for part in one.path if part.type == mujoco.mjtWrap.mjWRAP_JOINT}
         holds = one.name in holding or np.ravel(one.stiffness)[0] > 0.0 or bool(np.any(one.range))
         found |= _led(joints, on_joints, one.name in acting, holds)
     return found
+
+
+def _targets(spec: mujoco.MjSpec, *transmissions: str) -> set[str]:
+    """Names of what actuators with some transmissions act on."""
+    return {one.target for one in spec.actuators if mujoco.mjtTrn(one.trntype).name in transmissions}
+
+
+def _tied(spec: mujoco.MjSpec, kind: mujoco.mjtEq) -> list[tuple[str, str]]:
+    """Names of both ends of the active equalities of a kind."""
+    return [(one.name1, one.name2) for one in spec.equalities if one.active and one.type == kind]
 
 
 def followers_of_model(model: mujoco.MjModel) -> set[str]:
@@ -527,8 +546,7 @@ def tendon_motors(model: mujoco.MjModel, driven: Collection[int]) -> tuple[list[
     motors, problems = _spatial_motors(
         model, [one for one in tendons if one not in parts], {*driven}.union(*parts.values())
     )
-    for group in _groups(parts):
-        joints = tuple(sorted({joint for actuator in group for joint in parts[actuator]}))
+    for group, joints in _groups(parts):
         matrix = np.array([[parts[actuator].get(joint, 0.0) for joint in joints] for actuator in group])
         if why := _problem(joints, matrix, driven):
             problems |= dict.fromkeys(group, why)
@@ -552,11 +570,31 @@ def _spatial_motors(
     model: mujoco.MjModel, actuators: Sequence[int], driven: Collection[int]
 ) -> tuple[list[TendonMotor], dict[int, str]]:
     """The motors on spatial tendons that are tables over their joints, and why others are none."""
-    data, rng, tendons = mujoco.MjData(model), np.random.default_rng(0), np.array(model.actuator_trnid)[:, 0]
     single = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
-    axes = [joint for joint in range(model.njnt) if model.jnt_type[joint] in single]
-    moved: dict[int, dict[int, float]] = {actuator: {} for actuator in actuators}
-    for _ in range(_POSES if actuators else 0):
+    axes: list[int] = np.flatnonzero(np.isin(model.jnt_type, single)).tolist()
+    free = {joint for joint in axes if model.jnt_limited[joint]}.difference(driven)
+    motors: list[TendonMotor] = []
+    problems: dict[int, str] = {}
+    for group, joints in _groups(_arms(model, actuators, axes) if actuators else {}):
+        why = f"acts on a spatial tendon, of a group of {len(joints)} joints with {len(group)} such actuators"
+        if len(joints) > 2 or len(group) != len(joints):
+            why = f"{why}: a table is over one or two joints, with as many"
+        elif not free.issuperset(joints):
+            why = f"{why}, which have others, no range, or more axes than one"
+        elif of_tables := _motors_of_tables(model, group, joints):
+            motors += of_tables
+            continue
+        else:
+            why = f"{why}, which has no moment arm somewhere"
+        problems |= dict.fromkeys(group, why)
+    return motors, problems
+
+
+def _arms(model: mujoco.MjModel, actuators: Sequence[int], axes: Sequence[int]) -> dict[int, dict[int, float]]:
+    """The joints that move the tendon of each actuator in random poses, each with 1."""
+    data, rng, tendons = mujoco.MjData(model), np.random.default_rng(0), model.actuator_trnid[list(actuators), 0]
+    moves = np.zeros((len(actuators), model.njnt), bool)
+    for _ in range(_POSES):
         for joint in axes:
             low, high = model.jnt_range[joint] if model.jnt_limited[joint] else (-1.0, 1.0)
             data.qpos[model.jnt_qposadr[joint]] = rng.uniform(low, high)
@@ -565,32 +603,23 @@ def _spatial_motors(
         for joint in axes:
             data.qpos[model.jnt_qposadr[joint]] += _SHIFT
             mujoco.mj_fwdPosition(model, data)
-            for actuator, arms in moved.items():
-                if abs(data.ten_length[tendons[actuator]] - before[tendons[actuator]]) > _NO_ARM * _SHIFT:
-                    arms[joint] = 1.0
+            moves[:, joint] |= np.abs(data.ten_length - before)[tendons] > _NO_ARM * _SHIFT
             data.qpos[model.jnt_qposadr[joint]] -= _SHIFT
-    motors: list[TendonMotor] = []
-    problems: dict[int, str] = {}
-    for group in _groups({actuator: arms for actuator, arms in moved.items() if arms}):
-        joints = tuple(sorted({joint for actuator in group for joint in moved[actuator]}))
-        why = f"acts on a spatial tendon, of a group of {len(joints)} joints with {len(group)} such actuators"
-        if len(joints) > 2 or len(group) != len(joints):
-            why = f"{why}: a table is over one or two joints, with as many"
-        elif any(joint in driven or joint not in axes or not model.jnt_limited[joint] for joint in joints):
-            why = f"{why}, which have others, no range, or more axes than one"
-        else:
-            tables = [_table(model, int(tendons[actuator]), joints) for actuator in group]
-            slopes = np.array([np.reshape(one.slopes, (len(joints), -1)) for one in tables])
-            # shafts that do not determine the joints somewhere
-            determined = np.linalg.det(np.moveaxis(slopes, -1, 0))
-            if (np.abs(determined) > _NO_ARM**2).all() and not np.ptp(np.sign(determined)):
-                columns = _columns(slopes.mean(axis=-1))
-                for actuator, column, table in zip(group, columns, tables, strict=True):
-                    motors.append(TendonMotor(actuator, joints[column], joints, table=table))
-                continue
-            why = f"{why}, which has no moment arm somewhere"
-        problems |= dict.fromkeys(group, why)
-    return motors, problems
+    arms = {actuator: np.flatnonzero(row).tolist() for actuator, row in zip(actuators, moves, strict=True)}
+    return {actuator: dict.fromkeys(joints, 1.0) for actuator, joints in arms.items() if joints}
+
+
+def _motors_of_tables(model: mujoco.MjModel, group: Sequence[int], joints: tuple[int, ...]) -> list[TendonMotor]:
+    """The motors of actuators whose spatial tendons are tables; empty where these do not determine the joints."""
+    tables = [_table(model, int(model.actuator_trnid[actuator, 0]), joints) for actuator in group]
+    slopes = np.array([np.reshape(one.slopes, (len(joints), -1)) for one in tables])
+    determined = np.linalg.det(np.moveaxis(slopes, -1, 0))
+    if np.ptp(np.sign(determined)) or not (np.abs(determined) > _NO_ARM**2).all():
+        return []
+    return [
+        TendonMotor(actuator, joints[column], joints, table=table)
+        for actuator, column, table in zip(group, _columns(slopes.mean(axis=-1)), tables, strict=True)
+    ]
 
 
 # random poses, and a shift of a joint, that show which joints move a tendon; and moment arms [m] that are none
@@ -623,8 +652,8 @@ def _parts(model: mujoco.MjModel, tendon: int) -> dict[int, float]:
     return found
 
 
-def _groups(parts: Mapping[int, Mapping[int, float]]) -> list[list[int]]:
-    """Actuators that have joints in common, directly or through others."""
+def _groups(parts: Mapping[int, Mapping[int, float]]) -> list[tuple[list[int], tuple[int, ...]]]:
+    """Actuators that have joints in common, directly or through others, with all of these joints."""
     groups: list[tuple[list[int], set[int]]] = []
     for actuator, own in parts.items():
         mine, joints = [actuator], set(own)
@@ -632,7 +661,7 @@ def _groups(parts: Mapping[int, Mapping[int, float]]) -> list[list[int]]:
             groups.remove(group)
             mine, joints = group[0] + mine, group[1] | joints
         groups.append((mine, joints))
-    return [sorted(mine) for mine, _ in groups]
+    return [(sorted(mine), tuple(sorted(joints))) for mine, joints in groups]
 
 
 def _problem(joints: tuple[int, ...], matrix: np.ndarray, driven: Collection[int]) -> str:
