@@ -101,9 +101,10 @@ class Binding:
         views = self.joint_views(wanted, from_matrices=from_matrices)
         if shafts:
             views = _with_shafts(self.articulation, views, shafts, columns)
-        self.told = () if views is None else tuple(views.arrays)
+        self.told = ()
         if views is None:
             return nothing
+        self.told = tuple(views.arrays)
         copies = [
             (views.arrays[name], [columns[joint] for joint in joints], array)
             for name, parts in wanted.items()
