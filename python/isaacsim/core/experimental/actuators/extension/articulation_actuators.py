@@ -9,7 +9,7 @@ import itertools
 import logging
 import warnings
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
@@ -70,6 +70,24 @@ def _built(
         for spec, values in rotor_armatures(kept, attached=True)
     ]
     return entries, axes, [*armatures, *(values for share in friction for values in friction_values(share))]
+
+
+def _warn_of_joints(path: str, bare: Sequence[str], limits: Mapping[str, float]) -> None:
+    """Warn of joints of a robot without a motor, and of those with a limit where their motor has none."""
+    if bare:
+        warnings.warn(
+            f"<{path}>: joints {', '.join(bare)} have no motor and keep their own drives. "
+            "Give them one, if they are to be driven.",
+            stacklevel=3,
+        )
+    if limits:
+        said = ", ".join(f"{name} ({limit:g})" for name, limit in limits.items())
+        warnings.warn(
+            f"<{path}>: motors of joints {said} have no effort limit, and that of a joint, "
+            "in brackets in N·m or N, bounds its drive only. Add MaxEffortClampingConfig('joint') to take it, or "
+            "the limit of the motor.",
+            stacklevel=3,
+        )
 
 
 def _rotors_of(pairs: Sequence[tuple[object, str]], axes: Sequence[tuple[str, str]]) -> list[JointValues]:
@@ -223,32 +241,21 @@ class ArticulationActuators(ActuatorSet):
             from ..files.usd.other_drives import followers
 
             following = followers(host.stage, joints, names)
-        free = set(names) - following
-        if bare := [name for name in without_motor(motors_found, names) if name in free]:
-            warnings.warn(
-                f"<{robots.articulation.paths[0]}>: joints {', '.join(bare)} have no motor and keep their own drives. "
-                "Give them one, if they are to be driven.",
-                stacklevel=2,
-            )
-        if free := without_limit(motors_found, names, limits):
-            said = ", ".join(f"{name} ({limit:g})" for name, limit in free.items())
-            warnings.warn(
-                f"<{robots.articulation.paths[0]}>: motors of joints {said} have no effort limit, and that of a joint, "
-                "in brackets in N·m or N, bounds its drive only. Add MaxEffortClampingConfig('joint') to take it, or "
-                "the limit of the motor.",
-                stacklevel=2,
-            )
+        bare = [name for name in without_motor(motors_found, names) if name not in following]
+        bounded = without_limit(motors_found, names, limits)
+        every = list(zip(joints, names, strict=True))
         specs = [motor.spec for motor in motors_found if motor.spec is not None]
         specs = in_effort_mode(specs, [spec.dof_names for spec in specs], effort_mode)
+        _warn_of_joints(robots.articulation.paths[0], bare, bounded)
         self = cls.__new__(cls)
         properties = [
-            JointValues(name, [(joints[at], names[at]) for at in motor.columns], values)
+            JointValues(name, list(map(every.__getitem__, motor.columns)), values)
             for motor in motors_found
             for name, values in motor.properties.items()
         ]
-        driven = [axis for spec in specs for axis in zip(spec.targets, spec.dof_names, strict=True)]
+        driven = itertools.chain.from_iterable(zip(spec.targets, spec.dof_names, strict=True) for spec in specs)
         entries, axes, more = _built(specs, robots)
-        properties += [*more, *values_of_author(host, robots, driven)]
+        properties += [*more, *values_of_author(host, robots, list(driven))]
         self._build(host, robots, entries, axes, auto_step_pre_physics, device, properties)
         return self
 
@@ -371,7 +378,7 @@ class ArticulationActuators(ActuatorSet):
             entries = entries_from_configs(ordered, robots.num_robots, robots.device)
         axes = [(joints[names.index(name)], name) for _, name in ordered]
         properties = [
-            JointValues(name, [(joints[at], names[at]) for at in columns], values)
+            JointValues(name, list(map(every.__getitem__, columns)), values)
             for name, columns, values in found.properties
         ]
         self = cls.__new__(cls)

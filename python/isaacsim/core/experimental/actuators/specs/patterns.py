@@ -29,6 +29,13 @@ def pattern_of(name: str) -> str:
     return re.escape(name).replace("\\-", "-")
 
 
+def places_matched(pattern: str, names: Sequence[str]) -> tuple[int, ...]:
+    """Return the places of the names that a pattern matches; none of what is no pattern."""
+    if pattern_problem(pattern):
+        return ()
+    return tuple(at for at, name in enumerate(names) if re.fullmatch(pattern, name))
+
+
 def pattern_problem(pattern: object, longest: int = MAX_PATTERN, name_length: int = LENGTH) -> str | None:
     """Return why something is no pattern, as the end of a message, or None."""
     if not isinstance(pattern, str) or len(pattern) > longest or not storable(pattern):

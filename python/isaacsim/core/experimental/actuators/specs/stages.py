@@ -172,7 +172,7 @@ class Staged:
             parts += [(name, one) for one in (part or () if KINDS[name].many else () if part is None else (part,))]
         behind = max((_BEFORE_JOINT.get(kind, 0) for kind, _ in parts), default=0)
         # those at the joint act behind the transmission, where there is one
-        return sorted(parts, key=lambda part: max(place_of(part[0]), behind * moves_behind(part[1])))
+        return sorted(parts, key=lambda part: max(place_of(part[0]), behind and behind * moves_behind(part[1])))
 
     @property
     def stages(self) -> tuple[Any, ...]:

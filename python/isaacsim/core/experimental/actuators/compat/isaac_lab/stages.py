@@ -98,7 +98,7 @@ def to_usd(
     axes = [(path, axis_of(stage, path, name)) for path, name in dofs]
     with undo_on_error(stage):
         # values of earlier actuators are not those of the robot
-        take_back(stage, [axes[at] for at in columns], obsolete)
+        take_back(stage, list(map(axes.__getitem__, columns)), obsolete)
         robot = _properties(stage, axes)
         resolved = resolved_of(of_groups, names, robot, rules)
         motors = _motors(cfgs, resolved)
@@ -106,7 +106,7 @@ def to_usd(
             stage.RemovePrim(path)
         # drives first: a joint that one moves needs no motor
         for group, (_, of_group) in of_groups.items():
-            write_properties(stage, _joint_properties(resolved[group]), [axes[at] for at in of_group])
+            write_properties(stage, _joint_properties(resolved[group]), list(map(axes.__getitem__, of_group)))
         if motors:
             add_motors(root, motors, stage=stage, overwrite_existing=overwrite_existing)
         as_json = {group: _as_json(cfg, resolved[group].rules) for group, cfg in cfgs.items()}
