@@ -139,12 +139,12 @@ class Actuator(Staged, NotCopied):
 
         def __init__(
             self,
-            delay_state: Any = None,
-            controller_state: Any = None,
+            delay_state: object = None,
+            controller_state: object = None,
             clamping_states: tuple[Any, ...] = (),
             other_states: Mapping[str, tuple[Any, ...]] | None = None,
             *,
-            drive_state: Any = None,
+            drive_state: object = None,
         ) -> None:
             self.delay_state, self.clamping_states = delay_state, clamping_states
             self.other_states = dict(other_states or {})

@@ -74,7 +74,7 @@ def entries_from_configs(
     ]
 
 
-def _config_of(given: Any, dof_name: str, num_robots: int) -> ActuatorConfig:
+def _config_of(given: object, dof_name: str, num_robots: int) -> ActuatorConfig:
     """Return a config itself, or the config of an actuator, without its indices and names of arrays."""
     own = isinstance(given, Actuator)
     if isinstance(given, ActuatorConfig):

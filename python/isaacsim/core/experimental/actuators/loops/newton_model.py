@@ -206,7 +206,7 @@ def drive_newton_model(model: object) -> ActuatorGroup:
 class _Layout:
     """Layout of the joints of equal articulations in a model's flat arrays; a regular expression picks their labels."""
 
-    def __init__(self, model: Any, articulations: str) -> None:
+    def __init__(self, model: object, articulations: str) -> None:
         labels = list(_first(model, "articulation_label", "articulation_key"))
         self.rows = _rows_of(labels, articulations)
         self.labels = [labels[row] for row in self.rows]

@@ -193,7 +193,7 @@ def _lost(cfg: Any, resolved: Resolved) -> list[str]:
     return found
 
 
-def _lost_of_network(cfg: Any, resolved: Resolved) -> Iterator[str]:
+def _lost_of_network(cfg: object, resolved: Resolved) -> Iterator[str]:
     if others := not_in_network(cfg, resolved.model):
         yield f"{', '.join(others)}: must be in the file of the network. Write it with convert_checkpoint"
     if resolved.specified.intersection(DRIVE):

@@ -348,7 +348,7 @@ class Insert:
             )
         return {name: dense if name in self._inputs else None for name, dense in self._custom.items()}
 
-    def _update_delay(self, targets: Sequence[wp.array], now: object, after: Any, bad: wp.array) -> None:
+    def _update_delay(self, targets: Sequence[wp.array], now: object, after: object, bad: wp.array) -> None:
         known = isinstance(now, Delay.State)
         before = (wp.clone(now.num_pushes) if now is after else now.num_pushes) if known else None
         self.array_stages.delay.update_state(*targets, self.at, self.at, now, after)
