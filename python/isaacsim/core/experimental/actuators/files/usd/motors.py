@@ -297,11 +297,7 @@ def _warn_of_mujoco(lost: Sequence[str], problems: Sequence[str], ranges: Sequen
     """Warn of what motors do not do that `MjcActuator` prims do."""
     for names, what, remedy in (
         (lost, "DC motors of MuJoCo have what motors have not", ". Compare both where that matters."),
-        (
-            problems,
-            "MjcActuator prims that no motor stands for",
-            ". Write the motors of their joints by hand.",
-        ),
+        (problems, "MjcActuator prims that no motor stands for", ". Write the motors of their joints by hand."),
         (
             ranges,
             "MjcActuator prims hold position targets within their ctrlRange, which motors do not",

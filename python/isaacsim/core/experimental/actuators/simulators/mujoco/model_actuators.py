@@ -235,7 +235,7 @@ def lagged_motors_by_joint(model: mujoco.MjModel) -> tuple[dict[int, MotorConfig
     motors: dict[int, MotorConfig] = {}
     ranges: list[str] = []
     lost: list[str] = []
-    for joint, actuator, law in _alone(model, _is_filtered):
+    for joint, actuator, law in _alone(model, _is_filtered, filtered=True):
         name = repr(element_name(model, "actuator", actuator))
         _, motor = motor_of_joint(model, joint, [law])
         delay = None if model.actuator_actearly[actuator] else DelayConfig(1)
@@ -249,12 +249,14 @@ def lagged_motors_by_joint(model: mujoco.MjModel) -> tuple[dict[int, MotorConfig
     return motors, ranges, lost
 
 
-def _alone(model: mujoco.MjModel, is_meant: Callable[[mujoco.MjModel, int], bool]) -> Iterator[tuple[int, int, Law]]:
-    """Yield the joints whose one actuator is of a kind and a motor, with the actuator and its law."""
+def _alone(
+    model: mujoco.MjModel, is_meant: Callable[[mujoco.MjModel, int], bool], *, filtered: bool = False
+) -> Iterator[tuple[int, int, Law]]:
+    """Yield the joints whose one actuator is of a kind and a motor, with the actuator and its law, see `_law`."""
     for joint, (actuator, *more) in actuators_by_joint(model).items():
         if more or not is_meant(model, actuator) or not gear_of(model, actuator):
             continue
-        law = _law(model, actuator, filtered=is_meant is _is_filtered)
+        law = _law(model, actuator, filtered=filtered)
         if not (isinstance(law, str) or _not_a_motor(model, joint, {actuator: law})):
             yield joint, actuator, law
 
