@@ -139,12 +139,12 @@ class Actuator(Staged, NotCopied):
 
         def __init__(
             self,
-            delay_state: Any = None,
-            controller_state: Any = None,
+            delay_state: object = None,
+            controller_state: object = None,
             clamping_states: tuple[Any, ...] = (),
             other_states: Mapping[str, tuple[Any, ...]] | None = None,
             *,
-            drive_state: Any = None,
+            drive_state: object = None,
         ) -> None:
             self.delay_state, self.clamping_states = delay_state, clamping_states
             self.other_states = dict(other_states or {})
@@ -224,19 +224,12 @@ class Actuator(Staged, NotCopied):
         others: Sequence[Component] = (),
         smooth_stick: bool = False,
     ) -> None:
-        laws = [law for law in (controller, drive) if law is not None]
-        if len(laws) > 1 or not (laws or others):
-            raise TypeError(
-                f"controller = {controller!r}, drive = {drive!r}: must be one control law under either name. Give one."
-            )
-        self.controller: Any = laws[0] if laws else None
+        self.controller: Any = _only_law(controller, drive, others)
         require_type("indices", indices, wp.array, "a Warp array of integers")
         given = {"pos_indices": pos_indices, "target_pos_indices": target_pos_indices, "effort_indices": effort_indices}
         for name, array in given.items():
             if array is not None:
-                require_type(name, array, wp.array, "a Warp array of integers")
-                if array.shape != indices.shape:
-                    raise ValueError(f"{name} shape {array.shape} must match indices shape {indices.shape}.")
+                _require_same_shape(name, array, indices)
         clamps = [] if clamping is None else clamping
         _adopt_components([self.controller, delay], clamps, others)
         self.indices, self.delay, self.clamping, self.others = indices, delay, list(clamps), list(others)
@@ -251,13 +244,17 @@ class Actuator(Staged, NotCopied):
         self.label, self.dof_names, self.smooth_stick = label, tuple(dof_names), smooth_stick
         if smooth_stick and not requires_grad:
             raise ValueError("smooth_stick = True: must be with requires_grad = True. Add it, or leave both out.")
+        self._finalize()
+
+    def _finalize(self) -> None:
+        """Have components take their size, and compile what cannot wait for the first step."""
         for component in self.stages:
             component.finalize(self.device, self.num_actuators)
         if not self._is_planned:
             require_no_damping_in_engine([self])
         self._compiled = _Compiled()
         leave_out()
-        if self.num_actuators and not self._is_planned and (self.device.is_cuda or requires_grad):
+        if self.num_actuators and not self._is_planned and (self.device.is_cuda or self.requires_grad):
             # compile now: a graph may capture the first step, and components without gradients are refused here
             self.compiled()
 
@@ -569,6 +566,22 @@ class PlannedActuator(Actuator):
     """An actuator that a plan of several steps: it compiles no step of its own when it is made."""
 
     _is_planned = True
+
+
+def _only_law(controller: Controller | None, drive: Controller | None, others: Sequence[Component]) -> Any:
+    """Return the control law under either name; None beside other stages that can do without."""
+    laws = [law for law in (controller, drive) if law is not None]
+    if len(laws) > 1 or not (laws or others):
+        raise TypeError(
+            f"controller = {controller!r}, drive = {drive!r}: must be one control law under either name. Give one."
+        )
+    return laws[0] if laws else None
+
+
+def _require_same_shape(name: str, array: wp.array, indices: wp.array) -> None:
+    require_type(name, array, wp.array, "a Warp array of integers")
+    if array.shape != indices.shape:
+        raise ValueError(f"{name} shape {array.shape} must match indices shape {indices.shape}.")
 
 
 def _adopt_components(single: Sequence[object], clamping: Sequence[object], others: Sequence[object]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -243,20 +243,29 @@ class ActuatorSet(NotCopied):
     ) -> None:
         self._require_open()
         rows = resolve_indices(robots, self._assembly.num_robots, "robot")
-        wanted, first, found = set(self._joints_of(dofs)), 0, []
-        for actuator in self.actuators:
-            joints = range(first, first := first + len(actuator.dof_names))
-            brakes = [one for one in actuator.stages if law_of(type(one)) is law_of(PassiveBrake)]
-            found += [(one, [at - joints[0] for at in joints if at in wanted], len(joints)) for one in brakes]
-            if not brakes and dofs is not None and (without := wanted.intersection(joints)):
-                name = self._assembly.dof_names[min(without)]
-                raise ValueError(f"dofs has joint {name!r}, which has no brake: must have one. Add a BrakeConfig.")
-        if not found:
+        brakes = list(self._brakes_of(set(self._joints_of(dofs)), every=dofs is not None))
+        if not brakes:
             raise ValueError(f"{self!r} has no joint with a brake: must have one. Add a BrakeConfig to its motor.")
-        for brake, joints, count in found:
+        for brake, joints, count in brakes:
             values = brake.read("engaged").reshape(-1, count)
             values[np.ix_(rows, joints)] = engaged
             brake.engaged = wp.array(values.ravel(), dtype=wp.float32, device="cpu")
+
+    def _brakes_of(self, wanted: set[int], *, every: bool) -> Iterator[tuple[PassiveBrake, np.ndarray, int]]:
+        """Yield the brakes of joints, with the places of these in its actuator and the number of all there.
+
+        With `every`, a joint without a brake is an error.
+        """
+        first = 0
+        for actuator in self.actuators:
+            joints = range(first, first := first + len(actuator.dof_names))
+            brakes = [one for one in actuator.stages if law_of(type(one)) is law_of(PassiveBrake)]
+            for brake in brakes:
+                places = [at - joints[0] for at in joints if at in wanted]
+                yield brake, np.array(places, int), len(joints)
+            if every and not brakes and (without := wanted.intersection(joints)):
+                name = self._assembly.dof_names[min(without)]
+                raise ValueError(f"dofs has joint {name!r}, which has no brake: must have one. Add a BrakeConfig.")
 
     # differences between robots
 

@@ -7,6 +7,7 @@ core. Components that compute arrays run between the two phases of a step.
 from __future__ import annotations
 
 import functools
+import itertools
 import logging
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -21,11 +22,12 @@ from ..base.cores import missing_core
 from ..base.memory import Array, on_host, warp_view
 from ..base.quiet_warp import device_of
 from ..laws.contract import newton_classes
+from ..laws.contract.base import Component
 from ..specs.signals import SHAFT_INERTIA
 from .actuator import Actuator, PlannedActuator
 from .entry import ActuatorEntry
 from .faults import found_faults, in_words
-from .linkages import add_rotors, linked_joints
+from .linkages import add_rotors, shaft_of
 from .measured import measured_by
 from .parameters import Parameters
 from .plan import array_stages, compile_plan, effort_modes, in_sequence, is_built_in
@@ -102,7 +104,7 @@ class Assembly:
         add_rotors(entries, num_robots, self.device)
         self.columns = list(range(sum(map(len, joints))) if columns is None else columns)
         """Column of each joint in the articulation, in the order of the entries."""
-        self.dof_names = [name for entry in entries for name in entry.dof_names]
+        self.dof_names: list[str] = list(itertools.chain.from_iterable(entry.dof_names for entry in entries))
         """Name of each joint, likewise."""
         self._bound: Sequence[Columns] = ()
         # returns a NumPy array of an array that `follower` has bound
@@ -119,38 +121,25 @@ class Assembly:
         self._parts: list[tuple[list[int], Step]] = []
 
         # before the plans take over the arrays of the components
-        self.actuators = [self._actuator(entry) for entry in entries]
+        self.actuators = list(map(self._actuator, entries))
         parts: dict[_Part, _Members] = {}
         for part, entry, mine in zip(_parts_of(entries, self.device), entries, joints, strict=True):
             parts.setdefault(part, []).append((entry, mine))
         # custom components step first: an error in them leaves the state of the other joints unchanged
         for part in sorted(parts, reverse=True):
-            members = parts[part]
-            order = sorted((joint for _, mine in members for joint in mine), key=self.columns.__getitem__)
-            slots = [[order.index(joint) for joint in mine] for _, mine in members]
-            plan = compile_plan([entry for entry, _ in members], num_robots, slots)
-            planned = make_step(plan, self.device, on_core=part.on_core)
-            placed = zip(members, slots, strict=True)
-            custom = [(entry.label, own, at) for (entry, _), at in placed if (own := array_stages(entry)) is not None]
-            step = with_array_stages(planned, custom, self.device) if custom else planned
-            self._parts.append((order, step))
-        # as one plan of all joints numbers them: what is random does not depend on the parts
-        places = np.argsort(np.argsort(self.columns))
-        for mine, part in self._parts:
-            if "joint_number" in part.signals:
-                numbers = joint_numbers(self.num_robots, len(places), places[mine].tolist())
-                part.signals["joint_number"].assign(numbers)
+            self._add_part(part, parts[part])
         self._warns = True
-        for _, part in self._parts:
-            # the garbage collector does not see into the core
-            part.on_fault(weakly(self._warn_of_fault))
-        # the plans take over the attributes of the components: the last that changes these
         for _, step in self._parts:
+            # the garbage collector does not see into the core
+            step.on_fault(weakly(self._warn_of_fault))
+            # the plans take over the attributes of the components: the last that changes these
             self._parameters.bind(step.plan, step)
-        self._given = [stage for entry in entries if not entry.shared for stage in entry.stages]
+        self._given: list[Component] = []
         for entry in entries:
             for component in entry.stages:
                 vars(component)["_in_use"] = True
+            if not entry.shared:
+                self._given += entry.stages
         self._rounds: dict[int, tuple[Round, Member]] = {}
         if self.has_totals:
             # imported here: most robots have no totals
@@ -159,6 +148,22 @@ class Assembly:
             share_totals([(self, range(self.num_robots))])
         self._choose_step()
         self._randomization: Randomization | None = None
+
+    def _add_part(self, part: _Part, members: _Members) -> None:
+        """Add the step of actuators in one plan, whose joints are in the order of their columns."""
+        joints = itertools.chain.from_iterable(mine for _, mine in members)
+        order = sorted(joints, key=self.columns.__getitem__)
+        slots = [[order.index(joint) for joint in mine] for _, mine in members]
+        plan = compile_plan([entry for entry, _ in members], self.num_robots, slots)
+        planned = make_step(plan, self.device, on_core=part.on_core)
+        placed = zip(members, slots, strict=True)
+        custom = [(entry.label, own, at) for (entry, _), at in placed if (own := array_stages(entry)) is not None]
+        step = with_array_stages(planned, custom, self.device) if custom else planned
+        if "joint_number" in step.signals:
+            # as one plan of all joints numbers them: what is random does not depend on the parts
+            places = np.argsort(np.argsort(self.columns))
+            step.signals["joint_number"].assign(joint_numbers(self.num_robots, len(places), places[order].tolist()))
+        self._parts.append((order, step))
 
     @property
     def name(self) -> str:
@@ -492,9 +497,9 @@ def _parts_of(entries: Sequence[ActuatorEntry], device: wp.DeviceLike) -> list[_
         _Part(array_stages(entry) is not None, native and is_built_in(entry), bool(effort_modes(entry)))
         for entry in entries
     ]
-    for joints in linked_joints(entries):
+    for linked in filter(None, map(shaft_of, entries)):
         # motors of a linkage run in one plan, and have no effort mode
-        mine = [at for at, entry in enumerate(entries) if joints.intersection(entry.dof_names)]
+        mine = [at for at, entry in enumerate(entries) if not {*linked.shaft.joints}.isdisjoint(entry.dof_names)]
         part = _Part(any(parts[at].is_custom for at in mine), all(parts[at].on_core for at in mine), False)
         parts = [part if at in mine else one for at, one in enumerate(parts)]
     return parts

@@ -126,12 +126,26 @@ def step_of(
     else:
         step.observe(True)
     if before is not None:
-        step.set_faults(before.faults(), before.steps)
-        published = {one.signal for one in before.plan.published}
-        for name, array in step.signals.items():
-            if (written := before.signals.get(name)) is not None and name not in published:
-                wp.copy(array, written)
+        _continue(step, before)
     return step
+
+
+def _continue(step: Step, before: Step) -> None:
+    """Give a step the faults, the step count and the written signals of the one in whose place it comes."""
+    step.set_faults(before.faults(), before.steps)
+    published = {one.signal for one in before.plan.published}
+    for name, array in step.signals.items():
+        if (written := before.signals.get(name)) is not None and name not in published:
+            wp.copy(array, written)
+
+
+def _wanted_of(actuators: Sequence[ActuatorLike]) -> tuple[dict[str, bool], dict[str, bool]]:
+    """Return the names of the arrays of state and control, each with True if it is required."""
+    wanted: tuple[dict[str, bool], dict[str, bool]] = {}, {}
+    for of_control, name, required in itertools.chain.from_iterable(map(_arrays_of, actuators)):
+        if name is not None:
+            wanted[of_control][name] = wanted[of_control].get(name, False) or required
+    return wanted
 
 
 def contents_of(actuator: ActuatorLike) -> list[Contents]:
@@ -159,12 +173,7 @@ class Calls:
         self._labels = [one.label or "actuator" for one in actuators]
         self._timed = any(map(_needs_dt, actuators))
         self._stateful = any(actuator.is_stateful() for actuator in actuators)
-        # names of the arrays of state and control, each with True if it is required
-        wanted: tuple[dict[str, bool], dict[str, bool]] = {}, {}
-        for of_control, name, required in (array for actuator in actuators for array in _arrays_of(actuator)):
-            if name is not None:
-                wanted[of_control][name] = wanted[of_control].get(name, False) or required
-        self._wanted = wanted
+        self._wanted = _wanted_of(actuators)
         self._contents = list(itertools.chain.from_iterable(map(contents_of, actuators)))
         # by the identities of their arrays and states, which they keep alive
         self._bindings: dict[tuple[object, ...], tuple[list[object], list[Indices]]] = {}
@@ -216,13 +225,18 @@ class Calls:
         bindings = self._bind(sim_state, sim_control)
         states = self._use(now, after) if self._stateful else None
         if step_known is None or not step_known(sim_state, sim_control, now, after, dt):
-            for n, (step, binding) in enumerate(zip(self._steps, bindings, strict=True)):
-                step.bind(binding)
-                if states is not None:
-                    step.use(states[0][n], states[1][n])
-            for step in self._steps:
-                step.step(seconds)
+            self._step_each(bindings, states, seconds)
         return True
+
+    def _step_each(
+        self, bindings: Sequence[Indices], states: tuple[list[Any], list[Any]] | None, seconds: float
+    ) -> None:
+        for n, (step, binding) in enumerate(zip(self._steps, bindings, strict=True)):
+            step.bind(binding)
+            if states is not None:
+                step.use(states[0][n], states[1][n])
+        for step in self._steps:
+            step.step(seconds)
 
     def bound(
         self, sim_state: object, sim_control: object, now: object, after: object, dt: float | None

@@ -7,6 +7,8 @@ its steps is a fault. Other laws that ask for the inertia go on with a neutral v
 from __future__ import annotations
 
 import dataclasses
+import functools
+import operator
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
@@ -30,7 +32,7 @@ def without_inertia(parts: Parts, told: Collection[str], remedy: str = "") -> st
     names: dict[type, list[str]] = {}
     for _, step in parts:
         # laws that need an inertia ask for one
-        if all(name in told for name in _TOLD if name in step.signals):
+        if (step.signals.keys() & _TOLD).issubset(told):
             continue
         known = {name: name in told or on_host(array) != 0.0 for name, array in step.signals.items()}
         for law, lacks in _lacking(step, known.__getitem__):
@@ -54,19 +56,23 @@ def in_words(fault: Fault) -> str:
 
 def _faults_of(step: Step) -> Iterator[Fault]:
     plan, rows = step.plan, step.faults()
-    codes = 0
-    for _, _, code, _ in rows:
-        codes |= code
+    codes = functools.reduce(operator.or_, map(operator.itemgetter(2), rows), 0)
     lacking = list(_lacking(step, lambda name: on_host(step.signals[name]) > 0.0)) if codes & EFFORT_FAULT else []
     odd = dict(_not_finite(step)) if codes & SIGNAL_FAULT else {}
     for robot, slot, code, when in rows:
         fault = fault_of(plan.labels[slot], plan.dof_names[slot], robot, when, code)
-        law = next((law for law, lacks in lacking if code & EFFORT_FAULT and lacks[robot, slot]), None)
+        laws = [law for law, lacks in lacking if code & EFFORT_FAULT and lacks[robot, slot]]
         signals = [name for name, bad in odd.items() if code & SIGNAL_FAULT and bad[robot, slot]]
-        cause = f"Not finite: {', '.join(SIGNALS[name].words for name in signals)}." if signals else ""
-        if law is not None:
-            signals, cause = [name for name in _TOLD if name in law.ASKS], f"{_cause(law)}."
-        yield dataclasses.replace(fault, signals=tuple(signals), cause=cause) if signals else fault
+        yield _explained(fault, laws, signals)
+
+
+def _explained(fault: Fault, laws: Sequence[type], signals: Sequence[str]) -> Fault:
+    """Return a fault with its cause: the first law that has no inertia, or else signals that are not finite."""
+    if laws:
+        signals, cause = [name for name in _TOLD if name in laws[0].ASKS], f"{_cause(laws[0])}."
+    else:
+        cause = f"Not finite: {', '.join(SIGNALS[name].words for name in signals)}."
+    return dataclasses.replace(fault, signals=tuple(signals), cause=cause) if signals else fault
 
 
 def _lacking(step: Step, told: Callable[[str], object]) -> Iterator[tuple[Any, np.ndarray]]:

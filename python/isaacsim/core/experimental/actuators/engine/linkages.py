@@ -82,12 +82,6 @@ def shaft_of(entry: ActuatorEntry) -> LinkageShaft | None:
     return next((stage for kind, stage in entry.by_kind if KINDS[kind].couples), None)
 
 
-def linked_joints(entries: Iterable[ActuatorEntry]) -> list[set[str]]:
-    """Return the joints of each linkage of some actuators."""
-    shafts = filter(None, map(shaft_of, entries))
-    return [set(joints) for joints in dict.fromkeys(tuple(one.shaft.joints) for one in shafts)]
-
-
 def idle_shafts(specs: Iterable[ActuatorSpec]) -> dict[str, LinkageConfig]:
     """Return the shafts of joints of linear linkages that have no motor, by joint.
 
@@ -106,16 +100,22 @@ def idle_shafts(specs: Iterable[ActuatorSpec]) -> dict[str, LinkageConfig]:
             rows_of.setdefault(tuple(shaft.joints), {})[spec.dof_names[0]] = shaft.coefficients
     idle: dict[str, LinkageConfig] = {}
     for joints, rows in rows_of.items():
-        free = [joint for joint in joints if joint not in rows]
-        # the plan refuses motors at other joints by name
-        if free and driven.isdisjoint(free) and rows.keys() <= {*joints}:
-            # all right singular vectors behind those of the motors
-            _, _, right = np.linalg.svd(np.array(list(rows.values())))
-            idle |= {
-                joint: LinkageConfig(list(joints), row)
-                for joint, row in zip(free, right[len(rows) :].tolist(), strict=True)
-            }
+        idle |= _idle_shafts_of(joints, rows, driven)
     return idle
+
+
+def _idle_shafts_of(
+    joints: Sequence[str], rows: Mapping[str, Sequence[float]], driven: set[str]
+) -> dict[str, LinkageConfig]:
+    """The shafts of joints of one linkage without a motor, by the coefficients of the others, `rows`."""
+    free = [joint for joint in joints if joint not in rows]
+    # the plan refuses motors at other joints by name
+    if not free or not driven.isdisjoint(free) or not rows.keys() <= {*joints}:
+        return {}
+    # all right singular vectors behind those of the motors
+    _, _, right = np.linalg.svd(np.array(list(rows.values())))
+    shafts = [LinkageConfig(list(joints), row) for row in right[len(rows) :].tolist()]
+    return dict(zip(free, shafts, strict=True))
 
 
 def plan_linkages(entries: Sequence[ActuatorEntry], names: Sequence[str]) -> list[PlannedLinkage]:
@@ -165,14 +165,12 @@ def _planned(
 ) -> PlannedLinkage:
     first, count = motors[joints[0]][1].shaft, len(joints)
     # engines sum over joints in the order of their slots
-    order = list(range(count))
+    order, matrix = list(range(count)), np.zeros((count, count))
     if not first.is_table:
         order.sort(key=lambda at: names.index(joints[at]))
+        matrix = np.array([motors[joints[at]][1].shaft.coefficients for at in order])[:, order]
     shafts = [motors[joints[at]][1].shaft for at in order]
     inertia = np.array([motors[joints[at]][1].inertia for at in order], np.float64)
-    matrix = np.zeros((count, count))
-    if not first.is_table:
-        matrix = np.array([one.coefficients for one in shafts])[:, order]
     nodes = _nodes(shafts)
     _require_determined(first.joints, _slopes(shafts))
     lower, spacing, rows = _grid(first, count)
@@ -246,24 +244,33 @@ def add_rotors(entries: Sequence[ActuatorEntry], num_robots: int, device: wp.Dev
     """
     shafts = {name: (entry, found) for entry in entries if (found := shaft_of(entry)) for name in entry.dof_names}
     for joints in dict.fromkeys(tuple(found.shaft.joints) for _, found in shafts.values()):
-        mine = [shafts[joint] for joint in joints if joint in shafts]
-        configs = [found.shaft for _, found in mine]
-        inertia = np.array([found.inertia for _, found in mine])
+        mine = list(filter(None, map(shafts.get, joints)))
         # the plan refuses those with motors that are missing, or do not fit
-        whole = len(mine) == len(joints) and all(_fit(configs[0], one) for one in configs)
-        if not (whole and inertia.any() and _couples(inertia, _slopes(configs))):
-            continue
-        for entry, found in mine:
-            if found.inertia and any(isinstance(stage, ShaftInertia) for stage in entry.others):
-                raise ValueError(
-                    f"actuator {entry.label!r} has rotor_inertia in its transmission and a ShaftInertia: must have one "
-                    "of them. Set rotor_inertia to 0."
-                )
-            if found.inertia:
-                numbers = (repeated(one, num_robots, device) for one in (found.inertia, 0.0))
-                entry.others.append(ShaftInertia(*numbers))
-                # of a table, the engine takes what changes with the slopes
-                found.inertia = 0.0
+        if len(mine) == len(joints) and _have_coupling_rotors(mine):
+            for entry, found in mine:
+                _move_rotor(entry, found, num_robots, device)
+
+
+def _have_coupling_rotors(motors: Sequence[tuple[ActuatorEntry, LinkageShaft]]) -> bool:
+    """Return True for the motors of a linkage with rotors that no armature of single joints can represent."""
+    configs, inertia = [one.shaft for _, one in motors], np.array([one.inertia for _, one in motors])
+    are_fitting = all(_fit(configs[0], one) for one in configs)
+    return are_fitting and bool(inertia.any()) and _couples(inertia, _slopes(configs))
+
+
+def _move_rotor(entry: ActuatorEntry, found: LinkageShaft, num_robots: int, device: wp.DeviceLike) -> None:
+    """Make the rotor of a shaft, if there is one, a mass of its own."""
+    if not found.inertia:
+        return
+    if any(isinstance(stage, ShaftInertia) for stage in entry.others):
+        raise ValueError(
+            f"actuator {entry.label!r} has rotor_inertia in its transmission and a ShaftInertia: must have one "
+            "of them. Set rotor_inertia to 0."
+        )
+    numbers = (repeated(one, num_robots, device) for one in (found.inertia, 0.0))
+    entry.others.append(ShaftInertia(*numbers))
+    # of a table, the engine takes what changes with the slopes
+    found.inertia = 0.0
 
 
 def armatures(inertia: Sequence[float], shafts: Sequence[LinkageConfig], *, attached: bool = False) -> list[float]:
@@ -307,12 +314,12 @@ def _of_linkage(
     """
     if any(joint not in shafts or shafts[joint][1].joints != own.joints for joint in own.joints):
         return None
-    motors = [shafts[joint] for joint in own.joints]
-    given = [(armature_while_attached if attached else armature)(motor) for motor, _ in motors]
+    specs, configs = zip(*map(shafts.__getitem__, own.joints), strict=True)
+    given = list(map(armature_while_attached if attached else armature, specs))
     if all(one is None for one in given):
         return None
     rotors = [0.0 if one is None else float(np.max(one)) for one in given]
-    found = armatures(rotors, [one for _, one in motors], attached=attached)
+    found = armatures(rotors, configs, attached=attached)
     by_joint = dict(zip(own.joints, found, strict=True))
     return np.array([by_joint.get(name, 0.0) for name in spec.dof_names], np.float32)
 

@@ -7,7 +7,7 @@ robot and joint of the pattern, `(robots, joints)`. One error lists all problems
 from __future__ import annotations
 
 import dataclasses
-import re
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
@@ -21,7 +21,7 @@ from ..specs.configs import ForeignConfig, NeuralControlConfig
 from ..specs.fields import JOINT, UNKNOWN_JOINT, Parameter, parameters_of
 from ..specs.joint_side import effort_factor
 from ..specs.motors import MotorConfig, Motors, motor_of, problems_of
-from ..specs.patterns import assigned, by_joint, pattern_problem
+from ..specs.patterns import assigned, by_joint, places_matched
 from ..specs.stages import parts_of
 from ..specs.transmission import transmission_of
 from .linkages import idle_shafts
@@ -84,8 +84,7 @@ def resolve_motors(
     found: list[Motor] = []
     for pattern, given in motors.items():
         subject = f"motors[{pattern!r:.120}]"
-        expression = None if pattern_problem(pattern) else re.compile(pattern)
-        columns = tuple(at for at, name in enumerate(names) if expression and expression.fullmatch(name))
+        columns = places_matched(pattern, names)
         try:
             motor = motor_of(given)
         except (TypeError, ValueError) as error:
@@ -138,19 +137,25 @@ def without_limit(motors: Sequence[Motor], names: Sequence[str], limits: Limits)
     """Effort limits [N·m or N] of joints whose motor has no limit, by name of the joint."""
     bare: list[int] = []
     for motor in motors:
-        stages = [] if motor.spec is None or motor.spec.controller is None else motor.spec.after_controller
-        bounded = np.full(len(motor.columns), motor.spec is None or motor.spec.controller is None)
-        for stage in stages:
-            # the bounds of a registered schema are unknown
-            bounds = [0.0] if isinstance(stage, ForeignConfig) else stage.bounds("effort").values()
-            for most in bounds:
-                bounded |= np.isfinite(np.atleast_2d(most)).all(axis=0)
-        bare += [column for column, is_bounded in zip(motor.columns, bounded, strict=True) if not is_bounded]
+        bare += itertools.compress(motor.columns, ~_bounded(motor))
     found = limits() if bare else None
     if found is None:
         return {}
     least = found.min(axis=0)
     return {names[column]: float(least[column]) for column in sorted(bare) if np.isfinite(least[column])}
+
+
+def _bounded(motor: Motor) -> np.ndarray:
+    """Which joints of a motor have a limit of the effort, or no control law."""
+    if motor.spec is None or motor.spec.controller is None:
+        return np.full(len(motor.columns), True)
+    bounded = np.full(len(motor.columns), False)
+    for stage in motor.spec.after_controller:
+        # the bounds of a registered schema are unknown
+        bounds = [0.0] if isinstance(stage, ForeignConfig) else stage.bounds("effort").values()
+        for most in bounds:
+            bounded |= np.isfinite(np.atleast_2d(most)).all(axis=0)
+    return bounded
 
 
 @dataclass(frozen=True)

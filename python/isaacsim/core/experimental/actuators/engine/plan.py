@@ -30,7 +30,7 @@ from ..laws.contract.law import FELT_SIGNALS, NEWEST, UNSET, LawClass, keeping_s
 from ..laws.delay import Delay
 from ..specs.fields import Parameter, parameters_of
 from ..specs.signals import SIGNALS, SUMMED
-from ..specs.stages import KINDS, follows_limits, is_geared, kind_of, moves_behind, parts_of
+from ..specs.stages import KINDS, Kind, follows_limits, is_geared, kind_of, moves_behind, parts_of
 from .entry import ActuatorEntry
 from .linkages import PlannedLinkage, plan_linkages
 
@@ -323,12 +323,22 @@ class Plan:
                 if state_names(stage.law)
             ),
         ]
+        self._note_signals(after)
+        self._note_rows(after)
+
+    def _note_signals(self, after: Sequence[PlannedStage]) -> None:
+        """Note the signals that laws ask for or publish; `after` are the stages beside controllers."""
         self.asked = {}
         for name, signal in SIGNALS.items():
             asking = [used for law, used in self.laws if name in law.ASKS]
             if asking and not signal.is_of_engine:
                 self.asked[name] = np.logical_or.reduce(asking)
-        self.published = []
+        self.published = list(self._publishing(after))
+        published = {state.signal for state in self.published}
+        self.signals = sorted(self.asked.keys() | published, key=[*SIGNALS].index)
+        self.has_totals = any(SIGNALS[name].total_of for name in self.asked) or not published.isdisjoint(SUMMED)
+
+    def _publishing(self, after: Sequence[PlannedStage]) -> Iterator[Published]:
         for number, one in enumerate(self.stateful):
             rows = self.control if one.stage is None else after[one.stage].rows
             law: Any = one.law
@@ -336,10 +346,10 @@ class Plan:
             for signal, state in getattr(law, "PUBLISHES", {}).items():
                 if signal in self.asked or signal in SUMMED:
                     row = rows[law.UNSET_AS[state]] if state in law.UNSET_AS else None
-                    self.published.append(Published(signal, number, law.STATE.index(state), one.used, row))
-        published = {state.signal for state in self.published}
-        self.signals = [name for name in SIGNALS if name in self.asked or name in published]
-        self.has_totals = any(SIGNALS[name].total_of for name in self.asked) or not published.isdisjoint(SUMMED)
+                    yield Published(signal, number, law.STATE.index(state), one.used, row)
+
+    def _note_rows(self, after: Sequence[PlannedStage]) -> None:
+        """Note the parameters and curves of all laws, and how much of the past joints need."""
         self.rows = [*self.control.values(), *(row for stage in after for row in stage.rows.values()), self.lag]
         by_law = [*self.control_curves, *(stage.curves for stage in after)]
         self.curves = [(number, curve) for number, curves in enumerate(by_law) for curve in curves]
@@ -451,6 +461,15 @@ def compile_plan(
     _add_stages(plan, planned, entries)
     _add_feedback(plan, planned)
     plan.note_laws()
+    _require_one_publisher(plan)
+    plan.linkages += plan_linkages(planned, plan.dof_names)
+    if live:
+        _make_live(plan)
+    return plan
+
+
+def _require_one_publisher(plan: Plan) -> None:
+    """Raise for a joint with two laws that publish the same signal."""
     for signal in SIGNALS:
         publishing = [(law.__name__, used) for law, used in plan.laws if signal in law.PUBLISHES]
         for slot in np.flatnonzero(sum(used.astype(int) for _, used in publishing) > 1) if publishing else ():
@@ -459,15 +478,14 @@ def compile_plan(
                 f"actuator {plan.labels[slot]!r}: {names} publish the {signal} of joint {plan.dof_names[slot]!r}: must "
                 "be one law. Remove the others."
             )
-    plan.linkages += plan_linkages(planned, plan.dof_names)
-    if live:
-        if plan.num_slots != 1:
-            raise ValueError(
-                f"a plan of {plan.num_slots} joints cannot read arrays of components: must have one joint."
-            )
-        for view in plan.views:
-            view.row.live, view.row.own = getattr(view.component, view.attribute), None
-    return plan
+
+
+def _make_live(plan: Plan) -> None:
+    """Have the rows of a plan of one joint be the arrays of its components."""
+    if plan.num_slots != 1:
+        raise ValueError(f"a plan of {plan.num_slots} joints cannot read arrays of components: must have one joint.")
+    for view in plan.views:
+        view.row.live, view.row.own = getattr(view.component, view.attribute), None
 
 
 def check_parameters(entry: ActuatorEntry, num_robots: int, *, ranges: bool = True) -> None:
@@ -530,13 +548,8 @@ def _require_laws(entry: ActuatorEntry) -> None:
     """Raise an error for stages that need a plan and have no law, and for stages that cannot run beside each other."""
     custom = array_stages(entry)
     for kind, stage in entry.by_kind:
-        subject = f"actuator {entry.label!r}: {type(stage).__name__}"
-        if not KINDS[kind].changes_effort and KINDS[kind].takes_effort and not has_law(stage):
-            raise TypeError(f"{subject}: must have a law. Give it as LAW, a wp.func.")
-        if getattr(stage, "PUBLISHES", None) and not has_law(stage):
-            raise TypeError(
-                f"{subject} publishes {list(stage.PUBLISHES)} and computes arrays: must run in the plan. Give it a LAW."
-            )
+        if not has_law(stage):
+            _require_array_stage(KINDS[kind], stage, f"actuator {entry.label!r}: {type(stage).__name__}")
     if is_geared(entry):
         _require_laws_of_motor(entry, custom)
     if entry.sensing or entry.commanding:
@@ -596,6 +609,16 @@ def in_sequence(entries: Sequence[ActuatorEntry]) -> list[tuple[int, ...]]:
     return [tuple(itertools.islice(numbers, len(entry.dof_names))) for entry in entries]
 
 
+def _require_array_stage(kind: Kind, stage: Component, subject: str) -> None:
+    """Raise for a stage without a law that needs a plan."""
+    if kind.takes_effort and not kind.changes_effort:
+        raise TypeError(f"{subject}: must have a law. Give it as LAW, a wp.func.")
+    if publishes := getattr(stage, "PUBLISHES", None):
+        raise TypeError(
+            f"{subject} publishes {list(publishes)} and computes arrays: must run in the plan. Give it a LAW."
+        )
+
+
 def _neutral_plan(entries: Sequence[ActuatorEntry], num_robots: int, places: Sequence[tuple[int, ...]]) -> Plan:
     """Return a plan of the right size in which every row is neutral and there are no stages."""
     count = sum(map(len, places))
@@ -611,15 +634,13 @@ def _neutral_plan(entries: Sequence[ActuatorEntry], num_robots: int, places: Seq
             network = network_law_of(controller)
             law = law_class_of(controller) if network is None else network
             law = same.setdefault(law, law)
-        delay = ring_delay(entry)
-        placements.append(Placement(entry.label, slots, None if delay is None else delay.max_delay, law, []))
+        placements.append(Placement(entry.label, slots, getattr(ring_delay(entry), "max_delay", None), law, []))
     laws = dict.fromkeys(filter(None, map(operator.attrgetter("controller"), placements)))
-    controllers = tuple(law for law in laws if not is_network(law))
+    controllers = cast(tuple[LawClass, ...], tuple(itertools.filterfalse(is_network, laws)))
     control: dict[str, Row] = {}
     for controller in controllers:
-        # controllers share rows of the same name
-        for name, row in _neutral_rows(controller, count).items():
-            control.setdefault(name, row)
+        # controllers share rows of the same name: those of the first
+        control = control | _neutral_rows(controller, count) | control
     return Plan(
         num_robots=num_robots,
         labels=tuple(labels),
@@ -633,7 +654,7 @@ def _neutral_plan(entries: Sequence[ActuatorEntry], num_robots: int, places: Seq
         delayed=np.zeros(count, bool),
         lag=Row.filled(0, count, np.int32),
         placements=placements,
-        components=[component for entry in entries for component in entry.stages],
+        components=list(itertools.chain.from_iterable(entry.stages for entry in entries)),
     )
 
 
@@ -716,9 +737,8 @@ def _add_feedback(plan: Plan, entries: Sequence[ActuatorEntry]) -> None:
             at_motor = getattr(stage, "side", "joint") == "motor" and is_geared(entry)
             added = _add_stage(plan, entry, stage, sweeps[number - 1], placement.slots, at_motor)
             found.append((placement, [law.KIND for law in laws[:-1]].count(stage.KIND), added))
-    plan.feedback += sorted(
-        (stage for sweep in sweeps for stage in sweep.values()), key=lambda stage: canonical_rank(stage.law)
-    )
+    added_stages = itertools.chain.from_iterable(map(dict.values, sweeps))
+    plan.feedback += sorted(added_stages, key=lambda stage: canonical_rank(stage.law))
     for placement, place, stage in found:
         at = next(number for number, one in enumerate(plan.feedback) if one is stage)
         placement.stages.append((stage.law.KIND, place, len(plan.stages) + at))
@@ -775,24 +795,34 @@ def _require_laws_of_motor(entry: ActuatorEntry, custom: ArrayStages | None) -> 
 
     These are array stages, whose arrays are in joint coordinates, and laws that ask for inertia or load.
     """
-    for transmission in [stage for kind, stage in entry.by_kind if KINDS[kind].is_before_joint]:
-        name, subject = type(transmission).__name__, f"actuator {entry.label!r}"
-        at_motor = [one for kind, one in entry.by_kind if KINDS[kind].coordinates == "motor" and not moves_behind(one)]
-        asking = [type(one).__name__ for one in at_motor if {*one.ASKS}.intersection(FELT_SIGNALS)]
+    subject = f"actuator {entry.label!r}"
+    asking = [
+        type(one).__name__
+        for kind, one in entry.by_kind
+        if KINDS[kind].coordinates == "motor" and not moves_behind(one) and {*one.ASKS}.intersection(FELT_SIGNALS)
+    ]
+    for kind, transmission in entry.by_kind:
+        if not KINDS[kind].is_before_joint:
+            continue
         if asking and transmission.FELT is None:
             raise TypeError(
-                f"{subject}: {asking[0]} asks for inertia or load before {name}, which does not say what the motor "
-                "feels of them: must have FELT. Add it, or leave out one of them."
+                f"{subject}: {asking[0]} asks for inertia or load before {type(transmission).__name__}, which does not "
+                "say what the motor feels of them: must have FELT. Add it, or leave out one of them."
             )
-        if custom is None:
-            continue
-        if not has_law(transmission):
-            raise TypeError(f"{subject}: {name}: must have a law. Give it as LAW and MOTOR, wp.funcs.")
-        own = (one for one in (custom.delay, custom.controller, *custom.stages) if one is not None and not has_law(one))
-        raise TypeError(
-            f"{subject}: {name} beside {type(next(own)).__name__}, which computes arrays in the coordinates of the "
-            "joint: must be left out. Give the latter a LAW."
-        )
+        if custom is not None:
+            raise _arrays_at_motor(subject, transmission, custom)
+
+
+def _arrays_at_motor(subject: str, transmission: Component, custom: ArrayStages) -> TypeError:
+    """Return the error of a transmission beside stages that compute arrays, or that computes some itself."""
+    name = type(transmission).__name__
+    if not has_law(transmission):
+        return TypeError(f"{subject}: {name}: must have a law. Give it as LAW and MOTOR, wp.funcs.")
+    own = (one for one in (custom.delay, custom.controller, *custom.stages) if one is not None and not has_law(one))
+    return TypeError(
+        f"{subject}: {name} beside {type(next(own)).__name__}, which computes arrays in the coordinates of the "
+        "joint: must be left out. Give the latter a LAW."
+    )
 
 
 def _add_stage(

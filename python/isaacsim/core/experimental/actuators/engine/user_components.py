@@ -70,7 +70,7 @@ def entries_from_configs(
     ]
 
 
-def _config_of(given: Any, dof_name: str, num_robots: int) -> ActuatorConfig:
+def _config_of(given: object, dof_name: str, num_robots: int) -> ActuatorConfig:
     """Return a config itself, or the config of an actuator, without its indices and names of arrays."""
     own = isinstance(given, Actuator)
     if isinstance(given, ActuatorConfig):
@@ -80,12 +80,18 @@ def _config_of(given: Any, dof_name: str, num_robots: int) -> ActuatorConfig:
         if not all(hasattr(given, name) for name in NAMED):
             raise TypeError(f"actuator {dof_name!r} = {shown(given)}: must be an Actuator or ActuatorConfig. Make one.")
         return ActuatorConfig(*(getattr(given, name) for name in NAMED))
+    _require_for_set(given, dof_name, num_robots)
+    return ActuatorConfig(*parts)
+
+
+def _require_for_set(given: Any, dof_name: str, num_robots: int) -> None:
+    """Raise for an actuator with gradients, of an implicit mode, or that is not of one joint."""
     if getattr(given, "requires_grad", False):
         raise ValueError(
             f"actuator {dof_name!r} has requires_grad = True: must be stepped by itself to have gradients on a tape. "
             "Make it without; ActuatedArrays takes requires_grad for all of its own."
         )
-    if own and given.effort_mode != "explicit":
+    if isinstance(given, Actuator) and given.effort_mode != "explicit":
         raise ValueError(
             f"actuator {dof_name!r}: its effort mode is implicit: must be explicit. Call set_effort_mode_explicit()."
         )
@@ -94,7 +100,6 @@ def _config_of(given: Any, dof_name: str, num_robots: int) -> ActuatorConfig:
             f"actuator {dof_name!r} has {len(given.indices)} joints: must have {num_robots}, one per robot. Make one "
             "for this joint."
         )
-    return ActuatorConfig(*parts)
 
 
 def _built(

@@ -9,7 +9,7 @@ import itertools
 import logging
 import warnings
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
@@ -52,6 +52,24 @@ def close_all() -> None:
     with contextlib.ExitStack() as stack:
         for wrapper in tuple(_open):
             stack.callback(wrapper.close)
+
+
+def _warn_of_joints(path: str, bare: Sequence[str], limits: Mapping[str, float]) -> None:
+    """Warn of joints of a robot without a motor, and of those with a limit where their motor has none."""
+    if bare:
+        warnings.warn(
+            f"<{path}>: joints {', '.join(bare)} have no motor and keep their own drives. "
+            "Give them one, if they are to be driven.",
+            stacklevel=3,
+        )
+    if limits:
+        said = ", ".join(f"{name} ({limit:g})" for name, limit in limits.items())
+        warnings.warn(
+            f"<{path}>: motors of joints {said} have no effort limit, and that of a joint, "
+            "in brackets in N·m or N, bounds its drive only. Add MaxEffortClampingConfig('joint') to take it, or "
+            "the limit of the motor.",
+            stacklevel=3,
+        )
 
 
 class ArticulationActuators(ActuatorSet):
@@ -195,22 +213,11 @@ class ArticulationActuators(ActuatorSet):
         bare = without_motor(motors_found, names)
         # what couplings and tendons move needs no motor
         following = robots.following_dofs(host.stage, set(names) - set(bare))
-        if bare := [name for name in bare if name not in following]:
-            warnings.warn(
-                f"<{robots.articulation.paths[0]}>: joints {', '.join(bare)} have no motor and keep their own drives. "
-                "Give them one, if they are to be driven.",
-                stacklevel=2,
-            )
-        if free := without_limit(motors_found, names, limits):
-            said = ", ".join(f"{name} ({limit:g})" for name, limit in free.items())
-            warnings.warn(
-                f"<{robots.articulation.paths[0]}>: motors of joints {said} have no effort limit, and that of a joint, "
-                "in brackets in N·m or N, bounds its drive only. Add MaxEffortClampingConfig('joint') to take it, or "
-                "the limit of the motor.",
-                stacklevel=2,
-            )
+        bare = [name for name in bare if name not in following]
+        bounded = without_limit(motors_found, names, limits)
         specs = [motor.spec for motor in motors_found if motor.spec is not None]
         specs = in_effort_mode(specs, [spec.dof_names for spec in specs], effort_mode)
+        _warn_of_joints(robots.articulation.paths[0], bare, bounded)
         self = cls.__new__(cls)
         driven = [axis for spec in specs for axis in zip(spec.targets, spec.dof_names, strict=True)]
         of_motors = values_of_motors(motors_found, names, joints)
@@ -338,7 +345,7 @@ class ArticulationActuators(ActuatorSet):
             entries = entries_from_configs(ordered, robots.num_robots, robots.device)
         axes = [(joints[names.index(name)], name) for _, name in ordered]
         properties = [
-            JointValues(name, [(joints[at], names[at]) for at in columns], values)
+            JointValues(name, list(map(every.__getitem__, columns)), values)
             for name, columns, values in found.properties
         ]
         self = cls.__new__(cls)

@@ -206,14 +206,8 @@ class Attachment:
     def step(self, dt: float) -> None:
         """Compute the efforts of the coming physics step and hand them over; see `step_actuators`."""
         if (buffers := self.buffers) is None or self.error is not None or not self._axes:
-            if self.error is not None:
-                raise self.error
-            if not self._axes:
-                return
-            self.require_open()
-            if not self._are_robots_there():
-                raise self._robots_gone()
-            raise self._not_running()
+            self._refuse_step()
+            return
         if self._is_first:
             self._begin()
         try:
@@ -304,8 +298,16 @@ class Attachment:
 
     # inside
 
-    def _bind(self) -> None:
-        """Bind to the arrays of physics, take the drives, start stepping."""
+    def _refuse_step(self) -> None:
+        """Raise for a step while there is an error or no robot; without joints there is nothing to do."""
+        if self.error is not None:
+            raise self.error
+        if self._axes:
+            self.require_open()
+            raise self._not_running() if self._are_robots_there() else self._robots_gone()
+
+    def _paths_now(self) -> list[str]:
+        """Paths of the robots, which must be as many as before."""
         if not self._are_robots_there():
             raise self._robots_gone()
         try:
@@ -317,6 +319,11 @@ class Attachment:
                 f"{self!r} was made for {self.num_robots} robots and its paths match {len(paths)} now. "
                 "Close it and make a new one."
             )
+        return paths
+
+    def _bind(self) -> None:
+        """Bind to the arrays of physics, take the drives, start stepping."""
+        paths = self._paths_now()
         columns = self._find_columns(self._axes)
         feedforward = np.zeros((self.num_robots, self.articulation.num_dofs), np.float32)
         # joints may be added, removed or reordered
@@ -445,11 +452,8 @@ class Attachment:
 
     def _subscribe_step(self) -> None:
         """Step before every physics step from now on, unless an error stopped stepping or physics does not run."""
-        if self._step_subscription is None and self.buffers is not None and self.error is None:
-            self._step_subscription = self._bus.on_pre_step(self._pre_step())
-
-    def _pre_step(self) -> Callable[[float, object], None]:
-        """Return a callback that steps; on an error it stops stepping and passes the error on."""
+        if self._step_subscription is not None or self.buffers is None or self.error is not None:
+            return
         attachment = weakref.ref(self)
 
         # a single function, not a method called by `weakly`: physics of a small robot takes a few µs only
@@ -472,7 +476,7 @@ class Attachment:
                 living._unsubscribe_step()
                 raise
 
-        return step
+        self._step_subscription = self._bus.on_pre_step(step)
 
     def _unsubscribe_step(self) -> None:
         if self._step_subscription is not None:

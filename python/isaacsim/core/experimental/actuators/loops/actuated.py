@@ -84,7 +84,7 @@ class Actuated(ActuatorSet):
         dof_names: Sequence[str],
         motors: AnyMotors,
         num_robots: int,
-        device: Any,
+        device: object,
         effort_mode: EffortModes | None = None,
     ) -> None:
         names = _unique("dof_names", dof_names)

@@ -77,12 +77,7 @@ class ActuatedWorlds(Actuated):
     def __init__(
         self, mjm: Any, model: Any, motors: AnyMotors, num_worlds: int = 1, *, effort_mode: EffortModes | None = None
     ) -> None:
-        sizes, expected = ([getattr(one, name, None) for name in ("nq", "nv", "njnt")] for one in (model, mjm))
-        if None in expected or sizes != expected or isinstance(getattr(mjm, "qpos0", None), wp.array):
-            raise ValueError(
-                f"model is a {type(model).__name__} with (nq, nv, njnt) = {sizes}, mjm a {type(mjm).__name__} with "
-                f"{expected}: must be the same model. Give an MjModel, and what mujoco_warp.put_model made of it."
-            )
+        _require_same(mjm, model)
         joints = [joint for joint, kind in enumerate(mjm.jnt_type) if kind in (_SLIDE, _HINGE)]
         names = [mjm.joint(joint).name or f"joint_{joint}" for joint in joints]
         super().__init__(names, motors, num_worlds, model.qpos0.device, effort_mode)
@@ -251,6 +246,16 @@ class ActuatedWorlds(Actuated):
         if len(self._bound) > _KEPT:
             del self._bound[next(iter(self._bound))]
         return found
+
+
+def _require_same(mjm: Any, model: Any) -> None:
+    """Raise for a model that is not what `mujoco_warp.put_model` made of another."""
+    sizes, expected = ([getattr(one, name, None) for name in ("nq", "nv", "njnt")] for one in (model, mjm))
+    if None in expected or sizes != expected or isinstance(getattr(mjm, "qpos0", None), wp.array):
+        raise ValueError(
+            f"model is a {type(model).__name__} with (nq, nv, njnt) = {sizes}, mjm a {type(mjm).__name__} with "
+            f"{expected}: must be the same model. Give an MjModel, and what mujoco_warp.put_model made of it."
+        )
 
 
 def _rest(bound: dict[tuple[object, ...], Bound], columns: list[int]) -> None:

@@ -206,13 +206,9 @@ def drive_newton_model(model: object) -> ActuatorGroup:
 class _Layout:
     """Layout of the joints of equal articulations in a model's flat arrays; a regular expression picks their labels."""
 
-    def __init__(self, model: Any, articulations: str) -> None:
+    def __init__(self, model: object, articulations: str) -> None:
         labels = list(_first(model, "articulation_label", "articulation_key"))
-        if problem := pattern_problem(articulations, name_length=max(map(len, labels), default=0)):
-            raise ValueError(f"articulations = {shown(articulations)}: {problem}")
-        self.rows = [row for row, label in enumerate(labels) if re.fullmatch(articulations, label)]
-        if not self.rows:
-            raise ValueError(f"articulations = {articulations!r}: must match one of {sorted(set(labels))}. Correct it.")
+        self.rows = _rows_of(labels, articulations)
         self.labels = [labels[row] for row in self.rows]
         starts, q, qd = (
             np.asarray(getattr(model, name).numpy())
@@ -286,6 +282,16 @@ class _Layout:
             strides=(4 * pitch, 4),
             device=array.device,
         )
+
+
+def _rows_of(labels: Sequence[str], articulations: str) -> list[int]:
+    """Rows of the articulations whose labels a pattern matches."""
+    if problem := pattern_problem(articulations, name_length=max(map(len, labels), default=0)):
+        raise ValueError(f"articulations = {shown(articulations)}: {problem}")
+    rows = [row for row, label in enumerate(labels) if re.fullmatch(articulations, label)]
+    if not rows:
+        raise ValueError(f"articulations = {articulations!r}: must match one of {sorted(set(labels))}. Correct it.")
+    return rows
 
 
 def _axes(joints: Sequence[str], q: np.ndarray, qd: np.ndarray, numbers: range) -> list[tuple[str, int | None]]:

@@ -377,9 +377,24 @@ class ArrayArticulation(DofAccess):
     def _resolve(self) -> None:
         """Match the paths against the host's robots as they are now."""
         generation, robots = self._backend.generation, self._backend.robots()
-        numbers = _match(self._patterns, robots, getattr(self._backend, "stage", None))
-        self._take([robots[i] for i in numbers])
-        self._numbers = np.array(numbers)
+        # by the robots' own paths or by that of their prototype
+        copies: dict[str, list[int]] = {}
+        for row, robot in enumerate(robots):
+            copies.setdefault(robot.prototype[0], []).append(row)
+        own, prototypes = Roots(robot.path for robot in robots), Roots(copies)
+        picked: dict[int, None] = {}
+        for pattern in names_of("articulation paths", self._patterns, "a path"):
+            hits = own.find(pattern)
+            if not hits:
+                hits = sorted(row for hit in prototypes.find(pattern) for row in copies[prototypes.paths[hit]])
+            if not hits:
+                stage = getattr(self._backend, "stage", None)
+                raise no_match(pattern, prototypes.paths, _unloaded(stage), has_prims=stage is not None)
+            picked |= dict.fromkeys(hits)
+        if not picked:
+            raise no_pattern()
+        self._take([robots[i] for i in picked])
+        self._numbers = np.array(list(picked))
         # not before: what failed to match is matched again
         self._generation = generation
 
@@ -459,26 +474,6 @@ class ArrayArticulation(DofAccess):
 
     def _state_was_set(self, name: str, indices: Indices, dof_indices: Indices) -> None:
         self._backend.write_state(name, self._index(indices, dof_indices))
-
-
-def _match(patterns: str | Sequence[str], robots: Sequence[Robot], stage: Stage | None) -> list[int]:
-    """Rows for the patterns, by the robots' own paths or by that of their prototype."""
-    wanted = names_of("articulation paths", patterns, "a path")
-    copies: dict[str, list[int]] = {}
-    for row, robot in enumerate(robots):
-        copies.setdefault(robot.prototype[0], []).append(row)
-    own, prototypes = Roots(robot.path for robot in robots), Roots(copies)
-    picked: dict[int, None] = {}
-    for pattern in wanted:
-        hits = own.find(pattern)
-        if not hits:
-            hits = sorted(row for hit in prototypes.find(pattern) for row in copies[prototypes.paths[hit]])
-        if not hits:
-            raise no_match(pattern, prototypes.paths, _unloaded(stage), has_prims=stage is not None)
-        picked |= dict.fromkeys(hits)
-    if not picked:
-        raise no_pattern()
-    return list(picked)
 
 
 def _unloaded(stage: Stage | None) -> list[str]:

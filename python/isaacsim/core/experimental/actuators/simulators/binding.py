@@ -78,10 +78,22 @@ class Binding:
         own = getattr(self.articulation, "buffers", None)
         if own is None:
             return self._copies(sorted(columns))
-        buffers = own()
-        _require_in_place(
-            buffers, type(self.articulation).__name__, (self.num_robots, self.articulation.num_dofs), self.device
-        )
+        buffers, host = own(), type(self.articulation).__name__
+        shape, device = (self.num_robots, self.articulation.num_dofs), wp.get_device(self.device)
+        # what the simulator writes later would never be read of arrays that are copied
+        for name in (*_STATE, "efforts"):
+            array = getattr(buffers, name, None)
+            if problem := _in_place_problem(array, shape, device, written=name == "efforts"):
+                raise HostError(
+                    f"{host}.buffers().{name} {problem}. Correct it, or leave buffers() out to have arrays copied "
+                    "through getters and setters."
+                )
+        for name in ("refresh", "commit"):
+            if not callable(call := getattr(buffers, name, None)):
+                raise HostError(
+                    f"{host}.buffers().{name} = {call!r}: must be a function without arguments. Give one that does "
+                    "nothing where nothing is to be done."
+                )
         return buffers
 
     def joint_views(self, wanted: Collection[str], *, from_matrices: bool = True) -> JointViews | None:
@@ -112,9 +124,10 @@ class Binding:
         views = self.joint_views(wanted, from_matrices=from_matrices)
         if shafts:
             views = _with_shafts(self.articulation, views, shafts, columns)
-        self.told = () if views is None else tuple(views.arrays)
+        self.told = ()
         if views is None:
             return nothing
+        self.told = tuple(views.arrays)
         copies = [
             (views.arrays[name], [columns[joint] for joint in joints], array)
             for name, parts in wanted.items()
@@ -174,26 +187,6 @@ def taken_on_device(
             wp.copy(array, source)
 
     return take
-
-
-def _require_in_place(buffers: Buffers, host: str, shape: tuple[int, int], device: str) -> None:
-    """Raise for arrays that would have to be copied: what the simulator writes later would never be read.
-
-    The `HostError` names the class, the array, what it is and what it must be.
-    """
-    for name in (*_STATE, "efforts"):
-        array = getattr(buffers, name, None)
-        if problem := _in_place_problem(array, shape, wp.get_device(device), written=name == "efforts"):
-            raise HostError(
-                f"{host}.buffers().{name} {problem}. Correct it, or leave buffers() out to have arrays copied through "
-                "getters and setters."
-            )
-    for name in ("refresh", "commit"):
-        if not callable(call := getattr(buffers, name, None)):
-            raise HostError(
-                f"{host}.buffers().{name} = {call!r}: must be a function without arguments. Give one that does "
-                "nothing where nothing is to be done."
-            )
 
 
 def _in_place_problem(array: object, shape: tuple[int, int], device: wp.DeviceLike, written: bool) -> str:

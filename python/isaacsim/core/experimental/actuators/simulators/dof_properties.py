@@ -328,17 +328,7 @@ class DofProperties(ArrayArticulation):
         if not rows:
             raise ValueError(f"{', '.join(given)}: must not all be None. Give one of them.")
         if {"lower_limits", "upper_limits"} & set(rows):
-            flat = self._authored if self._is_stopped() else self._backend.read_property
-            lower, upper = (
-                rows[name] if name in rows else flat(name)[at].astype(np.float32)
-                for name in ("lower_limits", "upper_limits")
-            )
-            if (wrong := np.argwhere(lower > upper)).size:
-                row, column = wrong[0]
-                raise ValueError(
-                    f"lower limit {lower[row, column]:g} > upper limit {upper[row, column]:g} (rad or m): must be <=. "
-                    "Swap the limits, or set both at once."
-                )
+            self._require_ordered(rows, at)
         if self._is_stopped():
             self._author(rows, at)
         elif set(rows) <= set(_IN_ARRAYS):
@@ -351,6 +341,20 @@ class DofProperties(ArrayArticulation):
 
     def _is_stopped(self) -> bool:
         return self._backend.arrays() is None
+
+    def _require_ordered(self, rows: Mapping[str, np.ndarray], at: np.ndarray) -> None:
+        """Raise for a lower limit above the upper one, where either is set."""
+        flat = self._authored if self._is_stopped() else self._backend.read_property
+        lower, upper = (
+            rows[name] if name in rows else flat(name)[at].astype(np.float32)
+            for name in ("lower_limits", "upper_limits")
+        )
+        if (wrong := np.argwhere(lower > upper)).size:
+            row, column = wrong[0]
+            raise ValueError(
+                f"lower limit {lower[row, column]:g} > upper limit {upper[row, column]:g} (rad or m): must be <=. "
+                "Swap the limits, or set both at once."
+            )
 
     def _authored(self, name: str) -> np.ndarray:
         """A property of all robots as the stage or file has it, flat."""
@@ -380,17 +384,14 @@ class DofProperties(ArrayArticulation):
         from ..files.usd.joint_properties import write_properties
         from ..files.usd.mujoco_properties import write_mujoco_properties
 
-        place_of: dict[int, tuple[str, str]] = {}
-        for robot in self._backend.robots():
-            for i, axis in enumerate(zip(robot.prototype[1], robot.axes, strict=True)):
-                place_of[robot.offset + i] = axis
-        axes = list(dict.fromkeys(place_of[place] for place in at.ravel()))
+        axis_of = self._prototype_axes()
+        axes = list(dict.fromkeys(axis_of[place] for place in at.ravel()))
         columns: dict[str, np.ndarray] = {}
         for name, values in rows.items():
             flat = self._authored(name).astype(np.float32)
             flat[at] = values
             by_axis: dict[tuple[str, str], set[float]] = {}
-            for place, axis in place_of.items():
+            for place, axis in axis_of.items():
                 by_axis.setdefault(axis, set()).add(float(flat[place]))
             for axis in axes:
                 if len(found := by_axis[axis]) > 1:
@@ -401,6 +402,14 @@ class DofProperties(ArrayArticulation):
             columns[name] = np.array([by_axis[axis].pop() for axis in axes])
         write = write_mujoco_properties if self.READS_MJC else write_properties
         write(self._backend.stage, columns, axes)
+
+    def _prototype_axes(self) -> dict[int, tuple[str, str]]:
+        """Joint and axis on the stage, which copies share, by place."""
+        return {
+            robot.offset + number: axis
+            for robot in self._backend.robots()
+            for number, axis in enumerate(zip(robot.prototype[1], robot.axes, strict=True))
+        }
 
 
 def _checked(name: str, values: ArrayLike, shape: tuple[int, int]) -> np.ndarray:

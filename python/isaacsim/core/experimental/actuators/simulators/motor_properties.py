@@ -191,16 +191,7 @@ def set_properties(
         mine = [(one, columns) for one, columns in given if (one.name, one.origin) == (name, origin)]
         if not mine:
             continue
-        problem = unsettable(articulation, name)
-        try:
-            if not problem:
-                _set_property(owner, bus, articulation, mine)
-        except HostError as error:
-            # a simulator may have the setter of this limit without having the limit
-            if name != "velocity_limit_sim" and origin != "engine":
-                raise
-            problem = str(error)
-        if problem:
+        if problem := _why_unset(owner, bus, articulation, mine):
             joints = ", ".join(joint for one, _ in mine for _, joint in one.axes)
             if origin == "engine":
                 raise _engine_error(owner, joints, problem)
@@ -241,6 +232,23 @@ def _engine_error(owner: object, joints: str, problem: str) -> HostError:
         f"{owner!r}: FrictionConfig.in_engine = True of joints {joints}: {problem} Otherwise set in_engine = False, "
         "for the actuator to compute the friction."
     )
+
+
+def _why_unset(
+    owner: object, bus: PhysicsBus, articulation: ArticulationPort, given: Sequence[tuple[JointValues, list[int]]]
+) -> str:
+    """Set one property of joints where that can be; return why it cannot, empty if it was set."""
+    (first, _), *_ = given
+    if problem := unsettable(articulation, first.name):
+        return problem
+    try:
+        _set_property(owner, bus, articulation, given)
+    except HostError as error:
+        # a simulator may have the setter of this limit without having the limit
+        if first.name != "velocity_limit_sim" and first.origin != "engine":
+            raise
+        return str(error)
+    return ""
 
 
 def _set_property(

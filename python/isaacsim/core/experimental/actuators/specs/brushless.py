@@ -30,6 +30,9 @@ CHOICES: Final[dict[str, tuple[str, ...]]] = {
 }
 """Words of each convention."""
 
+# of resistance and inductance, and of the voltage
+_FACTORS: Final = {"sine": (0.75, math.sqrt(0.75)), "block": (1.0, 1.0)}
+
 
 def equal_winding(
     torque_constant: float,
@@ -66,12 +69,13 @@ def equal_winding(
         )
     # between terminals
     lines = 1.0 if resistance_of == "line_to_line" else 2.0 if connection == "star" else 2.0 / 3.0
-    equal = lines * (0.75 if commutation == "sine" else 1.0)
+    of_lines, of_voltage = _FACTORS[commutation]
+    equal = lines * of_lines
     per_amplitude = 1.0 / math.sqrt(2.0) if constant_of == "rms" else 1.0
     return {
         "torque_constant": torque_constant * per_amplitude,
         "resistance": resistance * equal,
         "inductance": inductance * equal,
-        "voltage": voltage * (math.sqrt(0.75) if commutation == "sine" else 1.0),
+        "voltage": voltage * of_voltage,
         "current": 1.0 / per_amplitude,
     }

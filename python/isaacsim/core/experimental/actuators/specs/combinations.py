@@ -27,18 +27,7 @@ def misfits(motor: MotorConfig, subject: str) -> list[str]:
     problems: list[str] = []
     if motor.controller is None and not all(KINDS[kind].alone for kind in kinds):
         problems.append(f"{subject} has limits or a delay and no controller, whose they are. Add one, or remove them.")
-    # the friction of a stage is the whole friction of the joint
-    if frictions := [type(stage).__name__ for stage in motor.stages if is_friction(stage)]:
-        first, *more = frictions
-        problems += [
-            f"{subject} has {first} and {other}: must have one friction. Remove one of them." for other in more
-        ]
-        problems += [
-            f"{subject}.{name} = {shown(value)} beside {first}: must not be given, for the stage is the whole friction "
-            f"of the joint. Give it there, or remove the stage."
-            for name in ("friction", "viscous_friction")
-            if not _is_zero(value := getattr(motor, name))
-        ]
+    problems += _friction_problems(motor, subject)
     problems += combination_problems(motor, subject)
     if "transmission" in kinds:
         problems += _armature_beside_rotor(motor, subject)
@@ -47,6 +36,21 @@ def misfits(motor: MotorConfig, subject: str) -> list[str]:
         f"{subject} has {type(stage).__name__} twice: must have each stage once. Remove one of them."
         for at, stage in enumerate(motor.stages)
         if stage.SCHEMA in schemas[:at]
+    ]
+
+
+def _friction_problems(motor: MotorConfig, subject: str) -> list[str]:
+    """Return what is wrong with friction beside that of a stage, which is the whole friction of the joint."""
+    frictions = [type(stage).__name__ for stage in motor.stages if is_friction(stage)]
+    if not frictions:
+        return []
+    first, *more = frictions
+    problems = [f"{subject} has {first} and {other}: must have one friction. Remove one of them." for other in more]
+    return problems + [
+        f"{subject}.{name} = {shown(value)} beside {first}: must not be given, for the stage is the whole friction "
+        f"of the joint. Give it there, or remove the stage."
+        for name in ("friction", "viscous_friction")
+        if not _is_zero(value := getattr(motor, name))
     ]
 
 

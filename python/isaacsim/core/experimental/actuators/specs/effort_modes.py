@@ -79,9 +79,9 @@ def _with_mode(part: Any, joints: Sequence[str], by_joint: Mapping[str, str]) ->
             f"effort_mode of joints {', '.join(joints)}: must be one for all joints of an actuator. Give joints of "
             "another mode a motor of their own."
         )
-    (mode,) = found or {None}
+    mode = next(iter(found), None)
     modes = [stage for stage in part.others if kind_of(stage) == ImplicitConfig.KIND]
-    if mode is None or (mode != "in_engine" and bool(modes) == (mode == "implicit")):
+    if mode is None or {"explicit": not modes, "implicit": bool(modes)}.get(mode):
         return part
     others = [stage for stage in part.others if kind_of(stage) != ImplicitConfig.KIND]
     return dataclasses.replace(part, others=[*others, *([] if mode == "explicit" else [_mode(mode, modes, joints)])])

@@ -126,7 +126,7 @@ class ElectricalConfig(Config):
         own = {"driver_resistance": 0.0, "saturation_current": math.inf, "bandwidth": math.inf, "dead_zone": 0.0}
         loop = ("bandwidth", "dead_zone")
         given = {name: value for name, none in own.items() if not _is(value := getattr(self, name), none)}
-        if _says(self.discretization, "mujoco") and given:
+        if _says(self.discretization, "mujoco"):
             return [
                 f"{name} = {value!r}: must be left out with the step of MuJoCo, which has none. Leave out either."
                 for name, value in given.items()

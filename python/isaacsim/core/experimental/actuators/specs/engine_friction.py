@@ -27,7 +27,7 @@ def is_friction(config: object) -> bool:
     return getattr(config, "IS_FRICTION", False)
 
 
-def portable_levels(config: Any) -> tuple[float, float, float]:
+def portable_levels(config: object) -> tuple[float, float, float]:
     """Return coulomb, static and viscous friction of a friction config, as far as other programs have these.
 
     A measured curve has its last effort as coulomb and its first as static friction. What a law does not have is 0.

@@ -102,6 +102,7 @@ class MotorDataSheet:
         if problems := [why for name, value in given.items() if (why := complaint(name, value, rules[name]))]:
             raise ValueError("\n".join(problems))
         self._require_enough()
+        self._require_heat()
 
     def _require_enough(self) -> None:
         """Raise for figures from which resistance and torque constant do not follow."""
@@ -116,6 +117,9 @@ class MotorDataSheet:
             raise ValueError(
                 "torque_constant = None: must follow from no_load_speed or stall_torque, which are None, too. Give one."
             )
+
+    def _require_heat(self) -> None:
+        """Raise for figures of heat of which some are missing, or without a rise of temperature."""
         heat = {name: getattr(self, name) for name in _HEAT}
         if None in heat.values() and any(one is not None for one in heat.values()):
             missing = ", ".join(name for name, one in heat.items() if one is None)
@@ -232,12 +236,6 @@ def motor_from_datasheet(
     winding = ElectricalConfig(
         constant, sheet.ohms, inductance=sheet.inductance, voltage=sheet.voltage, max_current=most
     )
-    rest, limits = constant * most, list[ClampingConfig]()
-    if sheet.stall_torque is not None:
-        rest = min(rest, sheet.stall_torque * sheet.gear_ratio)
-    if sheet.is_contradictory and sheet.no_load_speed is not None:
-        line = sheet.stall_torque or sheet.constant * (held - sheet.no_load_current)
-        limits.append(DCMotorClampingConfig(line * sheet.gear_ratio, sheet.no_load_speed / sheet.gear_ratio, rest))
     speed = (sheet.voltage - sheet.ohms * sheet.no_load_current) / constant
     lost = sheet.no_load_torque * sheet.gear_ratio
     coulomb, viscous = lost * (1.0 - sheet.no_load_split), lost * sheet.no_load_split / speed
@@ -252,7 +250,7 @@ def motor_from_datasheet(
     others += _heat_of(sheet, most, lost, speed)
     made = MotorConfig(
         controller=PDControlConfig(kp=kp, kd=kd),  # pyright: ignore[reportArgumentType]
-        clamping=[*limits, MaxEffortClampingConfig(rest)],
+        clamping=_limits_of(sheet, constant * most, held),
         delay=None if delay_steps is None else DelayConfig(delay_steps),  # pyright: ignore[reportArgumentType]
         armature=armature,
         friction=coulomb or None,
@@ -262,6 +260,18 @@ def motor_from_datasheet(
     if problems := problems_of(made, "motor"):
         raise ValueError("\n".join(problems))
     return made
+
+
+def _limits_of(sheet: MotorDataSheet, rest: float, held: float) -> list[ClampingConfig]:
+    """Return the limits of a motor by its effort at rest and the current of its held rotor."""
+    if sheet.stall_torque is not None:
+        rest = min(rest, sheet.stall_torque * sheet.gear_ratio)
+    limits: list[ClampingConfig] = [MaxEffortClampingConfig(rest)]
+    if sheet.is_contradictory and sheet.no_load_speed is not None:
+        line = sheet.stall_torque or sheet.constant * (held - sheet.no_load_current)
+        speed = sheet.no_load_speed / sheet.gear_ratio
+        limits.insert(0, DCMotorClampingConfig(line * sheet.gear_ratio, speed, rest))
+    return limits
 
 
 def _heat_of(sheet: MotorDataSheet, most: float, lost: float, speed: float) -> list[Config]:

@@ -10,6 +10,7 @@ import importlib
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, cast
 
 from ..base.errors import shown
@@ -26,6 +27,13 @@ def pattern_of(name: str) -> str:
     """Return the pattern that matches one name alone."""
     # a hyphen is a sign of its own in brackets only
     return re.escape(name).replace("\\-", "-")
+
+
+def places_matched(pattern: str, names: Sequence[str]) -> tuple[int, ...]:
+    """Return the places of the names that a pattern matches; none of what is no pattern."""
+    if pattern_problem(pattern):
+        return ()
+    return tuple(at for at, name in enumerate(names) if re.fullmatch(pattern, name))
 
 
 def pattern_problem(pattern: object, longest: int = MAX_PATTERN, name_length: int = LENGTH) -> str | None:
@@ -60,7 +68,7 @@ def assigned(
 def _problems(whys: Mapping[str, str | None], found: Mapping[str, Sequence[str]], every: bool) -> Iterator[str]:
     """Yield invalid patterns, patterns without a joint, joints with several and, if `every` needs one, without."""
     yield from (f"{shown(pattern)} {why}" for pattern, why in whys.items() if why)
-    matched = {pattern for matching in found.values() for pattern in matching}
+    matched = set(chain(*found.values()))
     for pattern, why in whys.items():
         if not why and pattern not in matched:
             yield (
@@ -71,10 +79,16 @@ def _problems(whys: Mapping[str, str | None], found: Mapping[str, Sequence[str]]
         if len(matching) > 1:
             several = " and ".join(map(repr, matching))
             yield f"{joint} is matched by {several}: must be matched once. Narrow one of them."
-    if bare := [joint for joint, matching in found.items() if every and not matching]:
+    if every:
+        yield from _unmatched(found, whys)
+
+
+def _unmatched(found: Mapping[str, Sequence[str]], patterns: Iterable[str]) -> Iterator[str]:
+    """Yield what is wrong with joints that no pattern matches, if there are any."""
+    if joints := [joint for joint, matching in found.items() if not matching]:
         yield (
-            f"{', '.join(bare)} {'is' if len(bare) == 1 else 'are'} matched by none of "
-            f"{', '.join(map(repr, whys)) or 'no patterns'}: each joint must be matched once. Add a pattern."
+            f"{', '.join(joints)} {'is' if len(joints) == 1 else 'are'} matched by none of "
+            f"{', '.join(map(repr, patterns)) or 'no patterns'}: each joint must be matched once. Add a pattern."
         )
 
 

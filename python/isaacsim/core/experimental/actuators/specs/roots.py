@@ -40,13 +40,7 @@ class Roots:
             )
         branches = [self._top]
         for segment in pattern.strip("/").split("/") if pattern != "/" else ():
-            if segment.isidentifier():
-                # a plain name matches itself alone
-                branches = [branch.below[segment] for branch in branches if segment in branch.below]
-            else:
-                children = [item for branch in branches for item in branch.below.items()]
-                expression = _expression(segment, [name for name, _ in children], pattern)
-                branches = [child for name, child in children if expression.fullmatch(name)]
+            branches = _matched(segment, branches, pattern)
         return sorted(position for branch in branches for position in branch.topmost())
 
 
@@ -64,6 +58,16 @@ class _Branch:
         else:
             for branch in self.below.values():
                 yield from branch.topmost()
+
+
+def _matched(segment: str, branches: Sequence[_Branch], pattern: str) -> list[_Branch]:
+    """Return the branches below some whose names a segment of a pattern matches."""
+    if segment.isidentifier():
+        # a plain name matches itself alone
+        return [branch.below[segment] for branch in branches if segment in branch.below]
+    children = [item for branch in branches for item in branch.below.items()]
+    expression = _expression(segment, [name for name, _ in children], pattern)
+    return [child for name, child in children if expression.fullmatch(name)]
 
 
 def _expression(segment: str, names: Sequence[str], pattern: str) -> re.Pattern[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any, Final
 
 from ..base.errors import shown
@@ -124,6 +125,7 @@ LISTED: Final = (*(kind for kind in KINDS if kind != "delay"), "delay")
 """The kinds in the order in which files list them: newton has the delay last."""
 
 _PLACES: Final = {kind: place for place, kind in enumerate(KINDS)}
+_BEFORE_JOINT: Final = {kind: place for kind, place in _PLACES.items() if KINDS[kind].is_before_joint}
 
 
 def place_of(kind: str | None) -> int:
@@ -181,10 +183,9 @@ class Staged:
         for name in NAMED:
             part = getattr(self, name)
             parts += [(name, one) for one in (part or () if KINDS[name].many else () if part is None else (part,))]
-        converting = (place_of(kind) for kind, _ in parts if kind in KINDS and KINDS[kind].is_before_joint)
-        behind = max(converting, default=0)
+        behind = max((_BEFORE_JOINT.get(kind, 0) for kind, _ in parts), default=0)
         # those at the joint act behind the transmission, where there is one
-        return sorted(parts, key=lambda part: max(place_of(part[0]), behind if behind and moves_behind(part[1]) else 0))
+        return sorted(parts, key=lambda part: max(place_of(part[0]), behind and behind * moves_behind(part[1])))
 
     @property
     def stages(self) -> tuple[Any, ...]:
@@ -223,7 +224,7 @@ class Staged:
 
 def is_geared(staged: Staged) -> bool:
     """Return True if a transmission or linkage is before the joint: gains and limits are then the motor's."""
-    return any(KINDS[kind].is_before_joint for kind, _ in staged.by_kind if kind in KINDS)
+    return any(kind in _BEFORE_JOINT for kind, _ in staged.by_kind)
 
 
 def is_linked(staged: Staged) -> bool:
@@ -257,4 +258,4 @@ def parts_of(stages: Iterable[object], subject: str = "stages") -> dict[str, Any
     for name in NAMED:
         mine = found.pop(name)
         parts[name] = mine if KINDS[name].many else next(iter(mine), None)
-    return parts | {"others": [stage for some in found.values() for stage in some]}
+    return parts | {"others": [*chain.from_iterable(found.values())]}

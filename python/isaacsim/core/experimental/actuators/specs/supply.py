@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from dataclasses import dataclass
+from itertools import chain
 from typing import ClassVar, Unpack
 
 from .config import Config
@@ -69,14 +70,14 @@ class SupplyConfig(Config):
         pairs = (("min_voltage", "voltage"), ("voltage", "max_voltage"), ("empty_voltage", "voltage"))
         if isinstance(self.knee_charge, numbers.Real) and self.knee_charge > 0.0:
             pairs += (("empty_voltage", "knee_voltage"), ("knee_voltage", "voltage"))
-        values = {name: getattr(self, name) for pair in pairs for name in pair}
+        values = {name: getattr(self, name) for name in chain(*pairs)}
         # values by joint are checked by the law
         if not all(isinstance(one, numbers.Real) for one in values.values()):
             return []
-        wrong = [(low, high) for low, high in pairs if values[low] > values[high]]
         return [
             f"{high} = {values[high]!r}: must be at least {low}, {values[low]!r}. Correct either."
             if low == "voltage"
             else f"{low} = {values[low]!r}: must be at most {high}, {values[high]!r}. Correct either."
-            for low, high in wrong
+            for low, high in pairs
+            if values[low] > values[high]
         ]

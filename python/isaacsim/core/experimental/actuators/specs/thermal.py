@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import numbers
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self, Unpack, cast
 
@@ -158,13 +158,18 @@ def with_copper(others: Sequence[Any]) -> list[Any]:
     return [dataclasses.replace(one, temperature_coefficient=coefficient) if one is winding else one for one in others]
 
 
+def _winding_and_heat(others: Iterable[object]) -> list[Any] | None:
+    """The winding and the heat of a motor that has both."""
+    both = [next((one for one in others if isinstance(one, kind)), None) for kind in _COPPER]
+    return None if None in both else both
+
+
 def _copper_of(others: Sequence[Any]) -> tuple[Any, Any]:
     """The winding that has no temperature coefficient, and that of its heat; None without such a winding."""
-    winding, heat = (next((one for one in others if isinstance(one, kind)), None) for kind in _COPPER)
-    if winding is None or heat is None:
+    if not (both := _winding_and_heat(others)):
         return None, None
-    own: Any = winding.temperature_coefficient
-    common: Any = heat.temperature_coefficient
+    winding, heat = both
+    own, common = winding.temperature_coefficient, heat.temperature_coefficient
     if isinstance(own, Mapping):
         # values by joint, of either
         mine = cast(Mapping[str, float], own)
@@ -177,10 +182,10 @@ def _copper_of(others: Sequence[Any]) -> tuple[Any, Any]:
 
 def copper_problems(staged: Staged, subject: str) -> list[str]:
     """Return what is wrong between two temperature coefficients of one winding."""
-    winding, heat = (next((one for one in staged.others if isinstance(one, kind)), None) for kind in _COPPER)
-    if winding is None or heat is None:
+    if not (both := _winding_and_heat(staged.others)):
         return []
-    own, common = ({*_numbers(one.temperature_coefficient)} - {0.0} for one in (winding, heat))
+    winding, heat = both
+    own, common = ({*_numbers(one.temperature_coefficient)} - {0.0} for one in both)
     # that of copper may not have been given
     if not own or not common or _are_among(own, common) or _are_among(common, {COPPER}):
         return []

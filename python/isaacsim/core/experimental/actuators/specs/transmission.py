@@ -219,7 +219,7 @@ def _converted(config: _Config, ratio: object, power: int, names: Collection[str
     for name, rule in parameters_of(config).items():
         value, factor = getattr(config, name), _factor(rule, ratio, power)
         # a word, as 'joint', is not converted
-        if factor is None or value is None or isinstance(value, str) or (names is not None and name not in names):
+        if factor is None or isinstance(value, str | None) or (names is not None and name not in names):
             continue
         is_table = rule.type == "float[]"
         changed[name] = [one * factor for one in cast(Sequence[float], value)] if is_table else value * factor

@@ -14,8 +14,8 @@ from typing import Any, Protocol
 import numpy as np
 import warp as wp
 
+from ...base.quiet_warp import device_of
 from ...base.values import ArrayLike, Indices, resolve_indices
-from ...laws.contract.device import device_of
 from . import models
 from .groups import joints_of_groups
 from .kinds import model_of

@@ -125,6 +125,12 @@ def with_own_values(
     return found
 
 
+def _delays_of(cfg: object, resolved: Resolved) -> dict[str, Uniform]:
+    """Return the delays that are drawn for joints, by pattern; none where a group has no delay."""
+    low, high = delay_range(cfg, resolved)
+    return {re.escape(joint): Uniform(low, high, per_robot=True) for joint in resolved.names if high}
+
+
 def resolve_groups(
     groups: Mapping[str, object],
     names: Sequence[str],
@@ -157,8 +163,7 @@ def resolve_groups(
             resolved = resolve(cfg, [names[at] for at in columns], columns, own, num_robots, rules=rules, group=group)
             if resolved.model != IMPLICIT:
                 actuators += actuators_of(cfg, resolved.cut, num_robots, device)
-                low, high = delay_range(cfg, resolved)
-                delays |= {re.escape(joint): Uniform(low, high, per_robot=True) for joint in resolved.names if high}
+                delays |= _delays_of(cfg, resolved)
         except (ValueError, OSError) as error:
             problems += [f"groups[{group!r}]: {line}" for line in str(error).splitlines()]
             continue

@@ -16,7 +16,7 @@ from .resolve import LATER
 
 _ACTUATORS, _MODEL = "actuators", "class_type"
 _CLASSES = (*MODELS, "BamMotorCfg")
-_PATHS = ("network_file",)
+_PATHS = {"network_file"}
 # values in one file of cfgs
 _MOST = 1_000_000
 
@@ -75,7 +75,7 @@ class _Maker:
             raise self._error(f"{subject} = {_shown(found)}", "must be a dictionary of actuator cfgs. Give another.")
         made = {self._group(group): self._cfg(subject, group, cfg) for group, cfg in found.items()}
         # one name of 3.0 tells the version of all
-        rules = next((cfg.rules for cfg in made.values() if cfg.rules), None)
+        rules = next(filter(None, (cfg.rules for cfg in made.values())), None)
         return {group: cfg.replace(rules=rules) for group, cfg in made.items()} if rules else made
 
     def _chosen(self, values: Mapping[str, object], name: str | None) -> tuple[str, object]:
@@ -108,24 +108,32 @@ class _Maker:
     def _made(self, record: Record) -> Any:
         """Return the cfg of a call."""
         where = f"line {record.line}: {record.kind}"
+        known = self._known_fields(where, record)
+        given = {name: self._plain(f"{where}: {name}", value) for name, value in record.fields.items()}
+        needed = {name for name, field in known.items() if field.default is dataclasses.MISSING}
+        if missing := [name for name in known if name in needed.difference(given)]:
+            raise self._error(f"{where} lacks {', '.join(missing)}", "must be given. Add it.")
+        given |= {name: self._absolute(given[name]) for name in _PATHS & given.keys()}
+        if LATER.keys() & given.keys():
+            given["rules"] = "3.0"
+        return known_cfgs.of_fields(record.kind, given)
+
+    def _known_fields(self, where: str, record: Record) -> dict[str, dataclasses.Field[object]]:
+        """Return the fields of the class of a call by name, among which are all that the call gives."""
         if record.kind not in _CLASSES:
             raise self._error(where, f"must be one of {', '.join(_CLASSES)}. Write the values in its place.")
-        kind = getattr(known_cfgs, record.kind)
-        known = {field.name: field for field in dataclasses.fields(kind)}
+        known = {field.name: field for field in dataclasses.fields(getattr(known_cfgs, record.kind))}
         if unknown := [name for name in record.fields if name not in known]:
             raise self._error(
                 f"{where} has {', '.join(unknown)}", f"must have fields of {', '.join(known)}. Correct it."
             )
-        given = {name: self._plain(f"{where}: {name}", value) for name, value in record.fields.items()}
-        needed = [name for name, field in known.items() if field.default is dataclasses.MISSING]
-        if missing := [name for name in needed if name not in given]:
-            raise self._error(f"{where} lacks {', '.join(missing)}", "must be given. Add it.")
-        for name in _PATHS:
-            if isinstance(given.get(name), str) and "://" not in given[name]:
-                given[name] = os.path.join(os.path.abspath(self._file.parent), given[name])
-        if LATER.keys() & given.keys():
-            given["rules"] = "3.0"
-        return known_cfgs.of_fields(record.kind, given)
+        return known
+
+    def _absolute(self, path: object) -> object:
+        """Return the path of a file beside this one, but for an address, as an absolute one."""
+        if isinstance(path, str) and "://" not in path:
+            return os.path.join(os.path.abspath(self._file.parent), path)
+        return path
 
     def _plain(self, where: str, value: object) -> Any:
         """Return a value of a field, all of which was read."""

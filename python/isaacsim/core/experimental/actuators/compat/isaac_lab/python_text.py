@@ -13,7 +13,7 @@ import copy
 import math
 import operator
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeGuard, cast
@@ -164,11 +164,7 @@ class _Reader:
             case ast.Name(id=name):
                 self._names[name] = value
             case ast.Tuple(elts=targets) | ast.List(elts=targets):
-                parts = value if isinstance(value, list | tuple) else []
-                if len(parts) != len(targets) or any(isinstance(item, ast.Starred) for item in targets):
-                    parts = [_unread(target, "takes apart what cannot be read")] * len(targets)
-                for item, part in zip(targets, parts, strict=True):
-                    self._assign(item.value if isinstance(item, ast.Starred) else item, part)
+                self._assign_parts(target, targets, value)
             case ast.Attribute(value=base, attr=name):
                 self._assign_within(target, self._value(base), name, value)
             case ast.Subscript(value=base, slice=key):
@@ -176,14 +172,20 @@ class _Reader:
             case _:
                 self._refuse(target)
 
+    def _assign_parts(self, target: ast.expr, targets: Sequence[ast.expr], value: object) -> None:
+        """Assign each part of a value, which are not read where one of them takes several."""
+        parts = value if isinstance(value, list | tuple) else []
+        if len(parts) != len(targets) or any(isinstance(item, ast.Starred) for item in targets):
+            parts = [_unread(target, "takes apart what cannot be read")] * len(targets)
+        for item, part in zip(targets, parts, strict=True):
+            self._assign(item.value if isinstance(item, ast.Starred) else item, part)
+
     def _assign_within(self, target: ast.expr, base: object, key: Any, value: object) -> None:
         """Set a field or an entry; those of other modules' objects are none of ours."""
         is_field = isinstance(target, ast.Attribute)
         if isinstance(base, Record) and is_field:
             base.fields[key] = value
-        elif isinstance(base, dict) and not is_field and _is_key(key):
-            base[key] = value
-        elif isinstance(base, list) and not is_field and isinstance(key, int) and -len(base) <= key < len(base):
+        elif not is_field and _has_place(base, key):
             base[key] = value
         elif not isinstance(base, Imported) and not (isinstance(base, Unread) and self._is_harmless(base, target)):
             self._refuse(target)
@@ -295,6 +297,10 @@ class _Reader:
         called = self._value(node.func)
         if not isinstance(called, Imported):
             return _unread(node, "is a call, which is not run")
+        return self._call_imported(node, called, keywords)
+
+    def _call_imported(self, node: ast.Call, called: Imported, keywords: Mapping[str, object]) -> object:
+        """Return the result of a known function; that of any other name is an object of fields."""
         if (function := _FUNCTIONS.get(called.name)) is not None:
             return self._function(node, function, keywords)
         if (method := _COPIES.get(called.name)) is not None and len(node.args) == 1:
@@ -376,8 +382,22 @@ def _is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
+def _has_place(base: object, key: object) -> TypeGuard[dict[object, object] | list[object]]:
+    """Return True for a dictionary that can have a key, and for a list with an index."""
+    if isinstance(base, list):
+        return isinstance(key, int) and -len(base) <= key < len(base)
+    return isinstance(base, dict) and _is_key(key)
+
+
 def _is_key(value: object) -> bool:
     return value is None or isinstance(value, str | int | float)
+
+
+def _are_operands(function: object, first: object, second: object) -> bool:
+    """Return True for numbers, and for texts or lists that are put together."""
+    if isinstance(first, str | list | tuple):
+        return function is operator.add and type(first) is type(second)
+    return _is_number(first) and _is_number(second)
 
 
 def _arithmetic(node: ast.expr | ast.stmt, operation: ast.operator, first: Any, second: Any) -> object:
@@ -388,8 +408,7 @@ def _arithmetic(node: ast.expr | ast.stmt, operation: ast.operator, first: Any, 
         if isinstance(one, Imported):
             return _unread(node, f"has {one.name} in it, of another file")
     function = _OPERATIONS.get(type(operation))
-    is_joined = function is operator.add and type(first) is type(second) and isinstance(first, str | list | tuple)
-    if function is None or not (is_joined or (_is_number(first) and _is_number(second))):
+    if function is None or not _are_operands(function, first, second):
         return _unread(node, "cannot be read")
     if function is operator.pow and abs(second) > _SHOWN:
         return _unread(node, "has too large an exponent")

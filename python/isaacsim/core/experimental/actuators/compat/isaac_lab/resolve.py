@@ -167,12 +167,30 @@ def resolve(
         ValueError: A value of the cfg cannot be used, a line each.
     """
     model = model_of(cfg)
-    chosen: Any = rules if rules is not None else getattr(cfg, "rules", None)
-    by_class = "3.0" if has_later_names(cfg) and not is_ours(cfg) else "documentation"
+    chosen: Rules | None = rules if rules is not None else getattr(cfg, "rules", None)
     if chosen is not None and chosen not in _RULINGS:
         raise ValueError(f"rules = {chosen!r}: must be one of {', '.join(map(repr, _RULINGS))}. Give one of these.")
     given = names, ids, robot, num_robots
-    found = _resolved(cfg, model, *given, chosen or by_class, group)
+    found = _resolved(cfg, model, *given, chosen or _default_rules(cfg), group)
+    _warn_of_earlier(cfg, model)
+    if chosen is None and is_ours(cfg):
+        later = _resolved(cfg, model, *given, "3.0", group)
+        if lines := list(_differences(found.cut, later.cut)):
+            warnings.warn(
+                f"{group or type(cfg).__name__}: {'; '.join(lines)}. Give rules='3.0', or "
+                "rules='documentation' to keep these values.",
+                stacklevel=level_outside(),
+            )
+    return found
+
+
+def _default_rules(cfg: object) -> Rules:
+    """Return the rules of a cfg that names none."""
+    return "3.0" if has_later_names(cfg) and not is_ours(cfg) else "documentation"
+
+
+def _warn_of_earlier(cfg: object, model: str) -> None:
+    """Warn of names of 2.3 beside those of 3.0."""
     if has_later_names(cfg) and (old := [name for name in EARLIER if getattr(cfg, name, None) is not None]):
         is_implicit = model == IMPLICIT
         new = ["joint_effort_limit" if is_implicit and name == "effort_limit" else EARLIER[name] for name in old]
@@ -181,15 +199,6 @@ def resolve(
             DeprecationWarning,
             stacklevel=level_outside(),
         )
-    if chosen is None and is_ours(cfg):
-        lines = list(_differences(found.cut, _resolved(cfg, model, *given, "3.0", group).cut))
-        if lines:
-            warnings.warn(
-                f"{group or type(cfg).__name__}: {'; '.join(lines)}. Give rules='3.0', or "
-                "rules='documentation' to keep these values.",
-                stacklevel=level_outside(),
-            )
-    return found
 
 
 def _resolved(
@@ -222,15 +231,8 @@ def _resolved(
         columns = constants[0], values["const_effort"][0], np.zeros(len(names), bool)
         rows += [row for row in _rows((group, "const_effort", rules), joints, *columns) if row.usd_value]
     gear = reader.gear_ratio()
-    speed, of_motor = reader.value("velocity_limit", given["velocity_limit"], values["velocity_limit_sim"])
-    values["velocity_limit"] = np.where(of_motor, speed / gear, speed).astype(np.float32)
     of_joint = reader.of_robot(robot.get("effort_limit", usd["effort_limit_sim"]), "effort_limit of the robot")
-    limit = values["effort_limit_sim"] if model == IMPLICIT else of_joint
-    effort, of_motor = reader.value("effort_limit", given["effort_limit"], limit)
-    values["effort_limit"] = np.where(of_motor, effort * gear, effort).astype(np.float32)
-    if model == IMPLICIT:
-        same = [name for name in ("effort_limit", "velocity_limit") if given[name] is given[f"{name}_sim"]]
-        values |= {name: values[f"{name}_sim"] for name in same}
+    values |= _limits_of_motor(reader, model, given, values, of_joint, gear)
     if model == WITH_BACKLASH:
         values["backlash"], _ = reader.value("backlash", getattr(cfg, "backlash", None), np.zeros((1, 1)))
     if model in DC_MOTORS:
@@ -240,6 +242,24 @@ def _resolved(
     reader.refuse_problems()
     specified = {name for name in PROPERTIES if given[name] is not None}
     return Resolved(model, list(names), values, gear, specified, _shown(cfg, given, rules), rows, rules)
+
+
+def _limits_of_motor(
+    reader: _Reader,
+    model: str,
+    given: Mapping[str, object],
+    values: Mapping[str, np.ndarray],
+    of_joint: np.ndarray,
+    gear: np.ndarray,
+) -> dict[str, np.ndarray]:
+    """Return the limits of motors at the joint, by those of the solver in `values` and of the robot's joints."""
+    speed, of_motor = reader.value("velocity_limit", given["velocity_limit"], values["velocity_limit_sim"])
+    speed = np.where(of_motor, speed / gear, speed).astype(np.float32)
+    limit = values["effort_limit_sim"] if model == IMPLICIT else of_joint
+    effort, of_motor = reader.value("effort_limit", given["effort_limit"], limit)
+    limits = {"velocity_limit": speed, "effort_limit": np.where(of_motor, effort * gear, effort).astype(np.float32)}
+    same = [name for name in limits if model == IMPLICIT and given[name] is given[f"{name}_sim"]]
+    return limits | {name: values[f"{name}_sim"] for name in same}
 
 
 def _shown(cfg: object, given: Mapping[str, object], rules: Rules) -> dict[str, object]:
@@ -296,23 +316,29 @@ def _fields(reader: _Reader, model: str) -> dict[str, object]:
         given["effort_limit_sim"] = given["effort_limit"]
     for later, name in LATER.items():
         reader.merge(given, name, later, getattr(cfg, later, None))
-    for name in [name for name, value in given.items() if value is _MISSING]:
-        problems.append(f"{name} is missing: must be given, or None for the robot's own. Set it.")
-        given[name] = None
-    if model == IMPLICIT:
-        _merge_limits(reader, given)
-        return given
+    for name, value in given.items():
+        if value is _MISSING:
+            problems.append(f"{name} is missing: must be given, or None for the robot's own. Set it.")
+            given[name] = None
+    complete = _merge_limits if model == IMPLICIT else _complete_explicit
+    complete(reader, model, given)
+    return given
+
+
+def _complete_explicit(reader: _Reader, model: str, given: dict[str, object]) -> None:
+    """Set the fields that follow from an explicit model."""
     if given["effort_limit_sim"] is None:
         given["effort_limit_sim"] = reader.ruling.of_explicit
     if model == "RemotizedPDActuator":
         # its table is the limit
         given |= {"effort_limit": np.inf, "velocity_limit": np.inf}
     if model in SERVOS:
-        _complete_servo(cfg, given, problems)
+        _complete_servo(reader.cfg, given, reader.problems)
     if model in DC_MOTORS:
         needed = [name for name in ("saturation_effort", "velocity_limit") if given[name] is None]
-        problems += [f"{EARLIER.get(name, name)} is None: must be given for a DC motor. Set it." for name in needed]
-    return given
+        reader.problems.extend(
+            f"{EARLIER.get(name, name)} is None: must be given for a DC motor. Set it." for name in needed
+        )
 
 
 def _complete_servo(cfg: object, given: dict[str, object], problems: list[str]) -> None:
@@ -323,7 +349,7 @@ def _complete_servo(cfg: object, given: dict[str, object], problems: list[str]) 
         given["effort_limit"] = stall_effort(cfg)
 
 
-def _merge_limits(reader: _Reader, given: dict[str, object]) -> None:
+def _merge_limits(reader: _Reader, _model: str, given: dict[str, object]) -> None:
     """Set each limit of an implicit actuator to that of the solver where the rules know only one."""
     if not reader.ruling.one_limit:
         return

@@ -8,6 +8,7 @@ simulator, with the quadratic term as in BAM's documentation; its largest effort
 from __future__ import annotations
 
 import dataclasses
+import operator
 from collections.abc import Mapping
 from typing import Any
 
@@ -27,35 +28,35 @@ _FRICTION = ("friction", "dynamic_friction", "viscous_friction")
 
 def servo_problems(cfg: object) -> list[str]:
     """Return what of a cfg is not run here, or given twice."""
-    given = {name: getattr(cfg, name, value) for name, (value, _) in _NOT_RUN.items()}
     found = [
-        f"{name} = {given[name]!r}: must be {value!r}. {remedy}."
+        f"{name} = {own!r}: must be {value!r}. {remedy}."
         for name, (value, remedy) in _NOT_RUN.items()
-        if given[name] not in (value, None)
+        if (own := getattr(cfg, name, value)) not in (value, None)
     ]
-    found += [
-        f"{name} is missing: must be given for a servo. Set it."
-        for name in ("motor", "kp_fw", "vin")
-        if getattr(cfg, name, None) in (None, dataclasses.MISSING)
-    ]
+    found += _missing({name: getattr(cfg, name, None) for name in ("motor", "kp_fw", "vin")})
     # what MotorConfig.from_bam does not say before the largest effort is known
     if getattr(cfg, "motor", None) not in (None, dataclasses.MISSING):
-        motor = _motor(cfg)
-        found += [
-            f"motor.{name} is missing: must be given for a servo. Set it."
-            for name in ("kt", "resistance")
-            if motor.get(name) in (None, dataclasses.MISSING)
-        ]
-    names = [base.__name__ for base in type(cfg).__mro__]
+        found += _missing({f"motor.{name}": _motor(cfg).get(name) for name in ("kt", "resistance")})
+    names = map(operator.attrgetter("__name__"), type(cfg).__mro__)
     if "BamBacklashActuatorCfg" in names and not hasattr(cfg, "backlash"):
         found.append(
             "its play is that of a joint passive_<joint>_backlash, whose sum with the joint its firmware reads: must "
             "be a value. Give BamActuatorCfg beside such a joint, or this class of compat.isaac_lab with backlash, "
             "whose firmware reads the motor."
         )
-    twice = {name: value for name in _FRICTION if (value := getattr(cfg, name, None)) is not None}
     return found + [
-        f"{name} = {value!r}: must be None, for the motor has friction. Leave it out." for name, value in twice.items()
+        f"{name} = {value!r}: must be None, for the motor has friction. Leave it out."
+        for name in _FRICTION
+        if (value := getattr(cfg, name, None)) is not None
+    ]
+
+
+def _missing(values: Mapping[str, object]) -> list[str]:
+    """Return the names of values that a servo needs and has not, each as a message."""
+    return [
+        f"{name} is missing: must be given for a servo. Set it."
+        for name, value in values.items()
+        if value in (None, dataclasses.MISSING)
     ]
 
 

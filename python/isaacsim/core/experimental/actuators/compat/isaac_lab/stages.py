@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -89,29 +90,28 @@ def to_usd(
     of_groups = joints_of_groups(cfgs, names, problems)
     # implicit groups too, whose drives would be silenced
     dofs = list(zip(paths, names, strict=True))
-    covered = {dofs[dof] for _, columns in of_groups.values() for dof in columns}
+    columns = list(itertools.chain.from_iterable(of_group for _, of_group in of_groups.values()))
+    covered = {dofs[dof] for dof in columns}
     wrong, obsolete = others_driving(stage, covered, set(), overwrite_existing)
     if problems := problems + wrong:
         raise ValueError("\n".join(problems))
-    axes = [(path, axis_of(stage, path, name)) for path, name in zip(paths, names, strict=True)]
+    axes = [(path, axis_of(stage, path, name)) for path, name in dofs]
     with undo_on_error(stage):
         # values of earlier actuators are not those of the robot
-        take_back(stage, [axes[at] for _, columns in of_groups.values() for at in columns], obsolete)
+        take_back(stage, list(map(axes.__getitem__, columns)), obsolete)
         robot = _properties(stage, axes)
         resolved = resolved_of(of_groups, names, robot, rules)
-        for group, one in resolved.items():
-            lost += [f"{group}: {line}" for line in _lost(cfgs[group], one)]
         motors = _motors(cfgs, resolved)
         for path in obsolete:
             stage.RemovePrim(path)
         # drives first: a joint that one moves needs no motor
-        for group, one in resolved.items():
-            where = [axes[at] for at in of_groups[group][1]]
-            write_properties(stage, _joint_properties(one), where)
+        for group, (_, of_group) in of_groups.items():
+            write_properties(stage, _joint_properties(resolved[group]), list(map(axes.__getitem__, of_group)))
         if motors:
             add_motors(root, motors, stage=stage, overwrite_existing=overwrite_existing)
         as_json = {group: _as_json(cfg, resolved[group].rules) for group, cfg in cfgs.items()}
         write_text(stage, root, ATTRIBUTE, json.dumps(as_json))
+        lost += _lost_of_groups(cfgs, resolved)
     return lost
 
 
@@ -168,6 +168,12 @@ def groups_of(stage: Stage, root: str) -> dict[str, known_cfgs.ActuatorBaseCfg]:
         ) from error
 
 
+def _lost_of_groups(cfgs: Mapping[str, object], resolved: Mapping[str, Resolved]) -> Iterator[str]:
+    for group, one in resolved.items():
+        for line in _lost(cfgs[group], one):
+            yield f"{group}: {line}"
+
+
 def _lost(cfg: Any, resolved: Resolved) -> list[str]:
     """Return what neither prims nor joints can hold of a cfg."""
     found: list[str] = []
@@ -187,7 +193,7 @@ def _lost(cfg: Any, resolved: Resolved) -> list[str]:
     return found
 
 
-def _lost_of_network(cfg: Any, resolved: Resolved) -> Iterator[str]:
+def _lost_of_network(cfg: object, resolved: Resolved) -> Iterator[str]:
     if others := not_in_network(cfg, resolved.model):
         yield f"{', '.join(others)}: must be in the file of the network. Write it with convert_checkpoint"
     if resolved.specified.intersection(DRIVE):

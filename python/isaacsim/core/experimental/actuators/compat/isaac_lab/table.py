@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
 
@@ -51,14 +51,7 @@ class ResolutionTable:
     @property
     def text(self) -> str:
         """The table as text; the first row of a group and property has its name, and the end names the rules."""
-        lines: list[tuple[str, ...]] = []
-        for group, of_group in groupby(self.rows, lambda row: row.group):
-            for name, of_property in groupby(of_group, lambda row: row.property):
-                for row in of_property:
-                    given = _NOT_SPECIFIED if row.cfg_value is None else f"{row.cfg_value:.2e}"
-                    values = row.name, str(row.id), f"{row.usd_value:.2e}", given, f"{row.applied:.2e}"
-                    lines.append((group, name, *values))
-                    group = name = ""
+        lines = list(self._lines())
         widths = [max(len(line[at]) for line in (_HEADER, *lines)) for at in range(len(_HEADER))]
         rule = "+".join(["", *("-" * (width + 2) for width in widths), ""])
         drawn = [
@@ -71,6 +64,15 @@ class ResolutionTable:
             for rules in dict.fromkeys(of_rules.values())
         ]
         return "\n".join([rule, drawn[0], rule, *drawn[1:], rule, *spoken])
+
+    def _lines(self) -> Iterator[tuple[str, ...]]:
+        for group, of_group in groupby(self.rows, lambda row: row.group):
+            for name, of_property in groupby(of_group, lambda row: row.property):
+                for row in of_property:
+                    given = _NOT_SPECIFIED if row.cfg_value is None else f"{row.cfg_value:.2e}"
+                    values = row.name, str(row.id), f"{row.usd_value:.2e}", given, f"{row.applied:.2e}"
+                    yield group, name, *values
+                    group = name = ""
 
     @property
     def json(self) -> str:

@@ -275,7 +275,7 @@ class _Network(PlannedActuator):
     }
     network, network_path = of.NETWORK, of.NETWORK_PATH
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if self.network is None:
             self.network = self._plan.controller.network

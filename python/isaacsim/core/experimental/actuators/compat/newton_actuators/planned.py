@@ -81,7 +81,7 @@ class PlannedActuator(Actuator):
         lines = [f"    {name}: {meaning}" for name, meaning in meanings.items()]
         cls.__doc__ = "\n".join([inspect.cleandoc(cls.__doc__ or ""), "", "Args:", *lines])
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: Any) -> None:
         try:
             bound = self._signature.bind(*args, **kwargs)
         except TypeError as error:

@@ -75,7 +75,7 @@ class JointSpaceResponse(NotCopied):
 
     _INSTEAD = "Make another one of the same model."
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: object) -> None:
         if "newton" not in sys.modules or not hasattr(model, "articulation_count"):
             raise TypeError(
                 f"model = {shown(model)}: must be a Model of newton. Give one, or matrices to from_matrices."
@@ -167,7 +167,7 @@ class JointSpaceResponse(NotCopied):
         sys.modules["newton"].eval_mass_matrix(self.model, self._at(state), H=self._masses)
         self._invert()
 
-    def _at(self, state: Any) -> Any:
+    def _at(self, state: object) -> Any:
         """Return a state with the same joints and the poses of the bodies; the given one stays as it is."""
         scratch = self._scratch
         scratch.joint_q, scratch.joint_qd = state.joint_q, state.joint_qd
@@ -265,7 +265,7 @@ def blocks_of(response: object) -> Blocks:
     )
 
 
-def blocks_of_model(model: Any) -> Blocks:
+def blocks_of_model(model: object) -> Blocks:
     """Return which row belongs to each DOF of a newton model."""
     first_dofs, first_positions = model.joint_qd_start.numpy(), model.joint_q_start.numpy()
     first_joints = model.articulation_start.numpy()

@@ -16,7 +16,6 @@ frame in the body.
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 import numpy as np
 import warp as wp
@@ -24,7 +23,7 @@ import warp as wp
 wp.set_module_options({"enable_backward": False})
 
 
-def to_newton(model: Any, state: Any, block: wp.array, place: wp.array, inverse: wp.array) -> None:
+def to_newton(model: object, state: object, block: wp.array, place: wp.array, inverse: wp.array) -> None:
     """Convert inverse mass matrices in place.
 
     Args:

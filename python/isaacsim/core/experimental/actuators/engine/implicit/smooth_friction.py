@@ -43,7 +43,7 @@ def calling(law: Any, name: str, **functions: object) -> Any:
 _step = calling(friction_step.friction_step, "smooth_friction_step", bounded=smoothly_bounded, within=smoothly_bounded)
 
 
-def _smooth(function: Any, *callers: Any) -> Any:
+def _smooth(function: Any, *callers: object) -> Any:
     """Return a `wp.func` with smooth steps in the place of those that it calls, also by others; None if it has none."""
     known = function.func
     # of Warp's own there is no source, and some call themselves

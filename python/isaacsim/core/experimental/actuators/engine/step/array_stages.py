@@ -22,7 +22,7 @@ import numpy as np
 import warp as wp
 
 from ...base.memory import Array, warp_view
-from ...laws.contract.base import Component, actuator_axis
+from ...laws.contract.base import Component, Controller, actuator_axis
 from ...laws.contract.law import prepares_for_dt
 from ...laws.delay import Delay
 from ...specs.stages import KINDS, follows_limits
@@ -248,17 +248,21 @@ class Insert:
         # state
         self._advanced = []
         if controller is not None and now.controller_state is not None:
-            before = self._held(self.array_stages.controller, now.controller_state)
-            if now.controller_state is after.controller_state:
-                before = {name: wp.clone(array) for name, array in before.items()}
-            self.array_stages.controller.update_state(now.controller_state, after.controller_state)
-            for name, written in self._held(self.array_stages.controller, after.controller_state).items():
-                if written.dtype is wp.float32:
-                    wp.launch(_state_fault_kernel, written.shape, [written], [self.raw], device=self.device)
-                self._advanced.append((before[name], written))
+            self._advance(controller, now.controller_state, after.controller_state)
         if delay is not None:
             self._update_delay(targets, now.delay_state, after.delay_state, bad)
         wp.launch(write_efforts_kernel, self.count, [at, bad, self.raw, changed], [computed, efforts], device=device)
+
+    def _advance(self, controller: Controller, now: object, after: object) -> None:
+        """Write the next state of the controller, and keep the arrays of both."""
+        before = self._held(controller, now)
+        if now is after:
+            before = {name: wp.clone(array) for name, array in before.items()}
+        controller.update_state(now, after)
+        for name, written in self._held(controller, after).items():
+            if written.dtype is wp.float32:
+                wp.launch(_state_fault_kernel, written.shape, [written], [self.raw], device=self.device)
+            self._advanced.append((before[name], written))
 
     def hold(self, bad: wp.array) -> None:
         """Restore the state of the controller of joints with a fault."""
@@ -344,7 +348,7 @@ class Insert:
             )
         return {name: dense if name in self._inputs else None for name, dense in self._custom.items()}
 
-    def _update_delay(self, targets: Sequence[wp.array], now: object, after: Any, bad: wp.array) -> None:
+    def _update_delay(self, targets: Sequence[wp.array], now: object, after: object, bad: wp.array) -> None:
         known = isinstance(now, Delay.State)
         before = (wp.clone(now.num_pushes) if now is after else now.num_pushes) if known else None
         self.array_stages.delay.update_state(*targets, self.at, self.at, now, after)

@@ -238,9 +238,19 @@ def _check_index_array(name: str, index: object, count: int, device: wp.DeviceLi
 
 
 def _checked(
-    name: str, array: object, dtype: np.dtype, device: wp.DeviceLike, *, output: bool = False
+    name: str, given: object, dtype: np.dtype, device: wp.DeviceLike, *, output: bool = False
 ) -> tuple[tuple[int, ...], Any]:
     """Shape and strides of an array of the right type on `device` that can be used in place."""
+    array = _of_type(name, given, dtype, output)
+    expected = wp.get_device(device)
+    if not (_on_cpu(array) if expected.is_cpu else isinstance(array, wp.array) and array.device == expected):
+        where = array.device if isinstance(array, wp.array) else "the CPU"
+        _refuse(f"{name} is on {where}", f"on {expected}, as the actuators are")
+    return tuple(array.shape), tuple(array.strides)
+
+
+def _of_type(name: str, array: object, dtype: np.dtype, output: bool) -> Array:
+    """Return an array of a type that can be read, or written as an output, in place."""
     if isinstance(array, wp.array):
         if array.dtype is not wp.dtype_from_numpy(dtype):
             _refuse(f"{name} has dtype {array.dtype.__name__}", str(dtype))
@@ -254,11 +264,7 @@ def _checked(
             _refuse(name, "writeable")
     else:
         _refuse(f"{name} is a {type(array).__name__}", f"a NumPy or Warp array of {dtype}")
-    expected = wp.get_device(device)
-    if not (_on_cpu(array) if expected.is_cpu else isinstance(array, wp.array) and array.device == expected):
-        where = array.device if isinstance(array, wp.array) else "the CPU"
-        _refuse(f"{name} is on {where}", f"on {expected}, as the actuators are")
-    return tuple(array.shape), tuple(array.strides)
+    return array
 
 
 def _refuse(subject: str, rule: str) -> NoReturn:

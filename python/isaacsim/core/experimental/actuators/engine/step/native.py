@@ -40,14 +40,15 @@ class NativeStep:
 
     def __init__(self, plan: Plan, label: str = "") -> None:
         self.plan = plan
-        self._number = {id(row): number for number, row in enumerate(row for row in plan.rows if row is not plan.lag)}
+        # the lag is the last
+        self._number = {id(row): number for number, row in enumerate(plan.rows[:-1])}
         networks = [network_of(one) for one in plan.networks]
         self.networks = [one[0] for one in networks]
         """The compiled networks of the plan, in its order."""
         self._core = self._new_core(label, networks)
         size = plan.num_robots, plan.num_slots
         signals = {name: new_signal(name, plan) for name in plan.signals}
-        self.signals = {name: warp_view(array) for name, array in signals.items()}
+        self.signals = dict(zip(signals, map(warp_view, signals.values()), strict=True))
         """Signals that laws ask for, by name, float32 `(robots, slots)`; the host of the robot writes them.
 
         Published values of laws are written here at the start of a step, see `publish`.
@@ -70,12 +71,13 @@ class NativeStep:
         self.checks = checks_of(self)
         """What checks the physics step: networks that require a fixed one, and delays for which the past is kept."""
         self.limit = self._core.limit
-        # what is checked once per time step is so by the core, without a call of Python in each step
-        checked_once = bool(self.checks) and all(isinstance(one, KeptDelays) for one in self.checks)
-        # the garbage collector does not see into the core
-        step = self._core.stepper(weakly(self._require_dt)) if checked_once else self._core.step
         self.command = self._in_order(self._core.command, self.checks)
-        self.step = self._in_order(step, () if checked_once else self.checks)
+        step, checks = self._core.step, self.checks
+        # what is checked once per time step is so by the core, without a call of Python in each step
+        if checks and all(isinstance(one, KeptDelays) for one in checks):
+            # the garbage collector does not see into the core
+            step, checks = self._core.stepper(weakly(self._require_dt)), ()
+        self.step = self._in_order(step, checks)
 
     @property
     def core(self) -> Any:
@@ -254,16 +256,15 @@ class NativeStep:
     def _new_core(self, label: str, networks: list[tuple[object, ...]]) -> Any:
         """Compile the plan; signals, curves and values of rows follow."""
         plan = self.plan
-        laws = ((law, plan.controller_kind == kind) for kind, law in enumerate(plan.controllers))
         controllers = [
-            (law.__name__, self._numbers(plan.control[name] for name in law.PARAMETERS), _slots(used))
-            for law, used in laws
+            (law.__name__, self._numbers(map(plan.control.__getitem__, law.PARAMETERS)), _slots(used))
+            for law, used in plan.laws[: len(plan.controllers)]
         ]
         limits, feedback = (
             [(stage.law.__name__, self._numbers(stage.rows.values()), _slots(stage.used)) for stage in stages]
             for stages in (plan.stages, plan.feedback)
         )
-        neutral = [float(row.neutral) for row in plan.rows if row is not plan.lag]
+        neutral = [float(row.neutral) for row in plan.rows[:-1]]
         size, delayed = (plan.num_robots, plan.num_slots), (_slots(plan.delayed), plan.depth)
         first = len(plan.controllers)
         late = [
@@ -280,8 +281,7 @@ class NativeStep:
             self._core.give_signal(list(SIGNALS).index(name), signals[name])
         for one in plan.published:
             array = sum(len(stateful.names) for stateful in plan.stateful[: one.law]) + one.state
-            row = -1 if one.row is None else self._number[id(one.row)]
-            self._core.add_published(array, signals[one.signal], one.neutral, row)
+            self._core.add_published(array, signals[one.signal], one.neutral, self._number.get(id(one.row), -1))
         for number, one in plan.curves:
             self._core.add_curve(number, one.number, one.rows, _slots(one.used))
         starts: list[tuple[float, bool, int]] = []

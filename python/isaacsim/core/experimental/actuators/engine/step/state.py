@@ -169,14 +169,7 @@ def save(parts: Parts) -> dict[str, np.ndarray]:
 
 def restore(parts: Parts, saved: Mapping[str, object]) -> None:
     """Restore a result of `save`, of any engine; everything is checked before anything changes."""
-    rule = f"must be {LAYOUT}, as version {__version__} of this package writes. Save the state anew."
-    if not isinstance(saved, Mapping) or "layout" not in saved:
-        raise ValueError(f"saved state has no layout number, as those that versions up to 0.2.0 wrote: {rule}")
-    layout, version = (np.asarray(saved.get(name, [])).ravel().tolist() for name in _HEAD)
-    if layout != [LAYOUT]:
-        wrote, has = (*version, "unknown")[0], (*layout, None)[0]
-        raise ValueError(f"saved state has layout {has}, of version {wrote}: {rule}")
-    _require_version(version)
+    _require_readable(saved)
     given = dict(_added(parts)) | {name: np.asarray(saved[name]) for name in saved}
     _require_alike(given, _of_actuators(parts))
     _require_finite(given, parts)
@@ -293,7 +286,15 @@ def _newest_rows(buffer: np.ndarray, newest: int, pushes: np.ndarray, count: int
     return np.where(pushes > 0, np.take_along_axis(buffer, rows, axis=0), np.float32(0))
 
 
-def _require_version(version: Sequence[object]) -> None:
+def _require_readable(saved: Mapping[str, object]) -> None:
+    """Raise for what is no saved state, or one of another layout or a later version."""
+    rule = f"must be {LAYOUT}, as version {__version__} of this package writes. Save the state anew."
+    if not isinstance(saved, Mapping) or "layout" not in saved:
+        raise ValueError(f"saved state has no layout number, as those that versions up to 0.2.0 wrote: {rule}")
+    layout, version = (np.asarray(saved.get(name, [])).ravel().tolist() for name in _HEAD)
+    if layout != [LAYOUT]:
+        written_by, has = (*version, "unknown")[0], (*layout, None)[0]
+        raise ValueError(f"saved state has layout {has}, of version {written_by}: {rule}")
     wrote = _numbers_of(version[0]) if len(version) == 1 else []
     if not wrote:
         raise ValueError(

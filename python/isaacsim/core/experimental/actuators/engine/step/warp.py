@@ -17,7 +17,7 @@ from ...laws.contract.base import clear_kernel
 from ...laws.contract.law import LawClass
 from ...specs.stages import KINDS
 from ..launches import recorded
-from ..plan import Plan, Published, Row, is_network
+from ..plan import Plan, Published, Row, StatefulLaw, is_network
 from .binding import Columns, Indices
 from .physics_step import checks_of
 from .state import StepState, mask_of, new_signal, new_state
@@ -70,7 +70,8 @@ class WarpStep:
         # signal and slots of each total, and the signal it is written to
         self._totals: list[tuple[wp.array, wp.array, wp.array]] = []
         self._slots = self._new_slots()
-        self._rows = {id(row): self._on_device(row) for row in plan.rows if row is not plan.lag}
+        # the lag is the last
+        self._rows = {id(row): self._on_device(row) for row in plan.rows[:-1]}
         self._slots.lag = self._on_device(plan.lag)
         self._neutral = {
             one.signal: self._on_device(Row.filled(one.neutral, plan.num_slots))
@@ -94,10 +95,7 @@ class WarpStep:
         if plan.linkages:
             self._link(plan)
         if self._networks or self._links is not None:
-            signals = [self._zeros() for _ in range(5)]
-            self.hand_over(signals, self._zeros(wp.int32), self._zeros(), self._zeros())
-            if len(plan.stateful) > len(plan.networks):
-                self._before = self.new_state()
+            self._keep_between_phases()
 
     def _link(self, plan: Plan) -> None:
         # most plans have none
@@ -206,6 +204,21 @@ class WarpStep:
         self._handed_flat = [array.flatten() for array in self._handed_over]
         self._forget_kernels()
 
+    def _keep_between_phases(self) -> None:
+        """Have arrays for a step that is cut in two."""
+        signals = [self._zeros() for _ in range(5)]
+        self.hand_over(signals, self._zeros(wp.int32), self._zeros(), self._zeros())
+        if len(self.plan.stateful) > len(self.plan.networks):
+            self._before = self.new_state()
+
+    def _clear(self, mask: wp.array, one: StatefulLaw[Any], law: Sequence[wp.array]) -> None:
+        """Reset the states of a law."""
+        for name, values, (start, is_kept, keeper) in zip(one.names, law, one.resets, strict=True):
+            if not is_kept or keeper >= 0:
+                each = one.count * math.prod(values.shape[one.axis_of(name) + 1 :])
+                inputs = [mask, each, start, law[keeper] if keeper >= 0 else None]
+                wp.launch(clear_kernel, values.size, inputs, [values.flatten()], device=self.device)
+
     def reset(self, robots: Sequence[int] | wp.array | None = None) -> None:
         """Reset state and faults of `robots`, indices or a mask, all by default; a mask is read on the device."""
         if robots is None:
@@ -215,11 +228,7 @@ class WarpStep:
         inputs = [mask, self._slots, self._now.num_pushes, self._faults.codes]
         wp.launch(reset_kernel, (plan.num_robots, plan.num_slots), inputs, device=self.device)
         for one, law in zip(plan.stateful, self._now.laws, strict=True):
-            for name, values, (start, is_kept, keeper) in zip(one.names, law, one.resets, strict=True):
-                if not is_kept or keeper >= 0:
-                    each = one.count * math.prod(values.shape[one.axis_of(name) + 1 :])
-                    inputs = [mask, each, start, law[keeper] if keeper >= 0 else None]
-                    wp.launch(clear_kernel, values.size, inputs, [values.flatten()], device=self.device)
+            self._clear(mask, one, law)
         for measured in self._measured:
             inputs = [mask, plan.num_slots, math.nan, None]
             wp.launch(clear_kernel, measured.size, inputs, [measured.flatten()], device=self.device)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -394,14 +395,13 @@ class _Law:
         results, curves, kept, new = [*self._results], self._curves(), self._law_state("kept"), self._law_state("new")
         results += [f"{self.name}_lag"] if self.owner.LATE else []
         names = {name: f"asked_{name}[robot, slot]" for name in self.owner.ASKS} | {**self.signals}
-        signals = [names[name] for name in signals_of(self.owner, self.kind.takes)]
-        lines = [f"{name} = {value}" for name, value in curves.items()]
+        signals = list(map(names.__getitem__, signals_of(self.owner, self.kind.takes)))
+        lines = list(itertools.starmap("{} = {}".format, curves.items()))
         lines += self._call(self.name, signals, list(curves), [*results, *new])
         precedes = not self.kind.takes_effort and self.kind.name != "controller"
         if kept or precedes or self.owner.LATE:
-            assigned = [f"{state} = {value}" for state, value in zip(kept, new, strict=True)]
-            assigned += self._late_lines()
-            lines += _under(f"if {_all_finite([*results, *new])}:", assigned or ["pass"])
+            assigned = itertools.starmap("{} = {}".format, zip(kept, new, strict=True))
+            lines += _under(f"if {_all_finite([*results, *new])}:", [*assigned, *self._late_lines()] or ["pass"])
             lines += _under("else:", ["fault = EFFORT_FAULT" if precedes else "effort = wp.nan"])
         return lines if precedes else [*lines, "if not wp.isfinite(effort):", "    effort = wp.nan"]
 
@@ -592,31 +592,33 @@ class _Motor:
 
     def __init__(self, laws: _Laws, sensed: Mapping[str, str], seen: str) -> None:
         self._seen = seen
-        converts = laws.transmission is not None
         # without a transmission both coordinates are the same
         self._first = laws.transmission or 0
-        self._joint = [sensed[name] for name in MOTOR_SIGNALS]
+        self._joint = list(map(sensed.__getitem__, MOTOR_SIGNALS))
         self._names = [f"motor_{_SIGNAL_NAMES[name]}" for name in MOTOR_SIGNALS]
         # converted from the true state: position, velocity, and unused commands
         self._true = [name.replace("motor", "rotor") for name in self._names]
-        named = dict(zip(MOTOR_SIGNALS, self._names, strict=True))
-        acting = dict(zip(CLAMPING_SIGNALS[1:], self._true, strict=False))
-        self.commanded: Mapping[str, str] = {**sensed} | (named if converts else {})
+        self.commanded: dict[str, str] = {**sensed}
         """Names of the signals of controllers."""
-        self._acting: Mapping[str, str] = _SIGNAL_NAMES | acting
+        self._acting = _SIGNAL_NAMES | dict(zip(CLAMPING_SIGNALS[1:], self._true, strict=False))
+        self._felt: dict[str, str] = {}
+        self.signals: list[str] = []
+        self.state: list[str] = []
+        if laws.transmission is None:
+            return
         # if a law of a motor asks for any of them
-        is_felt = converts and not laws.asked_before(self._first).isdisjoint(FELT_SIGNALS)
-        self._felt = {name: f"felt_{name}" for name in FELT_SIGNALS if is_felt}
-        self.commanded = {**self.commanded, **self._felt}
-        self._acting = {**self._acting, **self._felt}
+        if not laws.asked_before(self._first).isdisjoint(FELT_SIGNALS):
+            self._felt = {name: f"felt_{name}" for name in FELT_SIGNALS}
+        self.commanded |= {**dict(zip(MOTOR_SIGNALS, self._names, strict=True)), **self._felt}
+        self._acting |= self._felt
         asked = laws.asked_before(None)
         feel = [
             f"{own} = {f'asked_{name}[robot, slot]' if name in asked else '0.0'}" for name, own in self._felt.items()
         ]
         # of slots without a transmission
         copied = [f"{name} = {joint}" for name, joint in zip(self._names, self._joint, strict=True)]
-        self.signals: list[str] = [*copied, *feel] if converts else []
-        self.state: list[str] = [f"{self._true[0]} = q", f"{self._true[1]} = qd", *feel] if converts else []
+        self.signals += [*copied, *feel]
+        self.state += [f"{self._true[0]} = q", f"{self._true[1]} = qd", *feel]
 
     def signals_of(self, number: int) -> Mapping[str, str]:
         """Names of the signals of a stage after the controllers."""
@@ -870,6 +872,17 @@ class _KernelText:
             "joint_is_whole = wp.max(asked_load_is_whole[robot, slot], 0.5)",
         ]
 
+    def _block_of(self, number: int, owner: LawClass) -> list[str]:
+        """Return the lines to which those of a stage belong; what rubs behind the motor is noted."""
+        if self._is_behind_motor(owner):
+            self._rubs.append(self._has(number))
+            return self._steps_joint
+        if owner.END is not None:
+            return self._at_last
+        if follows_limits(owner.KIND):
+            return self._joint
+        return self._behind if number > self._linkage else self._limits
+
     def _add_stage(self, number: int, owner: LawClass) -> None:
         rows = self._own_rows(f"limit_{number}", owner)
         law = self._law(owner, f"clamp_{number}", rows, self._motor.signals_of(number))
@@ -885,13 +898,7 @@ class _KernelText:
             lines.append("raw = effort")
         if self._observed and law.kind.is_limit:
             lines = ["before = effort", *lines, *_under("if effort != before:", [f"limiter = {number + 1}"])]
-        block = self._joint if follows_limits(owner.KIND) else self._behind if number > self._linkage else self._limits
-        if self._is_behind_motor(owner):
-            block = self._steps_joint
-            self._rubs.append(self._has(number))
-        elif owner.END is not None:
-            block = self._at_last
-        block += _under(where, law.after_state(_under("if wp.isfinite(effort):", lines)))
+        self._block_of(number, owner).extend(_under(where, law.after_state(_under("if wp.isfinite(effort):", lines))))
         _, at_motor, at_joint = _EVALUATING
         evaluated = self._phase in (at_joint if number > self._linkage else at_motor)
         # the last phase restores states after a fault at the joint

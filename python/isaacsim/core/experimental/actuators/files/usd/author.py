@@ -151,8 +151,8 @@ def author_actuators(
     """
     root = _root_prim(stage, str(articulation_root))
     scope = root.GetPath().AppendChild("Actuators")
-    driven = {dof for one in motors for dof in one.dofs}
-    places = {scope.AppendChild(name) for one in motors for name in one.names}
+    driven = set(itertools.chain.from_iterable(one.dofs for one in motors))
+    places = set(map(scope.AppendChild, itertools.chain.from_iterable(one.names for one in motors)))
     problems, obsolete = others_driving(stage, driven, places, overwrite_existing)
     planned = _plan(stage, root, motors, problems, overwrite_existing)
     if problems:
@@ -165,20 +165,25 @@ def author_actuators(
                 _hold_newtons(stage, axes)
             write_properties(stage, {name: np.array(list(values.values()))}, axes)
         _remove(stage, [*obsolete, *places])
-        for shared, prims in planned:
-            with_class = list(_with_class(stage, scope, shared, prims))
-            with Sdf.ChangeBlock():
-                for prim in with_class:
-                    _write(stage, prim)
-        supplies = {prim.path: prim.supply for _, prims in planned for prim in prims}
-        write_supplies(stage, scope, supplies, write_configs)
+        _write_planned(stage, scope, planned)
         for one in motors:
             inertias = dict(zip(_axes(stage, one.dofs), map(rotors.get, one.dofs), strict=True))
             _write_fallbacks(stage, inertias, one.spec.stages)
             for name, (parameter, pair) in itertools.product(one.names, one.intervals.items()):
                 prim = stage.GetPrimAtPath(scope.AppendChild(name))
                 prim.CreateAttribute(f"{INTERVAL}{parameter}", Sdf.ValueTypeNames.Double2).Set(Gf.Vec2d(*pair))
-    return [stage.GetPrimAtPath(prim.path) for _, prims in planned for prim in prims]
+    return [stage.GetPrimAtPath(prim.path) for prim in itertools.chain.from_iterable(prims for _, prims in planned)]
+
+
+def _write_planned(stage: Usd.Stage, scope: Sdf.Path, planned: Sequence[tuple[str, list[_Prim]]]) -> None:
+    """Write prims with their classes, and the supplies that they share."""
+    for shared, prims in planned:
+        with_class = list(_with_class(stage, scope, shared, prims))
+        with Sdf.ChangeBlock():
+            for prim in with_class:
+                _write(stage, prim)
+    supplies = {prim.path: prim.supply for _, prims in planned for prim in prims}
+    write_supplies(stage, scope, supplies, write_configs)
 
 
 def _plan(
@@ -325,6 +330,12 @@ def _check_configs(staged: Staged) -> list[Config]:
     for kind, config in staged.by_kind:
         _require_kind(kind or "others", config, kind)
     configs = list(staged.as_listed)
+    _check_values(configs)
+    return configs
+
+
+def _check_values(configs: Sequence[Config]) -> None:
+    """Raise for a config that is there twice, and for values out of range."""
     schemas = [config.SCHEMA for config in configs]
     for at, config in enumerate(configs):
         if config.SCHEMA in schemas[:at]:
@@ -333,7 +344,6 @@ def _check_configs(staged: Staged) -> list[Config]:
             )
     if problems := [message for config in configs for message in violations(config, type(config).__name__)]:
         raise ValueError("\n".join(problems))
-    return configs
 
 
 def _require_kind(argument: str, config: object, kind: str) -> None:
@@ -370,17 +380,7 @@ def _resolve_targets(root: Usd.Prim, target_names: str | Sequence[str]) -> list[
 def _target(root: Usd.Prim, joints: Mapping[str, Sequence[Usd.Prim]], name: str) -> Sdf.Path:
     """The target of a DOF; `joints` are those of the robot by name and by path."""
     joint, _, axis = name.partition(":")
-    found = joints.get(joint, [])
-    if not found:
-        raise ValueError(
-            f"joint {joint!r}: not of <{root.GetPath()}>. "
-            f"Available: {sorted(known for known in joints if not known.startswith('/'))}."
-            f"{unloaded_hint(unloaded_at(root.GetStage(), root.GetPath()))}"
-        )
-    if len(found) > 1:
-        paths = [str(prim.GetPath()) for prim in found]
-        raise ValueError(f"joint {joint!r}: name found {len(paths)} times: {paths}. Give the path that is meant.")
-    prim = found[0]
+    prim = _joint(root, joints, joint)
     free = axes_of(prim)
     if not free:
         raise ValueError(
@@ -395,21 +395,35 @@ def _target(root: Usd.Prim, joints: Mapping[str, Sequence[Usd.Prim]], name: str)
     return prim.GetPath().AppendProperty(axis) if len(free) > 1 else prim.GetPath()
 
 
+def _joint(root: Usd.Prim, joints: Mapping[str, Sequence[Usd.Prim]], joint: str) -> Usd.Prim:
+    """The only joint of a name or path."""
+    found = joints.get(joint, [])
+    if not found:
+        raise ValueError(
+            f"joint {joint!r}: not of <{root.GetPath()}>. "
+            f"Available: {sorted(known for known in joints if not known.startswith('/'))}."
+            f"{unloaded_hint(unloaded_at(root.GetStage(), root.GetPath()))}"
+        )
+    if len(found) > 1:
+        paths = [str(prim.GetPath()) for prim in found]
+        raise ValueError(f"joint {joint!r}: name found {len(paths)} times: {paths}. Give the path that is meant.")
+    return found[0]
+
+
 def _on_stage(stage: Usd.Stage, configs: Sequence[Config], targets: Sequence[Sdf.Path]) -> list[Config]:
     """The configs in units of the stage; a `ValueError` has a line for each number out of range, there or read back."""
     units, angular = units_of(stage), [is_angular(_axis(stage, path)) for path in targets]
     there = [to_stage(config, units, angular) for config in configs]
     gear = transmission_among(there)
     stored = [_in_single(one) for one in as_in_file(there, gear)]
-    read = stored if gear is None else [as_read(one, gear.ratio) for one in stored]
-    for problems in (
-        _misfits(configs, stored, "would be"),
-        _misfits(configs, [from_stage(one, units, angular) for one in read], "would be read as"),
+    read, behind = stored, ""
+    if gear is not None:
+        read, behind = [as_read(one, gear.ratio) for one in stored], f", behind a gear of {gear.ratio:g}"
+    if problems := _misfits(configs, stored, "would be") or _misfits(
+        configs, [from_stage(one, units, angular) for one in read], "would be read as"
     ):
-        if problems:
-            where = f"on this stage, with metersPerUnit = {units.length:g} and kilogramsPerUnit = {units.mass:g}"
-            behind = "" if gear is None else f", behind a gear of {gear.ratio:g}"
-            raise ValueError("\n".join(f"{one} It is {where}{behind}." for one in problems))
+        where = f"on this stage, with metersPerUnit = {units.length:g} and kilogramsPerUnit = {units.mass:g}"
+        raise ValueError("\n".join(f"{one} It is {where}{behind}." for one in problems))
     return there
 
 
@@ -447,7 +461,7 @@ def _check_place(stage: Usd.Stage, path: Sdf.Path, targets: list[Sdf.Path], over
     """Raise for a place where the prim would not be on the stage as a whole."""
     target = stage.GetEditTarget()
     _require_editable(target, (path, *targets))
-    robot, scope = (stage.GetPrimAtPath(above) for above in path.GetPrefixes()[-3:-1])
+    robot, scope = map(stage.GetPrimAtPath, path.GetPrefixes()[-3:-1])
     if not _is_composed(scope or robot, target):
         raise ValueError(
             f"<{path}> would not be on the stage: the edit target {target.GetLayer().GetDisplayName()} is muted, or is "
@@ -460,11 +474,15 @@ def _check_place(stage: Usd.Stage, path: Sdf.Path, targets: list[Sdf.Path], over
             f"<{scope.GetPath()}> is {'instanced' if scope.IsInstance() else 'inactive'}: a prim below it would have "
             "no effect. Make it uninstanceable and active first."
         )
-    existing = stage.GetPrimAtPath(path)
-    if not existing:
-        return
-    if not overwrite_existing:
-        raise ValueError(f"<{path}> exists already. Choose another name or pass overwrite_existing=True.")
+    if existing := stage.GetPrimAtPath(path):
+        if not overwrite_existing:
+            raise ValueError(f"<{path}> exists already. Choose another name or pass overwrite_existing=True.")
+        _require_removable(existing, target)
+
+
+def _require_removable(existing: Usd.Prim, target: Usd.EditTarget) -> None:
+    """Raise for a prim that other layers than that of the edit target define, too."""
+    path = existing.GetPath()
     layer, here = target.GetLayer(), target.MapToSpecPath(path)
     elsewhere = [spec.layer for spec in own_specs(existing) if spec.layer != layer or spec.path != here]
     if elsewhere:

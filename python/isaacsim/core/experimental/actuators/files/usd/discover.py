@@ -73,12 +73,7 @@ def discover(
     """
     found: list[str] = [] if issues is None else issues
     owner = Ownership(stage, root, joints)
-    if unloaded := [path for path in unloaded_payloads(stage) if owner.is_near(path)]:
-        warnings.warn(
-            f"<{root}>: actuators in payloads that are not loaded are not read: {', '.join(unloaded)}. "
-            "Load them, `stage.Load(path)`, if they hold any.",
-            stacklevel=2,
-        )
+    _warn_of_unloaded(stage, root, owner)
     owned = _names_by_joint(joints, dof_names(stage, joints) if names is None else names)
     specs: list[ActuatorSpec] = []
     driven_by: dict[tuple[str, str], str] = {}
@@ -278,11 +273,8 @@ def _parse(
     if not _can_act(prim, configs, of_later_version, issues):
         return None
     usable = itertools.chain.from_iterable(found for kind, found in configs.items() if kind not in several)
-    stages = _at_their_motors(prim, [one for one in usable if one is not None])
-    for config in stages:
-        for name, why in config.idle().items():
-            value = f"{parameters_of(config)[name].attribute} = {getattr(config, name):g}"
-            warnings.warn(f"<{path}>: {value} has no effect, for {why}", stacklevel=2)
+    stages = _at_their_motors(prim, [*filter(None, usable)])
+    _warn_of_idle_values(path, stages)
     _warn_of_overwritten_values(prim, stages)
     model = _model_path(stages) if files else ""
     joints, names = zip(*dofs, strict=True) if dofs else ((), ())
@@ -345,27 +337,47 @@ def _read_laws(prim: Usd.Prim, issues: list[str]) -> tuple[dict[str, list[Config
     return configs, of_later_version
 
 
+def _warn_of_unloaded(stage: Usd.Stage, root: str, owner: Ownership) -> None:
+    if unloaded := [path for path in unloaded_payloads(stage) if owner.is_near(path)]:
+        warnings.warn(
+            f"<{root}>: actuators in payloads that are not loaded are not read: {', '.join(unloaded)}. "
+            "Load them, `stage.Load(path)`, if they hold any.",
+            stacklevel=3,
+        )
+
+
+def _warn_of_idle_values(path: str, stages: Sequence[Config]) -> None:
+    for config in stages:
+        for name, why in config.idle().items():
+            value = f"{parameters_of(config)[name].attribute} = {getattr(config, name):g}"
+            warnings.warn(f"<{path}>: {value} has no effect, for {why}", stacklevel=3)
+
+
 def _can_act(
     prim: Usd.Prim, configs: Mapping[str, list[Config | None]], of_later_version: bool, issues: list[str]
 ) -> bool:
     """Return True with one controller, or with stages that act without one."""
     controllers = configs["controller"]
-    alone = [KINDS[kind].alone for kind, found in configs.items() if found]
-    if len(controllers) == 1 or (alone and all(alone)):
+    if len(controllers) == 1 or {KINDS[kind].alone for kind, found in configs.items() if found} == {True}:
         return True
     # one with problems is None: these come first
     usable = [config for config in controllers if config is not None]
     if len(usable) == len(controllers) and (controllers or not of_later_version):
-        has = [config.SCHEMA for config in usable] or "none"
-        # as those of other programs are, which are no error beside a controller
-        known = {*CONFIG_BY_SCHEMA, *stand_in_schemas(prim)}
-        strange = [one for one in current_schemas(prim) if one not in known and foreign_config(prim, one) is None]
-        hint = f" {', '.join(strange)}: register_actuator_component, or --plugin of a command, makes it known."
-        issues.append(
-            f"<{prim.GetPath()}> has controller schemas {has}: must have exactly one. Apply one or deactivate the prim."
-            + hint * bool(strange)
-        )
+        issues.append(_controllers_problem(prim, usable))
     return False
+
+
+def _controllers_problem(prim: Usd.Prim, controllers: Sequence[Config]) -> str:
+    """The error of a prim with no controller, or several: a schema that is not known may be of one."""
+    has = [config.SCHEMA for config in controllers] or "none"
+    # as those of other programs are, which are no error beside a controller
+    known = {*CONFIG_BY_SCHEMA, *stand_in_schemas(prim)}
+    strange = [one for one in current_schemas(prim) if one not in known and foreign_config(prim, one) is None]
+    hint = f" {', '.join(strange)}: register_actuator_component, or --plugin of a command, makes it known."
+    return (
+        f"<{prim.GetPath()}> has controller schemas {has}: must have exactly one. Apply one or deactivate the prim."
+        + hint * bool(strange)
+    )
 
 
 def _in_si(spec: ActuatorSpec, stage: Usd.Stage, issues: list[str]) -> ActuatorSpec:

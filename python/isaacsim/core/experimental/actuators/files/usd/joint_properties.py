@@ -213,20 +213,12 @@ def write_properties(
     Attributes in `cleared`, given by joint and name, become 0 as well. A `ValueError` says that a value is too large
     for a file, a `HostError` that one cannot be authored there, or would have no effect; nothing is written then.
     """
-    target, units = stage.GetEditTarget(), units_of(stage)
-    layer = target.GetLayer()
+    layer, numbers = stage.GetEditTarget().GetLayer(), _scaled(stage, values, axes)
     joints = {joint: _spec_path(stage, joint) for joint, _ in axes}
     draft = Sdf.Layer.CreateAnonymous("before")
     before = {path: Sdf.Path(f"/Joint{i}") for i, path in enumerate(joints.values()) if layer.GetPrimAtPath(path)}
     for path, place in before.items():
         Sdf.CopySpec(layer, path, draft, place)
-    numbers = [
-        (name, axis, float(value), float(value) * PROPERTIES[name].scale(axis[1], units))
-        for name, column in values.items()
-        for axis, value in zip(axes, column, strict=True)
-    ]
-    if large := [one for one in numbers if math.isinf(in_single(one[3])) and math.isfinite(one[2])]:
-        raise ValueError("\n".join(_too_large(stage, *one) for one in large))
     for name, (joint, axis), _, scaled in numbers:
         _write(stage.GetPrimAtPath(joint), joints[joint], PROPERTIES[name], axis, scaled)
     for joint, name in cleared:
@@ -239,6 +231,21 @@ def write_properties(
             f"<{joint}>.{name}: setting it at the edit target {layer.GetDisplayName()} has no effect, for a stronger "
             "layer authors it. Set that layer as the edit target."
         )
+
+
+def _scaled(
+    stage: Usd.Stage, values: Mapping[str, np.ndarray], axes: Sequence[Axis]
+) -> list[tuple[str, Axis, float, float]]:
+    """Name, axis, and the value in SI and in units of the stage; a `ValueError` for what is too large for a file."""
+    units = units_of(stage)
+    numbers = [
+        (name, axis, float(value), float(value) * PROPERTIES[name].scale(axis[1], units))
+        for name, column in values.items()
+        for axis, value in zip(axes, column, strict=True)
+    ]
+    if large := [one for one in numbers if math.isinf(in_single(one[3])) and math.isfinite(one[2])]:
+        raise ValueError("\n".join(_too_large(stage, *one) for one in large))
+    return numbers
 
 
 def _too_large(stage: Usd.Stage, name: str, axis: Axis, value: float, scaled: float) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import functools
+import itertools
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -79,7 +80,7 @@ def read_motors(
         motors |= {name: dataclasses.replace(motor, intervals=intervals) for name, motor in found.items()}
     if issues:
         raise ActuatorParseError(issues)
-    driven = {name for spec in specs for name in spec.dof_names}
+    driven = set(itertools.chain.from_iterable(spec.dof_names for spec in specs))
     free = {name: path for name, path in zip(dofs, joints, strict=True) if name not in driven}
     of_mujoco = _of_mujoco(stage, free)
     if friction_stages:
@@ -283,29 +284,28 @@ def _of_mujoco(stage: Usd.Stage, free: dict[str, str]) -> dict[str, MotorConfig]
         good = {prim: law for prim, law in laws.items() if isinstance(law, Law)}
         limits = _joint_limits(stage, path)
         if wrong := refused(laws, name) or _asymmetries(good, limits):
-            problems += [f"{prim} ({why})" for prim, why in wrong]
+            problems += itertools.starmap("{} ({})".format, wrong)
             continue
         limit = _limit(stage, (path, name), limits)
         motors[name] = motor_of([*good.values()], limit, _joint_properties(stage, (path, name), acting[path]))
         ranges += ranges_without_motor(good)
-    if lost:
-        warnings.warn(
-            f"DC motors of MuJoCo have what motors have not: {listed(lost)}. Compare both where that matters.",
-            stacklevel=5,
-        )
-    if problems:
-        warnings.warn(
-            f"MjcActuator prims that no motor stands for: {listed(problems)}. Write the motors of their joints by "
-            "hand.",
-            stacklevel=5,
-        )
-    if ranges:
-        warnings.warn(
-            "MjcActuator prims hold position targets within their ctrlRange, which motors do not: "
-            f"{listed(ranges)}, in rad or m. Keep the targets of their joints within it.",
-            stacklevel=5,
-        )
+    _warn_of_mujoco(lost, problems, ranges)
     return motors
+
+
+def _warn_of_mujoco(lost: Sequence[str], problems: Sequence[str], ranges: Sequence[str]) -> None:
+    """Warn of what motors do not do that `MjcActuator` prims do."""
+    for names, what, remedy in (
+        (lost, "DC motors of MuJoCo have what motors have not", ". Compare both where that matters."),
+        (problems, "MjcActuator prims that no motor stands for", ". Write the motors of their joints by hand."),
+        (
+            ranges,
+            "MjcActuator prims hold position targets within their ctrlRange, which motors do not",
+            ", in rad or m. Keep the targets of their joints within it.",
+        ),
+    ):
+        if names:
+            warnings.warn(f"{what}: {listed(names)}{remedy}", stacklevel=6)
 
 
 def _joint_limits(stage: Usd.Stage, joint: str) -> tuple[float, float]:

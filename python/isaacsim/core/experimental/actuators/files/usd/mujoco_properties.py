@@ -12,7 +12,7 @@ schemas in USD.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -209,18 +209,8 @@ def write_mujoco_properties(stage: Usd.Stage, values: Mapping[str, np.ndarray], 
         else:
             for name, value in _besides(axes[at], mine, drive).items():
                 given[name][at] = value
-    found = {
-        (joint, OF_JOINT[name])
-        for name in OF_JOINT.keys() & given.keys()
-        for (joint, _), value in zip(axes, given[name], strict=True)
-        if value == 0.0 and authored_number(stage.GetPrimAtPath(joint), OF_JOINT[name], 0.0) != 0.0
-    }
-    cleared = sorted(found)
-    shared = [
-        (axis, [name for name, own in OF_JOINT.items() if (axis[0], own) in cleared and name not in given])
-        for axis in axes
-    ]
-    kept += [(axis, _present(stage, axis, names)) for axis, names in shared if names]
+    cleared = _zeros_of_joints(stage, given, axes)
+    kept += _kept_of_joints(stage, given, axes, cleared)
     write_properties(stage, given, axes, cleared)
     for axis, others in kept:
         if changed := unlike(stage, others, axis):
@@ -264,13 +254,34 @@ def _no_effect(axis: Axis, what: str, remedy: str) -> HostError:
     )
 
 
+def _zeros_of_joints(stage: Usd.Stage, given: Mapping[str, np.ndarray], axes: Sequence[Axis]) -> list[tuple[str, str]]:
+    """Joints and attributes of MuJoCo that become 0 with properties of their axes, and are something else."""
+    found = {
+        (joint, OF_JOINT[name])
+        for name in OF_JOINT.keys() & given.keys()
+        for (joint, _), value in zip(axes, given[name], strict=True)
+        if value == 0.0 and authored_number(stage.GetPrimAtPath(joint), OF_JOINT[name], 0.0) != 0.0
+    }
+    return sorted(found)
+
+
+def _kept_of_joints(
+    stage: Usd.Stage, given: Collection[str], axes: Sequence[Axis], cleared: Collection[tuple[str, str]]
+) -> Iterator[tuple[Axis, dict[str, float]]]:
+    """Yield axes with what they have besides the given properties of attributes that become 0."""
+    for axis in axes:
+        shared = [name for name, own in OF_JOINT.items() if (axis[0], own) in cleared]
+        if names := [name for name in shared if name not in given]:
+            yield axis, _present(stage, axis, names)
+
+
 def drives_of_axes(stage: Usd.Stage, axes: Sequence[Axis]) -> dict[int, Drive]:
     """The drives that `MjcActuator` prims are of axes without another one, by index of the axis."""
     acting, _ = acting_on(stage)
-    found = [at for at, (joint, _) in enumerate(axes) if joint in acting]
+    found = {at: axis for at, axis in enumerate(axes) if axis[0] in acting}
     if not found:
         return {}
-    gains = [read_property(stage, name, [axes[at] for at in found]) for name in _GAINS]
+    gains = [read_property(stage, name, [*found.values()]) for name in _GAINS]
     bare = {axes[at][0]: at for at, *both in zip(found, *gains, strict=True) if not any(both)}
     drives, _ = drives_of(
         {Sdf.Path(joint): acting[joint] for joint in bare}, {Sdf.Path(joint): joint for joint in bare}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Sequence
 
 import numpy as np
@@ -65,8 +66,8 @@ def no_actuators_message(stage: Usd.Stage, root: str, joints: Sequence[str], nam
     """The message of a robot without actuators: what drives its joints, and how to describe motors."""
     driven = gains_of_drives(stage, joints, names)
     mujoco = _mujoco_actuators(stage, set(joints))
-    found = [f"drives of USD, {listed([_described(name, *gains) for name, gains in driven.items()])}"] if driven else []
-    found += [f"{ACTUATOR} prims, of {listed(mujoco)}"] if mujoco else []
+    drives = f"drives of USD, {listed([_described(name, *gains) for name, gains in driven.items()])}"
+    found = itertools.compress((drives, f"{ACTUATOR} prims, of {listed(mujoco)}"), (driven, mujoco))
     following = followers(stage, joints, names)
     free = [name for name in names if name not in following]
     first = next((name for name in (*driven, *mujoco) if name not in following), None)

@@ -268,6 +268,17 @@ def _path_in(layer: Sdf.Layer, file: Path) -> str:
     return (text if text.startswith("..") else f"./{text}").replace(os.sep, "/")
 
 
+def _only_robot(stage: Usd.Stage, source: Path, joints: Collection[str]) -> str:
+    """The articulation root of the only robot with some joints."""
+    roots = [root for root in articulation_roots(stage) if set(joints) <= set(joints_to_drive(stage, root)[0])]
+    if len(roots) != 1:
+        raise ValueError(
+            f"{source}: {len(roots)} robots have the joints {', '.join(joints)}: must be one. Use the file that the "
+            "motors were identified with."
+        )
+    return roots[0]
+
+
 @contextmanager
 def motor_overlay(source: Path, overlay: Path, joints: Collection[str], words: str) -> Iterator[tuple[Usd.Stage, str]]:
     """Give a `with` block a stage of a robot without the motors of some joints, and write what it authors as overlay.
@@ -278,13 +289,7 @@ def motor_overlay(source: Path, overlay: Path, joints: Collection[str], words: s
     these joints, or more than one; other errors are those of `write_overlay`.
     """
     stage = require_overlay(source, overlay)
-    roots = [root for root in articulation_roots(stage) if set(joints) <= set(joints_to_drive(stage, root)[0])]
-    if len(roots) != 1:
-        raise ValueError(
-            f"{source}: {len(roots)} robots have the joints {', '.join(joints)}: must be one. Use the file that the "
-            "motors were identified with."
-        )
-    root = roots[0]
+    root = _only_robot(stage, source, joints)
     dofs = {(path, name) for name, path in zip(*joints_to_drive(stage, root), strict=True) if name in joints}
     old = {
         prim.GetPath()
@@ -308,12 +313,7 @@ def motor_overlay(source: Path, overlay: Path, joints: Collection[str], words: s
     # the stage of the block goes on with the copy
     written = Sdf.Layer.CreateAnonymous(".usda")
     written.TransferContent(layer)
-    for path in sorted(old):
-        spec = written.GetPrimAtPath(path)
-        if spec is None:
-            Sdf.CreatePrimInLayer(written, path).SetInfo("active", False)
-        else:
-            _replace(spec, stage.GetPrimAtPath(path))
+    _replace_old(written, stage, sorted(old))
     _drop_classes(written, Sdf.Path(root).AppendChild("Actuators"))
     export_overlay(written, source, overlay)
 
@@ -323,6 +323,16 @@ def _supplies_without(stage: Usd.Stage, old: Collection[Sdf.Path]) -> dict[Sdf.P
     named = {prim.GetPath(): targets(prim, ACTUATORS) for prim in supply_prims(stage.GetPseudoRoot())}
     left = {path: [one for one in paths if one not in old] for path, paths in named.items()}
     return {path: paths for path, paths in left.items() if len(paths) < len(named[path])}
+
+
+def _replace_old(written: Sdf.Layer, stage: Usd.Stage, paths: Sequence[Sdf.Path]) -> None:
+    """Have prims of a layer replace those of a stage at some paths, and deactivate these where it has none."""
+    for path in paths:
+        spec = written.GetPrimAtPath(path)
+        if spec is None:
+            Sdf.CreatePrimInLayer(written, path).SetInfo("active", False)
+        else:
+            _replace(spec, stage.GetPrimAtPath(path))
 
 
 def _replace(spec: Sdf.PrimSpec, weaker: Usd.Prim) -> None:

@@ -220,7 +220,7 @@ def properties_without_effect(prim: Usd.Prim) -> list[str]:
     """One message per authored `newton:*` property that no known schema of `prim` has."""
     schemas = current_schemas(prim)
     # properties of schemas of the host program are not known here
-    if any(schema in _foreign for schema in schemas):
+    if not _foreign.keys().isdisjoint(schemas):
         return []
     known = [TARGETS, *_properties_on(prim, schemas)]
     unknown = [one for one in schemas if may_be_later(one) and one not in (*CONFIG_BY_SCHEMA, *_MARKERS)]
@@ -228,9 +228,7 @@ def properties_without_effect(prim: Usd.Prim) -> list[str]:
         f"<{prim.GetPath()}>.{escaped(found.GetName())} ({_layer_of(found)}): no schema applied here has it, so it has "
         f"no effect. {_remedy(found.GetName(), known, unknown)}"
         for found in prim.GetAuthoredProperties()
-        if found.GetName() not in known
-        and _is_in_namespace(found)
-        and not (isinstance(found, Usd.Attribute) and found.GetResolveInfo(Usd.TimeCode.Default()).ValueIsBlocked())
+        if found.GetName() not in known and _is_in_namespace(found) and not _is_blocked(found)
         if not _is_repeated(prim, found.GetName(), known)
     ]
 
@@ -240,6 +238,10 @@ def _is_repeated(prim: Usd.Prim, name: str, known: Iterable[str]) -> bool:
     of_schema = _REPEATED.get(name, "")
     value = authored_value(prim, of_schema) if of_schema in known else None
     return value is not None and value == authored_value(prim, name)
+
+
+def _is_blocked(found: Usd.Property) -> bool:
+    return isinstance(found, Usd.Attribute) and found.GetResolveInfo(Usd.TimeCode.Default()).ValueIsBlocked()
 
 
 def _is_in_namespace(found: Usd.Property) -> bool:

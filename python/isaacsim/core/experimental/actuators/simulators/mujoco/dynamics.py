@@ -372,7 +372,7 @@ class RootMirrors:
     and velocities.
     """
 
-    def __init__(self, host: Any, layouts: Sequence[Layout], columns: Sequence[tuple[int, int]]) -> None:
+    def __init__(self, host: object, layouts: Sequence[Layout], columns: Sequence[tuple[int, int]]) -> None:
         self._host, self._layouts, self._columns = host, layouts, columns
         self._floating = [number for number, layout in enumerate(layouts) if layout.floating]
         self._fixed = [number for number, layout in enumerate(layouts) if layout.fixed]

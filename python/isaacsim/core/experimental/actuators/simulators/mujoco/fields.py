@@ -167,13 +167,7 @@ def write_properties(
     fields: Fields, at: AxisAddress, values: Mapping[str, np.ndarray], envs: np.ndarray | slice, axes: np.ndarray
 ) -> None:
     """Set properties of some axes of some environments: `fields[envs, axes]` are of the shape of the values."""
-    if unknown := [name for name in values if name not in KNOWN]:
-        what = ", ".join(name.replace("_", " ") for name in unknown)
-        raise HostError(
-            f"{what}: MuJoCo does not have them. Author them while physics is stopped, for other simulators, or use "
-            "engine='physx'."
-        )
-    _require_one_friction(values)
+    _require_writable(values)
     # two names of dry friction are one field
     for field, given in {field: values[name] for name, field in _PER_DOF.items() if name in values}.items():
         if field == "dof_frictionloss":
@@ -201,7 +195,14 @@ def write_properties(
         fields.own("jnt_limited")[envs, joints] = (lower > -OPEN_END) | (upper < OPEN_END)
 
 
-def _require_one_friction(values: Mapping[str, np.ndarray]) -> None:
+def _require_writable(values: Mapping[str, np.ndarray]) -> None:
+    """Raise for properties that MuJoCo does not have, and for two dry frictions."""
+    if unknown := [name for name in values if name not in KNOWN]:
+        what = ", ".join(name.replace("_", " ") for name in unknown)
+        raise HostError(
+            f"{what}: MuJoCo does not have them. Author them while physics is stopped, for other simulators, or use "
+            "engine='physx'."
+        )
     both = [values[name] for name in ("static_frictions", "dynamic_frictions") if name in values]
     if len(both) == 2 and both[0] is not both[1] and (both[0] != both[1]).any():
         place = tuple(np.argwhere(both[0] != both[1])[0])

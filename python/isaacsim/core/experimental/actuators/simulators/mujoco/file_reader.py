@@ -70,19 +70,24 @@ def read_file(path: Path, *, strict_inertia: bool = False, standing: Standing | 
             stacklevel=4,
         )
     actuators = _other_actuators(spec, model, laws)
-    fresh = _read_again(path, spec) if urdf is None and not (freed or standing.fixed_base) else spec
+    fresh = spec if any((urdf, freed, standing.fixed_base)) else _read_again(path, spec)
     _replace_actuators(spec, fresh, model, laws)
-    motors, not_in_motors = read_motors(model, in_engine=True)
     bodies = _bodies(spec, model, laws)
-    if urdf is not None:
+    if urdf is None:
+        motors, not_in_motors = read_motors(model, in_engine=True)
+        two_values = list(_unread_masses(spec, model))
+    else:
         motors, not_in_motors = _urdf_motors(spec, model, urdf)
+        two_values = urdf.two_values
         _complete_bodies(bodies, urdf)
         # URDF states no height of the base
         freed = [body.path for body in bodies if body.kind == "free"]
     _begin(path, model, bodies, begin, standing)
+    on_ground: list[str] = []
     # adding an element renumbers the others
     if standing.ground:
         add_ground(path, fresh)
+        on_ground = freed
     return Scene(
         gravity=np.array(model.opt.gravity),
         bodies=bodies,
@@ -96,9 +101,9 @@ def read_file(path: Path, *, strict_inertia: bool = False, standing: Standing | 
         actuators=actuators,
         motors=motors,
         not_in_motors=not_in_motors,
-        two_values=list(_unread_masses(spec, model)) if urdf is None else urdf.two_values,
+        two_values=two_values,
         begin=begin,
-        on_ground=freed if standing.ground else [],
+        on_ground=on_ground,
     )
 
 
@@ -155,13 +160,14 @@ def _read_urdf(path: Path, urdf: Urdf, standing: Standing) -> tuple[mujoco.MjSpe
         )
     spec = _parsed(path, lambda: mujoco.MjSpec.from_string(urdf.xml, assets=urdf.meshes))
     _complete(spec, urdf)
+    _complete_links(spec, urdf)
     if standing.floating_base:
         free_bases(path, spec)
     if standing.fixed_base:
         fix_bases(spec, {})
     model = _compiled(path, spec)
     # exclude contacts of links with static links they are joined to, which MuJoCo does not exclude by itself
-    static = [body for body in range(1, model.nbody) if model.body_weldid[body] == 0 and model.body_geomnum[body]]
+    static = (1 + np.flatnonzero((model.body_weldid[1:] == 0) & (model.body_geomnum[1:] != 0))).tolist()
     for body in range(1, model.nbody):
         if model.body_weldid[body] == body and model.body_weldid[model.body_parentid[body]] == 0:
             for other in static:
@@ -284,7 +290,7 @@ def _refused(path: Path, error: ValueError) -> UnsupportedSceneError:
 
 
 def _complete(spec: mujoco.MjSpec, urdf: Urdf) -> None:
-    """Add options, mimic joints, massless links and mesh inertias, which MuJoCo does not read of a URDF file."""
+    """Add options and mimic joints, which MuJoCo does not read of a URDF file."""
     spec.option.timestep = DEFAULT_DT
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
     for follower, leader, offset, ratio in urdf.mimics:
@@ -295,6 +301,10 @@ def _complete(spec: mujoco.MjSpec, urdf: Urdf) -> None:
             name2=leader,
             data=[offset, ratio, *[0.0] * (mujoco.mjNEQDATA - 2)],
         )
+
+
+def _complete_links(spec: mujoco.MjSpec, urdf: Urdf) -> None:
+    """Add massless links and mesh inertias, which MuJoCo does not read of a URDF file, and what rendering shows."""
     for body in spec.bodies:
         if body.name in urdf.massless:
             (xx, xy, xz), (_, yy, yz), (_, _, zz) = urdf.massless[body.name].tolist()
@@ -390,8 +400,7 @@ def _drive_problem(model: mujoco.MjModel, joint: int, laws: Mapping[int, Law]) -
         return "it pushes with a constant alone"
     if model.jnt_actgravcomp[joint] and any(law.limited for law in laws.values()):
         return "its limit is not that of gravity compensation, which its joint counts as its own"
-    polynomials = getattr(model, "actuator_dampingpoly", None)
-    if polynomials is not None and np.any(polynomials[list(laws)]):
+    if np.any(getattr(model, "actuator_dampingpoly", np.zeros(model.nu))[list(laws)]):
         return "its damping grows with speed"
     return ""
 

@@ -11,7 +11,7 @@ balances gravity and Coriolis forces. All are those of the state before the step
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -57,28 +57,31 @@ class JointSignals:
         `blocks` returns a field of their data, see `own_data.DataList.blocks`. `added` is the part of the diagonals of
         the mass matrices to leave out, live, `(environments, velocities)`; for simulations in one block.
         """
-        model, every = self._model, range(self._shape[1])
-        inertias, coupled = map(self.arrays.get, INERTIAS)
-        runs: list[Callable[[], None]] = []
-        if inertias is not None or coupled is not None:
-            alone = np.zeros(self._shape, np.float32) if inertias is None else inertias
-            if added is not None:
-                ((_, masses),) = blocks("M")
-                runs.append(_InertiasWithout(model, masses, added, self._columns, alone, coupled).run)
-            else:
-                layout = [one.tolist() for one in (model.M_rownnz, model.M_rowadr, model.M_colind)]
-                make: Any = _EffectiveInertias if core is None else core.EffectiveInertias
-                for (start, factors), (_, inverses) in zip(blocks("qLD"), blocks("qLDiagInv"), strict=True):
-                    rows = slice(start, start + len(factors))
-                    out = alone[rows], None if coupled is None else coupled[rows]
-                    runs.append(make(factors, inverses, *layout, self._columns, *out).run)
+        runs = list(self._inertias(blocks, added))
         self.follow = functools.partial(_run_all, runs) if len(runs) > 1 else runs[0] if runs else None
         items: list[Item] = []
         if (loads := self.arrays.get("load")) is not None:
             for start, efforts in blocks("qfrc_bias"):
-                items.append((efforts, self._columns, loads[start : start + len(efforts)], every))
+                items.append((efforts, self._columns, loads[start : start + len(efforts)], range(self._shape[1])))
         self._copy = transfer(*items)
         return items
+
+    def _inertias(self, blocks: Blocks, added: np.ndarray | None) -> Iterator[Callable[[], None]]:
+        """Yield what computes the requested inertias, one function a block; arguments as for `bind`."""
+        model, (inertias, coupled) = self._model, map(self.arrays.get, INERTIAS)
+        if inertias is None and coupled is None:
+            return
+        alone = np.zeros(self._shape, np.float32) if inertias is None else inertias
+        if added is not None:
+            ((_, masses),) = blocks("M")
+            yield _InertiasWithout(model, masses, added, self._columns, alone, coupled).run
+            return
+        layout = [one.tolist() for one in (model.M_rownnz, model.M_rowadr, model.M_colind)]
+        make: Any = _EffectiveInertias if core is None else core.EffectiveInertias
+        for (start, factors), (_, inverses) in zip(blocks("qLD"), blocks("qLDiagInv"), strict=True):
+            rows = slice(start, start + len(factors))
+            out = alone[rows], None if coupled is None else coupled[rows]
+            yield make(factors, inverses, *layout, self._columns, *out).run
 
     @property
     def known(self) -> np.ndarray:

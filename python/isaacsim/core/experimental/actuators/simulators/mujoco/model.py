@@ -141,9 +141,9 @@ def _add_scene(spec: mujoco.MjSpec, scene: Scene, names: dict[int, str]) -> None
     for tendon in scene.tendons:
         _add_tendon(spec, handles, tendon, names)
     _hold_others(spec, scene, names)
-    for pair in scene.no_contact:
-        a, b = (scene.bodies[number].path if number >= 0 else "world" for number in pair)
-        spec.add_exclude(bodyname1=a, bodyname2=b)
+    paths = ["world", *(body.path for body in scene.bodies)]
+    for a, b in scene.no_contact:
+        spec.add_exclude(bodyname1=paths[a + 1], bodyname2=paths[b + 1])
 
 
 def initial_state(scene: Scene, model: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray]:

@@ -17,7 +17,7 @@ import dataclasses
 import itertools
 import math
 import warnings
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -159,10 +159,7 @@ def coupled_motors(model: mujoco.MjModel) -> tuple[dict[int, MotorConfig], dict[
     for joints in dict.fromkeys(one.joints for one in found):
         mine = [one for one in found if one.joints == joints]
         laws = [_linear(model, one.actuator) for one in mine]
-        whys = [law if isinstance(law, str) else law.asymmetry for law in laws]
-        # limits of joints bound the sum of both motors
-        whys += ["a joint of its tendon has a limit on its actuators" for one in joints if model.jnt_actfrclimited[one]]
-        why = next(filter(None, whys), "")
+        why = _limits_problem(model, joints, laws)
         reasons |= {one.actuator: why for one in mine}
         for one, law in zip(mine, laws, strict=True):
             if not why and isinstance(law, Law):
@@ -170,6 +167,14 @@ def coupled_motors(model: mujoco.MjModel) -> tuple[dict[int, MotorConfig], dict[
                 motors[one.joint] = dataclasses.replace(motor, others=[*motor.others, one.shaft(model)])
                 ranges += ranges_without_motor({repr(element_name(model, "actuator", one.actuator)): law})
     return motors, reasons, ranges
+
+
+def _limits_problem(model: mujoco.MjModel, joints: Iterable[int], laws: Iterable[Law | str]) -> str:
+    """Why motors of a linkage with these laws, or reasons, have no limits of their own; empty if they have."""
+    whys = [law if isinstance(law, str) else law.asymmetry for law in laws]
+    # limits of joints bound the sum of both motors
+    whys += ["a joint of its tendon has a limit on its actuators" for one in joints if model.jnt_actfrclimited[one]]
+    return next(filter(None, whys), "")
 
 
 def own_actuators(model: mujoco.MjModel) -> dict[int, list[int]]:
@@ -202,14 +207,9 @@ def pid_motors_by_joint(model: mujoco.MjModel) -> tuple[dict[int, MotorConfig], 
     """
     motors: dict[int, MotorConfig] = {}
     ranges: list[str] = []
-    for joint, actuators in actuators_by_joint(model).items():
-        actuator = actuators[0]
-        if len(actuators) > 1 or not _is_stateful_pid(model, actuator):
-            continue
-        law, gear = _law(model, actuator), gear_of(model, actuator)
-        if isinstance(law, str) or _not_a_motor(model, joint, {actuator: law}) or not gear:
-            continue
+    for joint, actuator, law in _alone(model, _is_stateful_pid):
         _, motor = motor_of_joint(model, joint, [law])
+        gear = gear_of(model, actuator)
         most, slew = model.actuator_dynprm[actuator, :2].tolist()
         ki = float(model.actuator_gainprm[actuator, 0]) * gear**2
         bound = most / abs(gear) if ki and most else math.inf
@@ -234,13 +234,8 @@ def lagged_motors_by_joint(model: mujoco.MjModel) -> tuple[dict[int, MotorConfig
     motors: dict[int, MotorConfig] = {}
     ranges: list[str] = []
     lost: list[str] = []
-    for joint, actuators in actuators_by_joint(model).items():
-        actuator, name = actuators[0], repr(element_name(model, "actuator", actuators[0]))
-        if len(actuators) > 1 or not _is_filtered(model, actuator) or not gear_of(model, actuator):
-            continue
-        law = _law(model, actuator, filtered=True)
-        if isinstance(law, str) or _not_a_motor(model, joint, {actuator: law}):
-            continue
+    for joint, actuator, law in _alone(model, _is_filtered, filtered=True):
+        name = repr(element_name(model, "actuator", actuator))
         _, motor = motor_of_joint(model, joint, [law])
         delay = None if model.actuator_actearly[actuator] else DelayConfig(1)
         lag = CommandLagConfig(float(model.actuator_dynprm[actuator, 0]))
@@ -251,6 +246,18 @@ def lagged_motors_by_joint(model: mujoco.MjModel) -> tuple[dict[int, MotorConfig
         elif _controls_of(model, actuator) and not (law.kp or law.kd):
             lost.append(f"{name} (ctrlrange before its filter: its motor has it behind)")
     return motors, ranges, lost
+
+
+def _alone(
+    model: mujoco.MjModel, is_meant: Callable[[mujoco.MjModel, int], bool], *, filtered: bool = False
+) -> Iterator[tuple[int, int, Law]]:
+    """Yield the joints whose one actuator is of a kind and a motor, with the actuator and its law, see `_law`."""
+    for joint, (actuator, *more) in actuators_by_joint(model).items():
+        if more or not is_meant(model, actuator) or not gear_of(model, actuator):
+            continue
+        law = _law(model, actuator, filtered=filtered)
+        if not (isinstance(law, str) or _not_a_motor(model, joint, {actuator: law})):
+            yield joint, actuator, law
 
 
 def _is_filtered(model: mujoco.MjModel, actuator: int) -> bool:
@@ -378,10 +385,7 @@ def _affine_force(model: mujoco.MjModel, actuator: int) -> tuple[float, tuple[fl
     bias_type = mujoco.mjtBias(model.actuator_biastype[actuator]).name
     gain, bias = model.actuator_gainprm[actuator], model.actuator_biasprm[actuator]
     if gain_type == "mjGAIN_DCMOTOR":
-        resistance, constant = gain[:2]
-        if gain[2:].any() or bias.any() or not _takes_voltage(model, actuator):
-            return "a DC motor with more than motor constant and resistance"
-        return float(constant / resistance), (0.0, 0.0, -(constant**2) / resistance)
+        return _dc_force(model, actuator)
     if gain_type not in _AFFINE_GAINS or bias_type not in _AFFINE_BIASES:
         return f"its force is of kind {gain_type.removeprefix('mjGAIN_').lower()}"
     if gain_type == "mjGAIN_AFFINE" and gain[1:3].any():
@@ -393,6 +397,15 @@ def _affine_force(model: mujoco.MjModel, actuator: int) -> tuple[float, tuple[fl
         # its first control is the position setpoint, and its gain that of the integral
         return float(-b1), (b0, b1, b2)
     return float(gain[0]), (b0, b1, b2)
+
+
+def _dc_force(model: mujoco.MjModel, actuator: int) -> tuple[float, tuple[float, float, float]] | str:
+    """As `_affine_force`, of a DC motor."""
+    gain, bias = model.actuator_gainprm[actuator], model.actuator_biasprm[actuator]
+    if gain[2:].any() or bias.any() or not _takes_voltage(model, actuator):
+        return "a DC motor with more than motor constant and resistance"
+    resistance, constant = gain[:2]
+    return float(constant / resistance), (0.0, 0.0, -(constant**2) / resistance)
 
 
 def _joint_limit_problem(model: mujoco.MjModel, joint: int) -> str:
@@ -518,8 +531,7 @@ def tendon_motors(model: mujoco.MjModel, driven: Collection[int]) -> tuple[list[
     motors, problems = _spatial_motors(
         model, [one for one in tendons if one not in parts], {*driven}.union(*parts.values())
     )
-    for group in _groups(parts):
-        joints = tuple(sorted({joint for actuator in group for joint in parts[actuator]}))
+    for group, joints in _groups(parts):
         matrix = np.array([[parts[actuator].get(joint, 0.0) for joint in joints] for actuator in group])
         if why := _problem(joints, matrix, driven):
             problems |= dict.fromkeys(group, why)
@@ -547,8 +559,7 @@ def _spatial_motors(
     moved = _moved(model, tendons)
     motors: list[TendonMotor] = []
     problems: dict[int, str] = {}
-    for group in _groups(moved):
-        joints = tuple(sorted({*itertools.chain(*(moved[actuator] for actuator in group))}))
+    for group, joints in _groups(moved):
         why = _no_table(model, joints, len(group), driven)
         found = [] if why else _tables(model, [tendons[actuator] for actuator in group], joints)
         motors += [
@@ -632,8 +643,8 @@ def _parts(model: mujoco.MjModel, tendon: int) -> dict[int, float]:
     return found
 
 
-def _groups(parts: Mapping[int, Mapping[int, float]]) -> list[list[int]]:
-    """Actuators that have joints in common, directly or through others."""
+def _groups(parts: Mapping[int, Mapping[int, float]]) -> list[tuple[list[int], tuple[int, ...]]]:
+    """Actuators that have joints in common, directly or through others, with all of these joints."""
     groups: list[tuple[list[int], set[int]]] = []
     for actuator, own in parts.items():
         mine, joints = [actuator], set(own)
@@ -641,7 +652,7 @@ def _groups(parts: Mapping[int, Mapping[int, float]]) -> list[list[int]]:
             groups.remove(group)
             mine, joints = group[0] + mine, group[1] | joints
         groups.append((mine, joints))
-    return [sorted(mine) for mine, _ in groups]
+    return [(sorted(mine), tuple(sorted(joints))) for mine, joints in groups]
 
 
 def _problem(joints: tuple[int, ...], matrix: np.ndarray, driven: Collection[int]) -> str:

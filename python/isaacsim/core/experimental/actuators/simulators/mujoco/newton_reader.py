@@ -107,7 +107,7 @@ def _opened(newton: ModuleType, path: Path, saved: Path) -> tuple[Any, Any]:
     return model, solver(model, use_mujoco_cpu=True, save_to_mjcf=str(saved))
 
 
-def _names(model: Any) -> dict[str, str]:
+def _names(model: object) -> dict[str, str]:
     """Our names of joints and bodies by those in MuJoCo's model; two of the same name stay as they are."""
     found: dict[str, str] = {}
     for labels in (model.joint_label, model.body_label):
@@ -121,7 +121,7 @@ def _last_parts(labels: Sequence[str]) -> dict[str, str]:
     return {label.replace("/", "_"): name for label, name in last.items() if often[name] == 1}
 
 
-def _reading(path: Path, solver: Any, names: Mapping[str, str], xml: str) -> NewtonReading:
+def _reading(path: Path, solver: object, names: Mapping[str, str], xml: str) -> NewtonReading:
     """The model of the solver with other names, and with what its file lacks: stops, and what has no limit."""
     model, positions = solver.mj_model, {}
     spec = mujoco.MjSpec.from_string(re.sub('(?<==")[^"]*(?=")', lambda one: names.get(one[0], one[0]), xml))

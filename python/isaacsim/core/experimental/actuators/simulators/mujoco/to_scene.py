@@ -179,7 +179,7 @@ def _with_one_leader(mimics: Sequence[Mimic]) -> tuple[list[Mimic], list[str]]:
         return False
 
     left = [mimics[at] for at in range(len(mimics)) if not is_placed(at, set())]
-    kept = {at: follower for follower, at in followers.items()}
+    kept = dict(zip(followers.values(), followers, strict=True))
     names = [f"{one.follower.name} of {one.leader.name}" for one in left if one.leader is not None]
     note = [f"couplings of joints that follow several others: {', '.join(names)}"] if names else []
     return [mimics[at] if id(mimics[at].follower) == kept[at] else turned[at] for at in sorted(kept)], note
@@ -301,7 +301,7 @@ def _of_joints(scene: Scene, model: mujoco.MjModel) -> dict[str, list[str]]:
     lost["how ball joints begin"] = [name for name in scene.begin if model.joint(name).type[0] == _BALL]
     axes = [axis for body in scene.bodies for axis in body.axes]
     lost["ranges of the targets of drives"] = [
-        axis.name for axis in axes if axis.position_range != NO_BOUNDS or axis.velocity_range != NO_BOUNDS
+        axis.name for axis in axes if (axis.position_range, axis.velocity_range) != (NO_BOUNDS, NO_BOUNDS)
     ]
     return lost
 

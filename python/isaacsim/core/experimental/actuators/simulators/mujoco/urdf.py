@@ -22,7 +22,7 @@ import re
 import warnings
 import xml.etree.ElementTree as ET
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -79,12 +79,7 @@ def prepare(path: Path, robot: ET.Element, strict_inertia: bool) -> Urdf:
     file that is a template. Warnings name the links and joints of meshes left out, of repaired inertias, and of a mimic
     without a leader.
     """
-    values = (value for element in robot.iter() for value in element.attrib.values())
-    if (value := next((value for value in values if "${" in value or "$(" in value), None)) is not None:
-        raise UnsupportedSceneError(
-            f"{path}: {value!r} is to be expanded by xacro, for the file is a template. Expand it: `xacro {path.name} "
-            "> robot.urdf`."
-        )
+    _require_expanded(path, robot)
     made = Urdf(mimics=_take_mimics(path, robot), velocity_limits=_velocity_limits(robot), fixed=_fixed_joints(robot))
     made.transmissions = transmissions_of(robot)
     made.two_values = list(_exceeded_limits(robot))
@@ -101,6 +96,16 @@ def prepare(path: Path, robot: ET.Element, strict_inertia: bool) -> Urdf:
     _free_root(robot)
     made.xml = ET.tostring(robot, "unicode")
     return made
+
+
+def _require_expanded(path: Path, robot: ET.Element) -> None:
+    """Raise for a file that is a template."""
+    values = (value for element in robot.iter() for value in element.attrib.values())
+    if (value := next((value for value in values if "${" in value or "$(" in value), None)) is not None:
+        raise UnsupportedSceneError(
+            f"{path}: {value!r} is to be expanded by xacro, for the file is a template. Expand it: `xacro {path.name} "
+            "> robot.urdf`."
+        )
 
 
 def _velocity_limits(robot: ET.Element) -> dict[str, float]:
@@ -121,17 +126,22 @@ def _exceeded_limits(robot: ET.Element) -> Iterator[str]:
             continue
         bounds = {attribute: _number(limit.get(attribute)) for attribute in ("lower", "upper", "effort", "velocity")}
         for command in joint.findall("command_interface"):
-            kind = command.get("name", "")
-            low, high = ("lower", "upper") if kind == "position" else (kind, kind)
-            # converters write 0 for no limit
-            if kind not in _COMMANDS or bounds[low] == bounds[high] == 0.0:
-                continue
-            for end, attribute, sign in (("min", low, -1.0), ("max", high, 1.0)):
-                most = bounds[attribute] if kind == "position" else sign * bounds[attribute]
-                given = _number(command.findtext(f"param[@name='{end}']"))
-                if sign * given > sign * most and not are_same(given, most):
-                    used, other = f": its <limit {attribute}> = {most:g}", f"{end} of its {kind} command = {given:g}"
-                    yield contradiction(name, used, other, most, given)
+            yield from _exceeded_by(command, name, bounds)
+
+
+def _exceeded_by(command: ET.Element, name: str, bounds: Mapping[str, float]) -> Iterator[str]:
+    """The bounds of a joint that are less than those of a command, one line each."""
+    kind = command.get("name", "")
+    low, high = ("lower", "upper") if kind == "position" else (kind, kind)
+    # converters write 0 for no limit
+    if kind not in _COMMANDS or bounds[low] == bounds[high] == 0.0:
+        return
+    for end, attribute, sign in (("min", low, -1.0), ("max", high, 1.0)):
+        most = bounds[attribute] if kind == "position" else sign * bounds[attribute]
+        given = _number(command.findtext(f"param[@name='{end}']"))
+        if sign * given > sign * most and not are_same(given, most):
+            used, other = f": its <limit {attribute}> = {most:g}", f"{end} of its {kind} command = {given:g}"
+            yield contradiction(name, used, other, most, given)
 
 
 def _number(text: str | None) -> float:
@@ -338,12 +348,19 @@ def _problem(one: UrdfTransmission, joints: Collection[str]) -> str:
         return f"{one.kind} of {len(one.joints)} joints and {len(one.actuator_reductions)} actuators"
     if lost := [name for name in one.joints if name not in joints]:
         return f"no motor at joint {lost[0]!r}"
+    if why := _reductions_problem(one):
+        return why
+    return "" if all(map(math.isfinite, one.offsets)) else "its offset is no number"
+
+
+def _reductions_problem(one: UrdfTransmission) -> str:
+    """Return why reductions of a transmission are no ratios; empty if they are."""
     given = [*one.actuator_reductions, *one.joint_reductions]
     needed, reductions = ("one", [_reduction(one)]) if one.kind == _SIMPLE else ("each", given)
-    if not all(map(math.isfinite, reductions)) or not all(reductions):
-        shown = " and ".join(f"{value:g}" for value in given)
-        return f"its reductions {shown}, of which {needed} must be a number other than 0"
-    return "" if all(map(math.isfinite, one.offsets)) else "its offset is no number"
+    if all(map(math.isfinite, reductions)) and all(reductions):
+        return ""
+    shown = " and ".join(f"{value:g}" for value in given)
+    return f"its reductions {shown}, of which {needed} must be a number other than 0"
 
 
 def _gear(one: UrdfTransmission) -> dict[str, list[BeforeJoint]]:

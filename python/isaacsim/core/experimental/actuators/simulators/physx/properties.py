@@ -80,14 +80,18 @@ class SceneProperties:
         if not after.keys().isdisjoint(_LIMITS):
             columns["jointLimit"] = np.stack([after.get(name, self.read(name)) for name in _LIMITS], axis=1)
         if columns:
-            own = after.get("armatures")
-            if own is not None and self._added is not None:
-                columns[_COLUMNS["armatures"]] = own + self._added
-            self._scene.write(columns, at)
-            if own is not None:
-                # PhysX has the sum, or is read for its rounding
-                self._armatures = None if self._added is None else own
+            self._write_sums(columns, at)
         self._bounds |= {name: column for name, column in after.items() if name in _BOUNDS}
+
+    def _write_sums(self, columns: dict[str, np.ndarray], at: np.ndarray) -> None:
+        """Write columns at some places, armatures with what steps have besides."""
+        own = columns.get(_COLUMNS["armatures"])
+        if own is not None and self._added is not None:
+            columns[_COLUMNS["armatures"]] = own + self._added
+        self._scene.write(columns, at)
+        if own is not None:
+            # PhysX has the sum, or is read for its rounding
+            self._armatures = None if self._added is None else own
 
     def add_armatures(self, values: np.ndarray, at: np.ndarray) -> None:
         """Add to the armatures in the steps to come at some places; as they are read, they are without that."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 import functools
 import warnings
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -145,8 +145,8 @@ class PhysxScene:
 
     def read(self, *columns: str) -> list[np.ndarray]:
         """The values of some columns, float32, flat; ±inf is no limit."""
-        if self._tensors is not None and all(map(RobotTensors.has, columns)):
-            return [self._tensors.read(column) for column in columns]
+        if (tensors := self._tensors_with(columns)) is not None:
+            return [tensors.read(column) for column in columns]
         flat = len(self._degrees)
         found = {column: np.empty((flat, 2) if column == "jointLimit" else flat) for column in columns}
         for column, place, values in self._read(SimObjectType.ARTICULATION_JOINT, columns):
@@ -155,19 +155,25 @@ class PhysxScene:
 
     def write(self, columns: dict[str, np.ndarray], at: np.ndarray | None = None) -> None:
         """Set columns, in their order, at all axes or at the joints that hold the places `at` and nowhere else."""
-        if self._tensors is not None and at is None and all(map(RobotTensors.has, columns)):
+        if at is None and (tensors := self._tensors_with(columns)) is not None:
             for column, values in columns.items():
-                self._tensors.write(column, np.clip(values, -_UNLIMITED, _UNLIMITED))
+                tensors.write(column, np.clip(values, -_UNLIMITED, _UNLIMITED))
             return
-        every = range(len(self._places))
-        joints = [joint for joint in every if at is None or np.isin(self._places[joint], at).any()]
-        prims = None if at is None else [self._joint_handles[joint] for joint in joints]
+        places, prims = self._places, None
+        if at is not None:
+            joints = [joint for joint, own in enumerate(places) if np.isin(own, at).any()]
+            places = [places[joint] for joint in joints]
+            prims = list(map(self._joint_handles.__getitem__, joints))
         arrays = {}
         for column, values in columns.items():
             # not by np.errstate, see values.py
             given = np.clip(values * self._scale(column, values), -_UNLIMITED, _UNLIMITED).astype(np.float32)
-            arrays[column] = [given[self._places[joint]] for joint in joints]
+            arrays[column] = [given[own] for own in places]
         self._write(SimObjectType.ARTICULATION_JOINT, arrays, prims)
+
+    def _tensors_with(self, columns: Iterable[str]) -> RobotTensors | None:
+        """What has some columns of all axes in one array each; None where one of them has none."""
+        return self._tensors if all(map(RobotTensors.has, columns)) else None
 
     def restore(self) -> None:
         """Put roots, joints and loose bodies back to their state at the beginning."""

@@ -134,7 +134,8 @@ class Links:
         place = whole.position - bias @ (rows != 0.0)
         velocity, acceleration = motion_of(place, dt)
         sparse = max(1, round(_EVERY / dt))
-        equations = [self._equations(here, moving, sparse) for here, moving in self._copies(place, velocity)]
+        parts = (slice(k, k + _COPIES) for k in range(0, len(place), _COPIES))
+        equations = [self._equations(place[part], velocity[part], sparse) for part in parts]
         matrices, loads, slopes, free = (np.concatenate(parts) for parts in zip(*equations, strict=True))
         found = [_alone(row, matrices, loads, slopes, acceleration) for row in rows]
         inertia, load, slope = (np.stack(parts, -1) for parts in zip(*found, strict=True))

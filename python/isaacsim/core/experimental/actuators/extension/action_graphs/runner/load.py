@@ -6,7 +6,7 @@ import itertools
 import os
 import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING
 
@@ -130,19 +130,12 @@ def _node(node: NodePrim, database: type[Database], graph: Graph, issues: list[s
     # a connection overrides a value
     values = {name: port for name, port in node.ports.items() if port.value is not None and not port.sources}
     for name, authored in values.items():
-        # outputs are computed, and executions are pulsed
-        if name in known and known[name].group != "outputs" and known[name].type.base != "execution":
+        if name in known and _takes_value(known[name]):
             try:
                 made.db.write(name, authored.value)
             except ValueError as error:
                 issues.append(f"{error} It is in {authored.layer}.")
-    inputs = [name for name in known if name.startswith("inputs:")]
-    if unknown := [name for name in values if name.startswith("inputs:") and name not in inputs]:
-        warnings.warn(
-            f"<{node.path}>: {', '.join(unknown)} have no effect: {node.type} outside Kit has {', '.join(inputs)}. "
-            "Remove them, or run the graph in Kit.",
-            stacklevel=2,
-        )
+    _warn_of_unknown(node, values, known)
     if getattr(database.NODE_TYPE_CLASS, "DEMANDS_PHYSICS_STEPS", False) and not graph.on_demand:
         issues.append(
             f"<{node.path}> needs a graph that is evaluated at physics steps: <{graph.path}>.pipelineStage must be "
@@ -209,15 +202,26 @@ def _wire_problem(end: GraphNode, name: str, source: GraphNode, port: str) -> st
     return None
 
 
+def _takes_value(port: Port) -> bool:
+    # outputs are computed, and executions are pulsed
+    return port.group != "outputs" and port.type.base != "execution"
+
+
+def _warn_of_unknown(node: NodePrim, values: Collection[str], known: Collection[str]) -> None:
+    """Warn of inputs with a value that a node outside Kit does not have."""
+    inputs = [name for name in known if name.startswith("inputs:")]
+    if unknown := [name for name in values if name.startswith("inputs:") and name not in inputs]:
+        warnings.warn(
+            f"<{node.path}>: {', '.join(unknown)} have no effect: {node.type} outside Kit has {', '.join(inputs)}. "
+            "Remove them, or run the graph in Kit.",
+            stacklevel=3,
+        )
+
+
 def put_in_order(graph: Graph, issues: list[str]) -> None:
     """Order the ports of each node and the pure nodes it depends on; report cycles."""
     nodes = list(graph.nodes.values())
-    pulsed_by: dict[GraphNode, list[GraphNode]] = {node: [] for node in nodes}
-    for node in nodes:
-        node.followers = {port: node.followers[port] for port in node.db.DESCRIPTION.ports if port in node.followers}
-        for end in itertools.chain.from_iterable(node.followers.values()):
-            pulsed_by[end].append(node)
-    _sorted(pulsed_by, "execution", issues)
+    _order_pulses(nodes, issues)
     needs = {node: [source for source, _ in node.wires.values() if source.is_pure] for node in nodes}
     pure = _sorted({node: needs[node] for node in nodes if node.is_pure}, "data", issues)
     place = {node: at for at, node in enumerate(pure)}
@@ -236,6 +240,16 @@ def _behind(node: GraphNode, needs: Mapping[GraphNode, Sequence[GraphNode]]) -> 
             behind.add(source)
             waiting += needs[source]
     return behind
+
+
+def _order_pulses(nodes: Sequence[GraphNode], issues: list[str]) -> None:
+    """Order the ports of each node as it declares them; report cycles of executions."""
+    pulsed_by: dict[GraphNode, list[GraphNode]] = {node: [] for node in nodes}
+    for node in nodes:
+        node.followers = {port: node.followers[port] for port in node.db.DESCRIPTION.ports if port in node.followers}
+        for end in itertools.chain.from_iterable(node.followers.values()):
+            pulsed_by[end].append(node)
+    _sorted(pulsed_by, "execution", issues)
 
 
 def _sorted(before: dict[GraphNode, list[GraphNode]], what: str, issues: list[str]) -> list[GraphNode]:
