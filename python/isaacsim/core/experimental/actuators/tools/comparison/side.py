@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,7 +33,7 @@ from .lab import OF_DRIVES, drive_of, lab_motors
 if TYPE_CHECKING:
     from ...simulators.mujoco.newton_reader import NewtonReading
     from ...simulators.physics_articulation import PhysicsArticulation
-    from .run import Link
+
 
 _Values = Mapping[str, np.ndarray]
 _MUTED = (
@@ -78,7 +78,7 @@ class Side:
     joints: tuple[str, ...]
     order: Mapping[str, str] = field(default_factory=dict)
     properties: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    links: Mapping[str, Link] = field(default_factory=dict)
+    links: Mapping[str, Any] = field(default_factory=dict)
     contacts: bool = True
     remarks: tuple[str, ...] = ()
 
