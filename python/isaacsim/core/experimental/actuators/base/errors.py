@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Sequence
-from typing import ClassVar, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 
 class ActuatorParseError(ValueError):
@@ -84,7 +84,7 @@ def do_all(parts: Iterable[Callable[[], object]]) -> None:
         del first
 
 
-def shown(value: object) -> str:
+def shown(value: Any) -> str:
     """Return a value for a message, with bounded length."""
     text = repr(value)
     return text if len(text) <= 200 else f"{text[:200]}…"
