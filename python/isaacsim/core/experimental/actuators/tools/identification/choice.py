@@ -78,15 +78,12 @@ class Choice:
         # all gains of a joint that keeps them, and those that its logs do not tell
         untold = {j: names for j, names in tried.joints.untold(tried.fits, GAINS).items() if not keeps[j]}
         held = untold | dict.fromkeys(np.flatnonzero(keeps).tolist(), GAINS)
-        joints = tried.joints.holding(held)
-        chosen = [one if keep else other for one, other, keep in zip(given.fits, tried.fits, keeps, strict=True)]
+        joints, chosen = tried.joints.holding(held), _merged(tried.fits, given.fits, keeps)
         fits = joints.fit(FIRST, tried.cases, chosen, way="near") if untold else chosen
         # a sum with friction that logs tell alone may be another than the given gain allows
-        stays = self._keeping(tried.fits, fits)
-        if any(not stays[j] for j in untold):
-            joints = tried.joints.holding({j: names for j, names in held.items() if keeps[j] or stays[j]})
-            fits = [fits[j] if keeps[j] or stays[j] else tried.fits[j] for j in range(len(fits))]
-        return Chosen(joints, tried.cases, fits)
+        stays = np.logical_or(keeps, self._keeping(tried.fits, fits)).tolist()
+        joints = tried.joints.holding({j: names for j, names in held.items() if stays[j]})
+        return Chosen(joints, tried.cases, _merged(tried.fits, fits, stays))
 
     def _keeping(self, new: Sequence[Fit], old: Sequence[Fit]) -> list[bool]:
         """Return whether joints keep what they have in the old fits, for what the new ones have does not pay."""
@@ -118,6 +115,11 @@ class Choice:
         biases, fits = joints.find_biases(self._links, self._logs, before)
         cases = [self._links.decouple(log, biases) for log in self._logs]
         return Chosen(joints, cases, fits)
+
+
+def _merged(new: Sequence[Fit], old: Sequence[Fit], keeps: Sequence[bool]) -> list[Fit]:
+    """Return the old fits of joints that keep theirs, and the new ones of the others."""
+    return [before if keep else after for before, after, keep in zip(old, new, keeps, strict=True)]
 
 
 def _has_room(tried: Chosen) -> bool:
