@@ -1,71 +1,53 @@
-"""The picture of a run: time of a step over the number of robots, one panel per pipeline."""
+"""The picture of a run: how many times as long as ours a step of the others takes, over the number of robots."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from isaacsim.core.experimental.actuators.tools.plots import style
 
-from .candidates import SECTIONS, STREAM, Known
+from .candidates import STREAM, Known
 from .measure import Case
-from .problem import PIPELINES, ROBOTS
+from .problem import ROBOTS
 
-# what the key says in place of a name
-_WORDS = {STREAM: "memory bandwidth alone"}
-_PEERS = (style.BLUE, style.RED, style.GREEN, style.PINK, style.ORANGE, style.SKY)
-_STYLES: dict[str, dict[str, Any]] = {
-    Known.OURS: {"color": style.BLACK, "linewidth": style.THICK, "zorder": 3},
-    STREAM: {"color": style.GREY, "linewidth": style.THIN, "linestyle": ":"},
-}
+_COLORS = (style.BLUE, style.RED, style.GREEN, style.PINK, style.ORANGE, style.SKY)
 
 
 def draw(cases: Sequence[Case], path: Path) -> None:
-    """Save the picture of the first measured robot, preferably on the engine."""
+    """Save the picture of the first measured robot: a line for each candidate, the mean over pipelines, and a band."""
     first = cases[0]
     chosen = [c for c in cases if (c.section, c.robot, c.per_robot) == (first.section, first.robot, first.per_robot)]
-    pipelines = [name for name in PIPELINES if any(case.pipeline == name for case in chosen)]
-    # a place is left for the key
-    columns = min(4, len(pipelines) + 1)
-    rows = math.ceil((len(pipelines) + 1) / columns)
-    joints = ROBOTS[first.robot]
-    count = joints.num_columns - joints.first
-    whose = "parameters of each robot" if first.per_robot else "shared parameters"
-    title = f"{SECTIONS[first.section][0]}, {count} joints, {whose}: lower is faster"
-    drawn, panels = style.panels(3.7 * columns, 3.4 * rows, title, rows=rows, columns=columns)
-    lines: dict[str, Any] = {}
-    for number, (panel, pipeline) in enumerate(zip(panels, pipelines, strict=False)):
-        style.caption(panel, pipeline)
-        panel.set(xscale="log", yscale="log")
-        lines |= _draw_panel(panel, [case for case in chosen if case.pipeline == pipeline])
-        if number % columns == 0:
-            panel.set_ylabel("time of a step [µs]")
-        if number + columns >= len(pipelines):
-            panel.tick_params(labelbottom=True)
-            panel.set_xlabel("robots")
-    for panel in panels[len(pipelines) :]:
-        panel.set_axis_off()
-    panels[-1].legend(lines.values(), lines.keys(), loc="center", frameon=False)
-    style.save(drawn, path)
-
-
-def _draw_panel(panel: Any, cases: Sequence[Case]) -> dict[str, Any]:
-    """Draw the results, ours above the others; return the curves by name."""
-    names = list(dict.fromkeys(name for case in cases for name in case.outcomes))
-    peers, lines = iter(_PEERS), {}
-    for name in names:
-        points = sorted(
-            (case.num_robots, seconds * 1e6) for case in cases if (seconds := case.outcomes[name].seconds) is not None
-        )
-        line = _STYLES.get(name) or {"color": next(peers), "linewidth": style.PLAIN}
-        if not points:
+    sizes = sorted({case.num_robots for case in chosen})
+    names = list(dict.fromkeys(name for case in chosen for name in case.outcomes))
+    columns = ROBOTS[first.robot]
+    drawn, (panel,) = style.panels(9, 4.6)
+    panel.set(xscale="log", yscale="log", xlabel="robots", ylabel="time of a step, as a multiple of ours")
+    shown, labels = [], [(np.ones(1), "ours", style.BLACK)]
+    for name, color in zip((one for one in names if one not in (Known.OURS, STREAM)), _COLORS, strict=False):
+        ratios = [[case.ratio(name) for case in chosen if case.num_robots == size] for size in sizes]
+        found = [np.array([one for one in at if one is not None]) for at in ratios]
+        if not all(len(one) for one in found):
             continue
-        sizes, times = np.array(points).reshape(-1, 2).T
-        (lines[_WORDS.get(name, name)],) = panel.plot(sizes, times, marker="o", markersize=3.5, clip_on=False, **line)
-    sizes = sorted({case.num_robots for case in cases})
+        means = np.array([np.exp(np.log(one).mean()) for one in found])
+        panel.fill_between(sizes, [one.min() for one in found], [one.max() for one in found], color=color, alpha=0.12)
+        panel.plot(sizes, means, color=color, linewidth=style.THICK, marker="o", markersize=4, clip_on=False)
+        shown += [float(one) for each in found for one in each]
+        labels.append((means, name, color))
+    panel.axhline(1.0, color=style.BLACK, linewidth=style.THICK)
     panel.set_xticks(sizes, [f"{size // 1024}k" if size >= 1024 else f"{size}" for size in sizes])
     panel.minorticks_off()
-    return lines
+    style.label_ends(panel, labels)
+    if shown:
+        drawn.suptitle(
+            f"A step of others takes {min(shown):.2g} to {float(f'{max(shown):.2g}'):,.0f} times as long",
+            x=0.01,
+            ha="left",
+            fontweight="bold",
+        )
+    pipelines = len({case.pipeline for case in chosen})
+    style.caption(
+        panel, f"{columns.num_columns - columns.first} joints; line: mean over {pipelines} pipelines, band: all of them"
+    )
+    style.save(drawn, path)

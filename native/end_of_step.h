@@ -543,8 +543,7 @@ struct EndSweep {
         if constexpr (kRubs) {
             const Use& use = p.limits[sizeof...(Stages)];
             const Arrays<Joint> joint(use, b);
-            const bool is_usual =
-                have_taken<Joint, Form::kUsual>(use, joint, b.size, std::make_index_sequence<Joint::kPrepared>{});
+            const bool is_usual = have_taken<Joint, Form::kUsual>(use, b, std::make_index_sequence<Joint::kPrepared>{});
             return is_usual ? run_numbered<Form::kUsual>(p, b, joint, numbers)
                             : run_numbered<Form::kGeneral>(p, b, joint, numbers);
         } else {

@@ -463,11 +463,15 @@ inline V startup_pd_effort(V position, V velocity, V position_target, V velocity
 }
 
 template <class V>
+inline V angle_or(V angle, V far) {
+    return pick((magnitude(angle) >= splat<V>(1.6777216e+07f)) & finite(angle), far, angle);
+}
+
+template <class V>
 inline V stepper_effort(V position, V velocity, V position_target, V velocity_target, V feedforward, V dt,
         V holding_effort, V steps, V kd) {
     const V angle = splat<V>(0.25f) * steps * (position_target - position);
-    const auto far = (magnitude(angle) >= splat<V>(1.6777216e+07f)) & finite(angle);
-    return feedforward + holding_effort * law_sin(pick(far, splat<V>(0.0f), angle)) + kd * (velocity_target - velocity);
+    return feedforward + holding_effort * law_sin(angle_or(angle, splat<V>(0.0f))) + kd * (velocity_target - velocity);
 }
 
 template <class V>
@@ -611,17 +615,17 @@ inline V demanded_current(V wanted, V current, V most, V change) {
 
 template <class V>
 inline Values<V, 7> winding(V effort, V position, V velocity, V dt, V inertia, V load, V load_is_whole,
-        V coupled_inertia, V temperature, V magnet_temperature, V derating, V supply_voltage, V supply_share, V current,
-        V terminal_voltage, V power, V loss, V previous_velocity, V previous_effort, V cold_constant,
-        V inverse_constant, V cold_resistance, V inductance, V supply, V max_current, V max_current_rate,
-        V temperature_coefficient, V magnet_coefficient, V in_volts, V driver, V as_mujoco, V driver_ohms, V per_square,
-        V corner, V dead_zone) {
-    const V weakening = growth(negative(magnet_coefficient), magnet_temperature);
+        V coupled_inertia, V temperature, V housing_temperature, V magnet_rise, V derating, V supply_voltage,
+        V supply_share, V current, V terminal_voltage, V power, V loss, V previous_velocity, V previous_effort,
+        V cold_constant, V inverse_constant, V cold_resistance, V inductance, V supply, V max_current,
+        V max_current_rate, V temperature_coefficient, V magnet_coefficient, V in_volts, V driver, V as_mujoco,
+        V driver_ohms, V per_square, V corner, V dead_zone) {
+    const V weakening = growth(negative(magnet_coefficient), housing_temperature + magnet_rise);
     const V constant = cold_constant * weakening;
     const V per_constant = inverse_constant / weakening;
     const V winding_ohms = cold_resistance * growth(temperature_coefficient, temperature);
     const V ohms = winding_ohms + driver_ohms;
-    const auto is_open_loop = (as_mujoco > splat<V>(0.5f)) & (temperature_coefficient != splat<V>(0.0f));
+    const auto is_open_loop = (as_mujoco > splat<V>(0.5f)) & (ohms != cold_resistance);
     const V driven_ohms = pick(is_open_loop, cold_resistance, ohms);
     const auto results_1 = response(inductance, driven_ohms, corner, dt);
     const V left = results_1.at[0];
@@ -643,7 +647,7 @@ inline Values<V, 7> winding(V effort, V position, V velocity, V dt, V inertia, V
     const V largest = pick(load_is_whole > splat<V>(0.5f), splat<V>(kInfinity), stall);
     const V free = pick(is_stepped, free_velocity(velocity, per_inertia, before, gained, largest), velocity);
     const V per_effort = pick(is_stepped, per_inertia, splat<V>(0.0f));
-    const auto lasts = (start > splat<V>(0.0f)) | (left > splat<V>(0.0f));
+    const auto lasts = start > splat<V>(0.0f);
     const V old = pick(lasts, start * current, splat<V>(0.0f));
     const auto is_saturated = per_square > splat<V>(0.0f);
     const V local = saturated(constant, current, per_square);
@@ -659,7 +663,7 @@ inline Values<V, 7> winding(V effort, V position, V velocity, V dt, V inertia, V
     const V lag = pick(as_mujoco > splat<V>(0.5f), inductance / pick(driven_ohms > splat<V>(0.0f), driven_ohms,
             splat<V>(1.0f)), splat<V>(0.0f));
     const V change = product(max_current_rate, pick(lag > splat<V>(0.0f), lag, dt));
-    const V shared = pick(supply_share >= splat<V>(1.0f), asked, asked * supply_share);
+    const V shared = asked * pick(supply_share >= splat<V>(1.0f), splat<V>(1.0f), supply_share);
     const auto rests = (dead_zone > splat<V>(0.0f)) & (magnitude(shared - current) <= dead_zone);
     const V wanted = demanded_current(pick(rests, current, shared), current, most, change);
     const auto is_current = (in_volts < splat<V>(0.5f)) | (wanted != asked);
@@ -704,12 +708,12 @@ inline Values<V, 7> winding(V effort, V position, V velocity, V dt, V inertia, V
     spread = pick(by_driver & (!regulated), splat<V>(0.0f), spread);
     const V of_volts = (ohms * free + gain * applied) / own_impedance;
     const V of_late = (ohms * (free + gain * old) + gain * rise * applied) * per_impedance;
-    const auto is_cut = (limited != of_supply) & (!regulated);
+    const auto is_cut = is_saturated & (limited != of_supply) & (!regulated);
     const auto by_current = regulated | is_cut | (ohms == splat<V>(0.0f));
-    const V arrived = pick(by_current, free + per_effort * total, pick(by_driver, of_volts, of_late));
-    const V gains = pick(is_stepped, arrived - velocity, splat<V>(0.0f));
-    const V terminal = pick(is_cut, ohms * pick(by_driver, mean, settled) + used * arrived, applied);
-    const V drawn = terminal * mean - splat<V>(0.5f) * (total * gains) + pick(by_driver, ohms * spread, splat<V>(0.0f));
+    const V told = pick(by_driver, of_volts, of_late) - velocity;
+    const V gains = pick(by_current, free - velocity + per_effort * total, pick(is_stepped, told, splat<V>(0.0f)));
+    const V terminal = pick(is_cut, ohms * pick(by_driver, mean, settled) + used * (velocity + gains), applied);
+    const V drawn = terminal * mean - splat<V>(0.5f) * total * gains + pick(by_driver, ohms * spread, splat<V>(0.0f));
     const V square = mean * mean;
     const V around = pick(lasts & (square > splat<V>(0.0f)) & (!is_open), within(spread / square, splat<V>(0.0f),
             splat<V>(3.0f)), splat<V>(0.0f));
@@ -875,8 +879,8 @@ inline Values<V, 8> losses_prepare(V hysteresis, V eddy, V friction, V viscous, 
 
 template <class V>
 inline Values<V, 9> two_nodes(V effort, V position, V velocity, V dt, V winding_loss, V flux_heat, V housing_heat,
-        V winding_before, V housing_before, V winding_rest, V housing_rest, V derating, V kept_before, V magnet_before,
-        V magnet_rest, V effort_before, V of_winding, V shared, V of_housing, V to_housing, V to_ambient, V ambient,
+        V winding_before, V housing_before, V winding_rest, V housing_rest, V derating, V kept_before, V rise_before,
+        V rise_rest, V effort_before, V of_winding, V shared, V of_housing, V to_housing, V to_ambient, V ambient,
         V loss, V temperature_coefficient, V end, V slope, V share, V spare, V kept, V discretization, V magnet_share,
         V magnet_gain) {
     const V winding = started(winding_before, ambient);
@@ -897,16 +901,17 @@ inline Values<V, 9> two_nodes(V effort, V position, V velocity, V dt, V winding_
     const V housing_after = results_2.at[0];
     const V housing_error = results_2.at[1];
     const V left = share + spare * within((end - winding_after) * slope, splat<V>(0.0f), splat<V>(1.0f));
-    const V magnet = started(magnet_before, ambient);
-    const V end_of_step = housing_after + magnet_share * (winding_after - housing_after);
-    const V middle = splat<V>(0.5f) * (end_of_step + housing + magnet_share * (winding - housing));
+    const V apart = pick(magnet_share > splat<V>(0.0f), magnet_share * (winding - housing), splat<V>(0.0f));
+    const V apart_after = pick(magnet_share > splat<V>(0.0f), magnet_share * (winding_after - housing_after),
+            splat<V>(0.0f));
     const auto follows = magnet_gain < splat<V>(0.0f);
-    const V gain = pick(follows, splat<V>(0.0f), magnet_gain);
-    const auto results_3 = sum_and_rest(magnet, magnet_rest + gain * (middle - magnet));
+    const V middle = splat<V>(0.5f) * (gained + apart + apart_after) - rise_before;
+    const V change = pick(follows, splat<V>(0.0f), magnet_gain * middle - gained);
+    const auto results_3 = sum_and_rest(rise_before, rise_rest + change);
     const V lagging = results_3.at[0];
-    const V magnet_error = results_3.at[1];
-    return {{winding_after, housing_after, winding_error, housing_error, left, kept, pick(follows, end_of_step,
-            lagging), pick(follows, splat<V>(0.0f), magnet_error), effort}};
+    const V rise_error = results_3.at[1];
+    return {{winding_after, housing_after, winding_error, housing_error, left, kept, pick(follows, apart_after,
+            lagging), pick(follows, splat<V>(0.0f), rise_error), effort}};
 }
 
 template <class V>
@@ -1245,15 +1250,13 @@ inline V shaft_effort(V effort, V position, V velocity) {
 template <class V>
 inline V ripple(V effort, V position, V velocity, V amplitude, V periods, V phase) {
     const V angle = periods * position + phase;
-    const auto far = (magnitude(angle) >= splat<V>(1.6777216e+07f)) & finite(angle);
-    return effort + effort * (amplitude * pick(far, splat<V>(0.0f), law_cos(pick(far, splat<V>(0.0f), angle))));
+    return effort + effort * (amplitude * law_cos(angle_or(angle, splat<V>(1.5707964f))));
 }
 
 template <class V>
 inline V cogging(V effort, V position, V velocity, V amplitude, V periods, V phase) {
     const V angle = periods * position + phase;
-    const auto far = (magnitude(angle) >= splat<V>(1.6777216e+07f)) & finite(angle);
-    return effort + amplitude * law_sin(pick(far, splat<V>(0.0f), angle));
+    return effort + amplitude * law_sin(angle_or(angle, splat<V>(0.0f)));
 }
 
 template <class V>
@@ -1785,13 +1788,18 @@ struct ControllerPD {
     static constexpr int kAsks[] = {-1};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {false};
-    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
-    static constexpr bool kHasUsual = false;
+    // values that are compiled as constants, NaN for none: costly ones, all but what often differs, all
     static constexpr bool kHasCostly = false;
-    static constexpr float kUsual[] = {kNaN, kNaN, kNaN};
-    static constexpr float kUsualAsked[] = {kNaN};
+    static constexpr bool kHasCommon = false;
+    static constexpr bool kHasUsual = false;
     static constexpr float kCostly[] = {kNaN, kNaN, kNaN};
     static constexpr float kCostlyAsked[] = {kNaN};
+    static constexpr float kCommon[] = {kNaN, kNaN, kNaN};
+    static constexpr float kCommonAsked[] = {kNaN};
+    static constexpr float kUsual[] = {kNaN, kNaN, kNaN};
+    static constexpr float kUsualAsked[] = {kNaN};
+    // states that rest with these values, a bit each
+    static constexpr uint32_t kResting[] = {0, 0, 0};
     // position, velocity, position target, velocity target, feedforward
     static constexpr bool kReads[] = {true, true, true, true, true};
 
@@ -1827,13 +1835,18 @@ struct ControllerPID {
     static constexpr int kAsks[] = {-1};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {false};
-    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
-    static constexpr bool kHasUsual = false;
+    // values that are compiled as constants, NaN for none: costly ones, all but what often differs, all
     static constexpr bool kHasCostly = false;
-    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN};
-    static constexpr float kUsualAsked[] = {kNaN};
+    static constexpr bool kHasCommon = false;
+    static constexpr bool kHasUsual = false;
     static constexpr float kCostly[] = {kNaN, kNaN, kNaN, kNaN, kNaN};
     static constexpr float kCostlyAsked[] = {kNaN};
+    static constexpr float kCommon[] = {kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kCommonAsked[] = {kNaN};
+    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kUsualAsked[] = {kNaN};
+    // states that rest with these values, a bit each
+    static constexpr uint32_t kResting[] = {0, 0, 0};
     // position, velocity, position target, velocity target, feedforward
     static constexpr bool kReads[] = {true, true, true, true, true};
 
@@ -1869,13 +1882,18 @@ struct ControllerGearedPD {
     static constexpr int kAsks[] = {-1};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {false};
-    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
-    static constexpr bool kHasUsual = false;
+    // values that are compiled as constants, NaN for none: costly ones, all but what often differs, all
     static constexpr bool kHasCostly = false;
-    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN};
-    static constexpr float kUsualAsked[] = {kNaN};
+    static constexpr bool kHasCommon = false;
+    static constexpr bool kHasUsual = false;
     static constexpr float kCostly[] = {kNaN, kNaN, kNaN, kNaN};
     static constexpr float kCostlyAsked[] = {kNaN};
+    static constexpr float kCommon[] = {kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kCommonAsked[] = {kNaN};
+    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kUsualAsked[] = {kNaN};
+    // states that rest with these values, a bit each
+    static constexpr uint32_t kResting[] = {0, 0, 0};
     // position, velocity, position target, velocity target, feedforward
     static constexpr bool kReads[] = {true, true, true, true, true};
 
@@ -1911,13 +1929,18 @@ struct ControllerGearedPID {
     static constexpr int kAsks[] = {-1};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {false};
-    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
-    static constexpr bool kHasUsual = false;
+    // values that are compiled as constants, NaN for none: costly ones, all but what often differs, all
     static constexpr bool kHasCostly = false;
-    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
-    static constexpr float kUsualAsked[] = {kNaN};
+    static constexpr bool kHasCommon = false;
+    static constexpr bool kHasUsual = false;
     static constexpr float kCostly[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
     static constexpr float kCostlyAsked[] = {kNaN};
+    static constexpr float kCommon[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kCommonAsked[] = {kNaN};
+    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kUsualAsked[] = {kNaN};
+    // states that rest with these values, a bit each
+    static constexpr uint32_t kResting[] = {0, 0, 0};
     // position, velocity, position target, velocity target, feedforward
     static constexpr bool kReads[] = {true, true, true, true, true};
 
@@ -1953,13 +1976,18 @@ struct ControllerSlewedPID {
     static constexpr int kAsks[] = {-1};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {false, true, false};
-    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
-    static constexpr bool kHasUsual = false;
+    // values that are compiled as constants, NaN for none: costly ones, all but what often differs, all
     static constexpr bool kHasCostly = false;
-    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
-    static constexpr float kUsualAsked[] = {kNaN};
+    static constexpr bool kHasCommon = false;
+    static constexpr bool kHasUsual = false;
     static constexpr float kCostly[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
     static constexpr float kCostlyAsked[] = {kNaN};
+    static constexpr float kCommon[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kCommonAsked[] = {kNaN};
+    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kUsualAsked[] = {kNaN};
+    // states that rest with these values, a bit each
+    static constexpr uint32_t kResting[] = {0, 0, 0};
     // position, velocity, position target, velocity target, feedforward
     static constexpr bool kReads[] = {true, true, true, true, true};
 
@@ -1996,13 +2024,18 @@ struct ControllerServo {
     static constexpr int kAsks[] = {13};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {false, true, false, false};
-    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
-    static constexpr bool kHasUsual = false;
+    // values that are compiled as constants, NaN for none: costly ones, all but what often differs, all
     static constexpr bool kHasCostly = false;
-    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
-    static constexpr float kUsualAsked[] = {kNaN};
+    static constexpr bool kHasCommon = false;
+    static constexpr bool kHasUsual = false;
     static constexpr float kCostly[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
     static constexpr float kCostlyAsked[] = {kNaN};
+    static constexpr float kCommon[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kCommonAsked[] = {kNaN};
+    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kUsualAsked[] = {kNaN};
+    // states that rest with these values, a bit each
+    static constexpr uint32_t kResting[] = {0, 0, 0};
     // position, velocity, position target, velocity target, feedforward
     static constexpr bool kReads[] = {true, true, true, true, true};
 
@@ -2043,13 +2076,18 @@ struct ControllerStartupPD {
     static constexpr int kAsks[] = {-1};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {false};
-    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
-    static constexpr bool kHasUsual = false;
+    // values that are compiled as constants, NaN for none: costly ones, all but what often differs, all
     static constexpr bool kHasCostly = false;
-    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN};
-    static constexpr float kUsualAsked[] = {kNaN};
+    static constexpr bool kHasCommon = false;
+    static constexpr bool kHasUsual = false;
     static constexpr float kCostly[] = {kNaN, kNaN, kNaN, kNaN};
     static constexpr float kCostlyAsked[] = {kNaN};
+    static constexpr float kCommon[] = {kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kCommonAsked[] = {kNaN};
+    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kUsualAsked[] = {kNaN};
+    // states that rest with these values, a bit each
+    static constexpr uint32_t kResting[] = {0, 0, 0};
     // position, velocity, position target, velocity target, feedforward
     static constexpr bool kReads[] = {true, true, true, true, true};
 
@@ -2085,13 +2123,18 @@ struct ControllerStepper {
     static constexpr int kAsks[] = {-1};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {false};
-    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
-    static constexpr bool kHasUsual = false;
+    // values that are compiled as constants, NaN for none: costly ones, all but what often differs, all
     static constexpr bool kHasCostly = false;
-    static constexpr float kUsual[] = {kNaN, kNaN, kNaN};
-    static constexpr float kUsualAsked[] = {kNaN};
+    static constexpr bool kHasCommon = false;
+    static constexpr bool kHasUsual = false;
     static constexpr float kCostly[] = {kNaN, kNaN, kNaN};
     static constexpr float kCostlyAsked[] = {kNaN};
+    static constexpr float kCommon[] = {kNaN, kNaN, kNaN};
+    static constexpr float kCommonAsked[] = {kNaN};
+    static constexpr float kUsual[] = {kNaN, kNaN, kNaN};
+    static constexpr float kUsualAsked[] = {kNaN};
+    // states that rest with these values, a bit each
+    static constexpr uint32_t kResting[] = {0, 0, 0};
     // position, velocity, position target, velocity target, feedforward
     static constexpr bool kReads[] = {true, true, true, true, true};
 
@@ -2127,13 +2170,18 @@ struct RateHold {
     static constexpr int kAsks[] = {-1};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {true, false};
-    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
-    static constexpr bool kHasUsual = false;
+    // values that are compiled as constants, NaN for none: costly ones, all but what often differs, all
     static constexpr bool kHasCostly = false;
-    static constexpr float kUsual[] = {kNaN, kNaN};
-    static constexpr float kUsualAsked[] = {kNaN};
+    static constexpr bool kHasCommon = false;
+    static constexpr bool kHasUsual = false;
     static constexpr float kCostly[] = {kNaN, kNaN};
     static constexpr float kCostlyAsked[] = {kNaN};
+    static constexpr float kCommon[] = {kNaN, kNaN};
+    static constexpr float kCommonAsked[] = {kNaN};
+    static constexpr float kUsual[] = {kNaN, kNaN};
+    static constexpr float kUsualAsked[] = {kNaN};
+    // states that rest with these values, a bit each
+    static constexpr uint32_t kResting[] = {0, 0, 0};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, false};
 
@@ -2172,13 +2220,18 @@ struct EffortDelayTimed {
     static constexpr int kAsks[] = {-1};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {false};
-    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
-    static constexpr bool kHasUsual = false;
+    // values that are compiled as constants, NaN for none: costly ones, all but what often differs, all
     static constexpr bool kHasCostly = false;
-    static constexpr float kUsual[] = {kNaN};
-    static constexpr float kUsualAsked[] = {kNaN};
+    static constexpr bool kHasCommon = false;
+    static constexpr bool kHasUsual = false;
     static constexpr float kCostly[] = {kNaN};
     static constexpr float kCostlyAsked[] = {kNaN};
+    static constexpr float kCommon[] = {kNaN};
+    static constexpr float kCommonAsked[] = {kNaN};
+    static constexpr float kUsual[] = {kNaN};
+    static constexpr float kUsualAsked[] = {kNaN};
+    // states that rest with these values, a bit each
+    static constexpr uint32_t kResting[] = {0, 0, 0};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, false};
 
@@ -2212,13 +2265,18 @@ struct EffortLagFirstOrder {
     static constexpr int kAsks[] = {-1};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {false};
-    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
-    static constexpr bool kHasUsual = false;
+    // values that are compiled as constants, NaN for none: costly ones, all but what often differs, all
     static constexpr bool kHasCostly = false;
-    static constexpr float kUsual[] = {kNaN, kNaN};
-    static constexpr float kUsualAsked[] = {kNaN};
+    static constexpr bool kHasCommon = false;
+    static constexpr bool kHasUsual = false;
     static constexpr float kCostly[] = {kNaN, kNaN};
     static constexpr float kCostlyAsked[] = {kNaN};
+    static constexpr float kCommon[] = {kNaN, kNaN};
+    static constexpr float kCommonAsked[] = {kNaN};
+    static constexpr float kUsual[] = {kNaN, kNaN};
+    static constexpr float kUsualAsked[] = {kNaN};
+    // states that rest with these values, a bit each
+    static constexpr uint32_t kResting[] = {0, 0, 0};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, false};
 
@@ -2240,7 +2298,7 @@ struct ElectricalWinding {
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = false;
     static constexpr bool kFollows = false;
-    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 15, kPrepared = 16, kStates = 6, kCurves = 0, kAsked = 9, kArguments = 35, kFirst = 0;
+    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 15, kPrepared = 16, kStates = 6, kCurves = 0, kAsked = 10, kArguments = 36, kFirst = 0;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = false;
@@ -2249,31 +2307,36 @@ struct ElectricalWinding {
     // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
-    static constexpr int kAsks[] = {0, 1, 2, 3, 6, 8, 12, 13, 14};
+    static constexpr int kAsks[] = {0, 1, 2, 3, 6, 7, 8, 12, 13, 14};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {false, false, false, false, true, false};
-    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
-    static constexpr bool kHasUsual = true;
+    // values that are compiled as constants, NaN for none: costly ones, all but what often differs, all
     static constexpr bool kHasCostly = true;
-    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, 0.0f, kNaN, kNaN, kNaN, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
-    static constexpr float kUsualAsked[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr bool kHasCommon = true;
+    static constexpr bool kHasUsual = true;
     static constexpr float kCostly[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, 0.0f, 0.0f, 0.0f, 0.0f};
-    static constexpr float kCostlyAsked[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kCostlyAsked[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kCommon[] = {kNaN, kNaN, kNaN, 0.0f, kNaN, kNaN, kNaN, kNaN, kNaN, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
+    static constexpr float kCommonAsked[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, 0.0f, kNaN, kNaN, kNaN, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
+    static constexpr float kUsualAsked[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    // states that rest with these values, a bit each
+    static constexpr uint32_t kResting[] = {0, 0, 0};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, true};
 
     template <class V>
     static inline Values<V, kResults + kStates> law(V effort, V position, V velocity, V dt, V inertia, V load,
-            V load_is_whole, V coupled_inertia, V temperature, V magnet_temperature, V derating, V supply_voltage,
-            V supply_share, V current, V terminal_voltage, V power, V loss, V previous_velocity, V previous_effort,
-            V cold_constant, V inverse_constant, V cold_resistance, V inductance, V supply, V max_current,
-            V max_current_rate, V temperature_coefficient, V magnet_coefficient, V in_volts, V driver, V as_mujoco,
-            V driver_ohms, V per_square, V corner, V dead_zone) {
+            V load_is_whole, V coupled_inertia, V temperature, V housing_temperature, V magnet_rise, V derating,
+            V supply_voltage, V supply_share, V current, V terminal_voltage, V power, V loss, V previous_velocity,
+            V previous_effort, V cold_constant, V inverse_constant, V cold_resistance, V inductance, V supply,
+            V max_current, V max_current_rate, V temperature_coefficient, V magnet_coefficient, V in_volts, V driver,
+            V as_mujoco, V driver_ohms, V per_square, V corner, V dead_zone) {
         return winding(effort, position, velocity, dt, inertia, load, load_is_whole, coupled_inertia, temperature,
-                magnet_temperature, derating, supply_voltage, supply_share, current, terminal_voltage, power, loss,
-                previous_velocity, previous_effort, cold_constant, inverse_constant, cold_resistance, inductance,
-                supply, max_current, max_current_rate, temperature_coefficient, magnet_coefficient, in_volts, driver,
-                as_mujoco, driver_ohms, per_square, corner, dead_zone);
+                housing_temperature, magnet_rise, derating, supply_voltage, supply_share, current, terminal_voltage,
+                power, loss, previous_velocity, previous_effort, cold_constant, inverse_constant, cold_resistance,
+                inductance, supply, max_current, max_current_rate, temperature_coefficient, magnet_coefficient,
+                in_volts, driver, as_mujoco, driver_ohms, per_square, corner, dead_zone);
     }
     template <class V>
     static inline Values<V, kPrepared> prepare(V torque_constant, V resistance, V inductance, V supply, V max_current,
@@ -2305,13 +2368,18 @@ struct ClampingDCMotor {
     static constexpr int kAsks[] = {-1};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {false};
-    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
-    static constexpr bool kHasUsual = false;
+    // values that are compiled as constants, NaN for none: costly ones, all but what often differs, all
     static constexpr bool kHasCostly = false;
-    static constexpr float kUsual[] = {kNaN, kNaN, kNaN};
-    static constexpr float kUsualAsked[] = {kNaN};
+    static constexpr bool kHasCommon = false;
+    static constexpr bool kHasUsual = false;
     static constexpr float kCostly[] = {kNaN, kNaN, kNaN};
     static constexpr float kCostlyAsked[] = {kNaN};
+    static constexpr float kCommon[] = {kNaN, kNaN, kNaN};
+    static constexpr float kCommonAsked[] = {kNaN};
+    static constexpr float kUsual[] = {kNaN, kNaN, kNaN};
+    static constexpr float kUsualAsked[] = {kNaN};
+    // states that rest with these values, a bit each
+    static constexpr uint32_t kResting[] = {0, 0, 0};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, true};
 
@@ -2346,13 +2414,18 @@ struct ClampingDCMotorCutoff {
     static constexpr int kAsks[] = {-1};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {false};
-    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
-    static constexpr bool kHasUsual = false;
+    // values that are compiled as constants, NaN for none: costly ones, all but what often differs, all
     static constexpr bool kHasCostly = false;
-    static constexpr float kUsual[] = {kNaN, kNaN, kNaN};
-    static constexpr float kUsualAsked[] = {kNaN};
+    static constexpr bool kHasCommon = false;
+    static constexpr bool kHasUsual = false;
     static constexpr float kCostly[] = {kNaN, kNaN, kNaN};
     static constexpr float kCostlyAsked[] = {kNaN};
+    static constexpr float kCommon[] = {kNaN, kNaN, kNaN};
+    static constexpr float kCommonAsked[] = {kNaN};
+    static constexpr float kUsual[] = {kNaN, kNaN, kNaN};
+    static constexpr float kUsualAsked[] = {kNaN};
+    // states that rest with these values, a bit each
+    static constexpr uint32_t kResting[] = {0, 0, 0};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, true};
 
@@ -2387,13 +2460,18 @@ struct ClampingPositionBased {
     static constexpr int kAsks[] = {-1};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {false};
-    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
-    static constexpr bool kHasUsual = false;
+    // values that are compiled as constants, NaN for none: costly ones, all but what often differs, all
     static constexpr bool kHasCostly = false;
-    static constexpr float kUsual[] = {kNaN};
-    static constexpr float kUsualAsked[] = {kNaN};
+    static constexpr bool kHasCommon = false;
+    static constexpr bool kHasUsual = false;
     static constexpr float kCostly[] = {kNaN};
     static constexpr float kCostlyAsked[] = {kNaN};
+    static constexpr float kCommon[] = {kNaN};
+    static constexpr float kCommonAsked[] = {kNaN};
+    static constexpr float kUsual[] = {kNaN};
+    static constexpr float kUsualAsked[] = {kNaN};
+    // states that rest with these values, a bit each
+    static constexpr uint32_t kResting[] = {0, 0, 0};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, true, false};
 
@@ -2427,13 +2505,18 @@ struct ClampingEnvelope {
     static constexpr int kAsks[] = {12, 13};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {false};
-    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
-    static constexpr bool kHasUsual = false;
+    // values that are compiled as constants, NaN for none: costly ones, all but what often differs, all
     static constexpr bool kHasCostly = false;
-    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN};
-    static constexpr float kUsualAsked[] = {kNaN, kNaN};
+    static constexpr bool kHasCommon = false;
+    static constexpr bool kHasUsual = false;
     static constexpr float kCostly[] = {kNaN, kNaN, kNaN, kNaN, kNaN};
     static constexpr float kCostlyAsked[] = {kNaN, kNaN};
+    static constexpr float kCommon[] = {kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kCommonAsked[] = {kNaN, kNaN};
+    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kUsualAsked[] = {kNaN, kNaN};
+    // states that rest with these values, a bit each
+    static constexpr uint32_t kResting[] = {0, 0, 0};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, true};
 
@@ -2470,13 +2553,18 @@ struct ClampingMaxEffort {
     static constexpr int kAsks[] = {-1};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {false};
-    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
-    static constexpr bool kHasUsual = false;
+    // values that are compiled as constants, NaN for none: costly ones, all but what often differs, all
     static constexpr bool kHasCostly = false;
-    static constexpr float kUsual[] = {kNaN};
-    static constexpr float kUsualAsked[] = {kNaN};
+    static constexpr bool kHasCommon = false;
+    static constexpr bool kHasUsual = false;
     static constexpr float kCostly[] = {kNaN};
     static constexpr float kCostlyAsked[] = {kNaN};
+    static constexpr float kCommon[] = {kNaN};
+    static constexpr float kCommonAsked[] = {kNaN};
+    static constexpr float kUsual[] = {kNaN};
+    static constexpr float kUsualAsked[] = {kNaN};
+    // states that rest with these values, a bit each
+    static constexpr uint32_t kResting[] = {0, 0, 0};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, false};
 
@@ -2510,13 +2598,18 @@ struct LossesOfMotor {
     static constexpr int kAsks[] = {-1};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {false, false, false};
-    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
-    static constexpr bool kHasUsual = false;
+    // values that are compiled as constants, NaN for none: costly ones, all but what often differs, all
     static constexpr bool kHasCostly = false;
-    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
-    static constexpr float kUsualAsked[] = {kNaN};
+    static constexpr bool kHasCommon = false;
+    static constexpr bool kHasUsual = false;
     static constexpr float kCostly[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
     static constexpr float kCostlyAsked[] = {kNaN};
+    static constexpr float kCommon[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kCommonAsked[] = {kNaN};
+    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kUsualAsked[] = {kNaN};
+    // states that rest with these values, a bit each
+    static constexpr uint32_t kResting[] = {0, 0, 0};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, true};
 
@@ -2553,25 +2646,30 @@ struct ThermalTwoNode {
     // numbers of the signals that it asks for
     static constexpr int kAsks[] = {9, 10, 11};
     // states that are unknown after a reset
-    static constexpr bool kUnset[] = {true, true, false, false, false, false, true, false, false};
-    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
-    static constexpr bool kHasUsual = true;
+    static constexpr bool kUnset[] = {true, true, false, false, false, false, false, false, false};
+    // values that are compiled as constants, NaN for none: costly ones, all but what often differs, all
     static constexpr bool kHasCostly = true;
-    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, 0.0f, -1.0f};
-    static constexpr float kUsualAsked[] = {kNaN, 0.0f, 0.0f};
+    static constexpr bool kHasCommon = false;
+    static constexpr bool kHasUsual = true;
     static constexpr float kCostly[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, 0.0f, -1.0f};
     static constexpr float kCostlyAsked[] = {kNaN, kNaN, kNaN};
+    static constexpr float kCommon[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kCommonAsked[] = {kNaN, kNaN, kNaN};
+    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, 0.0f, -1.0f};
+    static constexpr float kUsualAsked[] = {kNaN, 0.0f, 0.0f};
+    // states that rest with these values, a bit each
+    static constexpr uint32_t kResting[] = {192, 0, 192};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, false};
 
     template <class V>
     static inline Values<V, kResults + kStates> law(V effort, V position, V velocity, V dt, V winding_loss, V flux_heat,
             V housing_heat, V winding_before, V housing_before, V winding_rest, V housing_rest, V derating,
-            V kept_before, V magnet_before, V magnet_rest, V effort_before, V of_winding, V shared, V of_housing,
+            V kept_before, V rise_before, V rise_rest, V effort_before, V of_winding, V shared, V of_housing,
             V to_housing, V to_ambient, V ambient, V loss, V temperature_coefficient, V end, V slope, V share, V spare,
             V kept, V discretization, V magnet_share, V magnet_gain) {
         return two_nodes(effort, position, velocity, dt, winding_loss, flux_heat, housing_heat, winding_before,
-                housing_before, winding_rest, housing_rest, derating, kept_before, magnet_before, magnet_rest,
+                housing_before, winding_rest, housing_rest, derating, kept_before, rise_before, rise_rest,
                 effort_before, of_winding, shared, of_housing, to_housing, to_ambient, ambient, loss,
                 temperature_coefficient, end, slope, share, spare, kept, discretization, magnet_share, magnet_gain);
     }
@@ -2605,13 +2703,18 @@ struct SupplyBattery {
     static constexpr int kAsks[] = {17, 18, 20};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {true, false, false, true, false, false};
-    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
-    static constexpr bool kHasUsual = true;
+    // values that are compiled as constants, NaN for none: costly ones, all but what often differs, all
     static constexpr bool kHasCostly = false;
-    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN, 0.0f, 0.0f, 0.0f, kNaN, kNaN, kNaN, 0.0f, 0.0f, 0.0f, 0.0f};
-    static constexpr float kUsualAsked[] = {kNaN, kNaN, kNaN};
+    static constexpr bool kHasCommon = false;
+    static constexpr bool kHasUsual = true;
     static constexpr float kCostly[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
     static constexpr float kCostlyAsked[] = {kNaN, kNaN, kNaN};
+    static constexpr float kCommon[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kCommonAsked[] = {kNaN, kNaN, kNaN};
+    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN, 0.0f, 0.0f, 0.0f, kNaN, kNaN, kNaN, 0.0f, 0.0f, 0.0f, 0.0f};
+    static constexpr float kUsualAsked[] = {kNaN, kNaN, kNaN};
+    // states that rest with these values, a bit each
+    static constexpr uint32_t kResting[] = {0, 0, 56};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, false};
 
@@ -2655,13 +2758,18 @@ struct TransmissionGear {
     static constexpr int kAsks[] = {-1};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {false};
-    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
-    static constexpr bool kHasUsual = false;
+    // values that are compiled as constants, NaN for none: costly ones, all but what often differs, all
     static constexpr bool kHasCostly = false;
-    static constexpr float kUsual[] = {kNaN, kNaN, kNaN};
-    static constexpr float kUsualAsked[] = {kNaN};
+    static constexpr bool kHasCommon = false;
+    static constexpr bool kHasUsual = false;
     static constexpr float kCostly[] = {kNaN, kNaN, kNaN};
     static constexpr float kCostlyAsked[] = {kNaN};
+    static constexpr float kCommon[] = {kNaN, kNaN, kNaN};
+    static constexpr float kCommonAsked[] = {kNaN};
+    static constexpr float kUsual[] = {kNaN, kNaN, kNaN};
+    static constexpr float kUsualAsked[] = {kNaN};
+    // states that rest with these values, a bit each
+    static constexpr uint32_t kResting[] = {0, 0, 0};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, false};
 
@@ -2707,13 +2815,18 @@ struct TransmissionElastic {
     static constexpr int kAsks[] = {0, 1, 2};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {true, true, true, false};
-    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
-    static constexpr bool kHasUsual = false;
+    // values that are compiled as constants, NaN for none: costly ones, all but what often differs, all
     static constexpr bool kHasCostly = false;
-    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
-    static constexpr float kUsualAsked[] = {kNaN, kNaN, kNaN};
+    static constexpr bool kHasCommon = false;
+    static constexpr bool kHasUsual = false;
     static constexpr float kCostly[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
     static constexpr float kCostlyAsked[] = {kNaN, kNaN, kNaN};
+    static constexpr float kCommon[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kCommonAsked[] = {kNaN, kNaN, kNaN};
+    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kUsualAsked[] = {kNaN, kNaN, kNaN};
+    // states that rest with these values, a bit each
+    static constexpr uint32_t kResting[] = {0, 0, 0};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, true, true};
 
@@ -2770,13 +2883,18 @@ struct ShaftFriction {
     static constexpr int kAsks[] = {24};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {false, true, true};
-    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
-    static constexpr bool kHasUsual = false;
+    // values that are compiled as constants, NaN for none: costly ones, all but what often differs, all
     static constexpr bool kHasCostly = false;
-    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN};
-    static constexpr float kUsualAsked[] = {kNaN};
+    static constexpr bool kHasCommon = false;
+    static constexpr bool kHasUsual = false;
     static constexpr float kCostly[] = {kNaN, kNaN, kNaN, kNaN};
     static constexpr float kCostlyAsked[] = {kNaN};
+    static constexpr float kCommon[] = {kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kCommonAsked[] = {kNaN};
+    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kUsualAsked[] = {kNaN};
+    // states that rest with these values, a bit each
+    static constexpr uint32_t kResting[] = {0, 0, 0};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, true};
 
@@ -2812,13 +2930,18 @@ struct ShaftInertia {
     static constexpr int kAsks[] = {24};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {true, true, true};
-    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
-    static constexpr bool kHasUsual = false;
+    // values that are compiled as constants, NaN for none: costly ones, all but what often differs, all
     static constexpr bool kHasCostly = false;
-    static constexpr float kUsual[] = {kNaN, kNaN};
-    static constexpr float kUsualAsked[] = {kNaN};
+    static constexpr bool kHasCommon = false;
+    static constexpr bool kHasUsual = false;
     static constexpr float kCostly[] = {kNaN, kNaN};
     static constexpr float kCostlyAsked[] = {kNaN};
+    static constexpr float kCommon[] = {kNaN, kNaN};
+    static constexpr float kCommonAsked[] = {kNaN};
+    static constexpr float kUsual[] = {kNaN, kNaN};
+    static constexpr float kUsualAsked[] = {kNaN};
+    // states that rest with these values, a bit each
+    static constexpr uint32_t kResting[] = {0, 0, 0};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, true};
 
@@ -2854,13 +2977,18 @@ struct LinkageShaft {
     static constexpr int kAsks[] = {-1};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {false};
-    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
-    static constexpr bool kHasUsual = false;
+    // values that are compiled as constants, NaN for none: costly ones, all but what often differs, all
     static constexpr bool kHasCostly = false;
-    static constexpr float kUsual[] = {kNaN};
-    static constexpr float kUsualAsked[] = {kNaN};
+    static constexpr bool kHasCommon = false;
+    static constexpr bool kHasUsual = false;
     static constexpr float kCostly[] = {kNaN};
     static constexpr float kCostlyAsked[] = {kNaN};
+    static constexpr float kCommon[] = {kNaN};
+    static constexpr float kCommonAsked[] = {kNaN};
+    static constexpr float kUsual[] = {kNaN};
+    static constexpr float kUsualAsked[] = {kNaN};
+    // states that rest with these values, a bit each
+    static constexpr uint32_t kResting[] = {0, 0, 0};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, false};
 
@@ -2894,13 +3022,18 @@ struct PassiveRipple {
     static constexpr int kAsks[] = {-1};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {false};
-    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
-    static constexpr bool kHasUsual = false;
+    // values that are compiled as constants, NaN for none: costly ones, all but what often differs, all
     static constexpr bool kHasCostly = false;
-    static constexpr float kUsual[] = {kNaN, kNaN, kNaN};
-    static constexpr float kUsualAsked[] = {kNaN};
+    static constexpr bool kHasCommon = false;
+    static constexpr bool kHasUsual = false;
     static constexpr float kCostly[] = {kNaN, kNaN, kNaN};
     static constexpr float kCostlyAsked[] = {kNaN};
+    static constexpr float kCommon[] = {kNaN, kNaN, kNaN};
+    static constexpr float kCommonAsked[] = {kNaN};
+    static constexpr float kUsual[] = {kNaN, kNaN, kNaN};
+    static constexpr float kUsualAsked[] = {kNaN};
+    // states that rest with these values, a bit each
+    static constexpr uint32_t kResting[] = {0, 0, 0};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, true, false};
 
@@ -2935,13 +3068,18 @@ struct PassiveCogging {
     static constexpr int kAsks[] = {-1};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {false};
-    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
-    static constexpr bool kHasUsual = false;
+    // values that are compiled as constants, NaN for none: costly ones, all but what often differs, all
     static constexpr bool kHasCostly = false;
-    static constexpr float kUsual[] = {kNaN, kNaN, kNaN};
-    static constexpr float kUsualAsked[] = {kNaN};
+    static constexpr bool kHasCommon = false;
+    static constexpr bool kHasUsual = false;
     static constexpr float kCostly[] = {kNaN, kNaN, kNaN};
     static constexpr float kCostlyAsked[] = {kNaN};
+    static constexpr float kCommon[] = {kNaN, kNaN, kNaN};
+    static constexpr float kCommonAsked[] = {kNaN};
+    static constexpr float kUsual[] = {kNaN, kNaN, kNaN};
+    static constexpr float kUsualAsked[] = {kNaN};
+    // states that rest with these values, a bit each
+    static constexpr uint32_t kResting[] = {0, 0, 0};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, true, false};
 
@@ -2976,13 +3114,18 @@ struct PassiveFriction {
     static constexpr int kAsks[] = {0, 1, 2, 3, 4, 5};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {false, true, true};
-    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
-    static constexpr bool kHasUsual = true;
+    // values that are compiled as constants, NaN for none: costly ones, all but what often differs, all
     static constexpr bool kHasCostly = true;
-    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, 2.0f, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, 0.0f};
-    static constexpr float kUsualAsked[] = {kNaN, kNaN, 0.0f, kNaN, 0.0f, 0.0f};
+    static constexpr bool kHasCommon = false;
+    static constexpr bool kHasUsual = true;
     static constexpr float kCostly[] = {kNaN, kNaN, kNaN, kNaN, 2.0f, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
     static constexpr float kCostlyAsked[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kCommon[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kCommonAsked[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, 2.0f, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, 0.0f};
+    static constexpr float kUsualAsked[] = {kNaN, kNaN, 0.0f, kNaN, 0.0f, 0.0f};
+    // states that rest with these values, a bit each
+    static constexpr uint32_t kResting[] = {0, 0, 0};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, true};
 
@@ -3027,13 +3170,18 @@ struct PassiveFrictionCurve {
     static constexpr int kAsks[] = {0, 1, 2, 3, 4, 5};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {false, true, true};
-    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
-    static constexpr bool kHasUsual = false;
+    // values that are compiled as constants, NaN for none: costly ones, all but what often differs, all
     static constexpr bool kHasCostly = false;
-    static constexpr float kUsual[] = {kNaN};
-    static constexpr float kUsualAsked[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr bool kHasCommon = false;
+    static constexpr bool kHasUsual = false;
     static constexpr float kCostly[] = {kNaN};
     static constexpr float kCostlyAsked[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kCommon[] = {kNaN};
+    static constexpr float kCommonAsked[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kUsual[] = {kNaN};
+    static constexpr float kUsualAsked[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    // states that rest with these values, a bit each
+    static constexpr uint32_t kResting[] = {0, 0, 0};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, true};
 
@@ -3070,13 +3218,18 @@ struct PassiveLuGreFriction {
     static constexpr int kAsks[] = {0, 1, 2, 3, 4, 5};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {false, true, true};
-    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
-    static constexpr bool kHasUsual = true;
+    // values that are compiled as constants, NaN for none: costly ones, all but what often differs, all
     static constexpr bool kHasCostly = false;
-    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, 0.0f};
-    static constexpr float kUsualAsked[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr bool kHasCommon = false;
+    static constexpr bool kHasUsual = true;
     static constexpr float kCostly[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
     static constexpr float kCostlyAsked[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kCommon[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kCommonAsked[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, 0.0f};
+    static constexpr float kUsualAsked[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    // states that rest with these values, a bit each
+    static constexpr uint32_t kResting[] = {0, 0, 0};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, true};
 
@@ -3119,13 +3272,18 @@ struct PassiveBrake {
     static constexpr int kAsks[] = {0, 1, 2, 3, 4, 5};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {true, false, true, true};
-    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
-    static constexpr bool kHasUsual = false;
+    // values that are compiled as constants, NaN for none: costly ones, all but what often differs, all
     static constexpr bool kHasCostly = false;
-    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN};
-    static constexpr float kUsualAsked[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr bool kHasCommon = false;
+    static constexpr bool kHasUsual = false;
     static constexpr float kCostly[] = {kNaN, kNaN, kNaN, kNaN};
     static constexpr float kCostlyAsked[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kCommon[] = {kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kCommonAsked[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kUsualAsked[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    // states that rest with these values, a bit each
+    static constexpr uint32_t kResting[] = {0, 0, 0};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, true};
 
@@ -3164,13 +3322,18 @@ struct ImplicitEffort {
     static constexpr int kAsks[] = {0, 1, 2, 3, 4, 5, 23};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {true, true, false, false};
-    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
-    static constexpr bool kHasUsual = false;
+    // values that are compiled as constants, NaN for none: costly ones, all but what often differs, all
     static constexpr bool kHasCostly = false;
-    static constexpr float kUsual[] = {kNaN, kNaN, kNaN};
-    static constexpr float kUsualAsked[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr bool kHasCommon = false;
+    static constexpr bool kHasUsual = false;
     static constexpr float kCostly[] = {kNaN, kNaN, kNaN};
     static constexpr float kCostlyAsked[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kCommon[] = {kNaN, kNaN, kNaN};
+    static constexpr float kCommonAsked[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kUsual[] = {kNaN, kNaN, kNaN};
+    static constexpr float kUsualAsked[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    // states that rest with these values, a bit each
+    static constexpr uint32_t kResting[] = {0, 0, 0};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, true};
 
@@ -3216,13 +3379,18 @@ struct FeedbackEncoder {
     static constexpr int kAsks[] = {22};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {true, true, false};
-    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
-    static constexpr bool kHasUsual = true;
+    // values that are compiled as constants, NaN for none: costly ones, all but what often differs, all
     static constexpr bool kHasCostly = true;
-    static constexpr float kUsual[] = {kNaN, kNaN, 0.0f, kNaN, 0.0f, kNaN, 0.0f, kNaN, kNaN, kNaN, kNaN, kNaN};
-    static constexpr float kUsualAsked[] = {kNaN};
+    static constexpr bool kHasCommon = false;
+    static constexpr bool kHasUsual = true;
     static constexpr float kCostly[] = {kNaN, kNaN, 0.0f, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
     static constexpr float kCostlyAsked[] = {kNaN};
+    static constexpr float kCommon[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kCommonAsked[] = {kNaN};
+    static constexpr float kUsual[] = {kNaN, kNaN, 0.0f, kNaN, 0.0f, kNaN, 0.0f, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kUsualAsked[] = {kNaN};
+    // states that rest with these values, a bit each
+    static constexpr uint32_t kResting[] = {0, 0, 0};
     // position, velocity
     static constexpr bool kReads[] = {true, true};
 
@@ -3262,13 +3430,18 @@ struct DelayTimed {
     static constexpr int kAsks[] = {21};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {true, false, false};
-    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
-    static constexpr bool kHasUsual = true;
+    // values that are compiled as constants, NaN for none: costly ones, all but what often differs, all
     static constexpr bool kHasCostly = false;
-    static constexpr float kUsual[] = {kNaN, 0.0f, kNaN, kNaN, kNaN};
-    static constexpr float kUsualAsked[] = {kNaN};
+    static constexpr bool kHasCommon = false;
+    static constexpr bool kHasUsual = true;
     static constexpr float kCostly[] = {kNaN, kNaN, kNaN, kNaN, kNaN};
     static constexpr float kCostlyAsked[] = {kNaN};
+    static constexpr float kCommon[] = {kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kCommonAsked[] = {kNaN};
+    static constexpr float kUsual[] = {kNaN, 0.0f, kNaN, kNaN, kNaN};
+    static constexpr float kUsualAsked[] = {kNaN};
+    // states that rest with these values, a bit each
+    static constexpr uint32_t kResting[] = {0, 0, 0};
     // 
     static constexpr bool kReads[] = {false};
 
@@ -3305,13 +3478,18 @@ struct CommandWrap {
     static constexpr int kAsks[] = {-1};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {true};
-    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
-    static constexpr bool kHasUsual = false;
+    // values that are compiled as constants, NaN for none: costly ones, all but what often differs, all
     static constexpr bool kHasCostly = false;
-    static constexpr float kUsual[] = {kNaN, kNaN, kNaN};
-    static constexpr float kUsualAsked[] = {kNaN};
+    static constexpr bool kHasCommon = false;
+    static constexpr bool kHasUsual = false;
     static constexpr float kCostly[] = {kNaN, kNaN, kNaN};
     static constexpr float kCostlyAsked[] = {kNaN};
+    static constexpr float kCommon[] = {kNaN, kNaN, kNaN};
+    static constexpr float kCommonAsked[] = {kNaN};
+    static constexpr float kUsual[] = {kNaN, kNaN, kNaN};
+    static constexpr float kUsualAsked[] = {kNaN};
+    // states that rest with these values, a bit each
+    static constexpr uint32_t kResting[] = {0, 0, 0};
     // position, velocity, position target, velocity target, feedforward
     static constexpr bool kReads[] = {true, false, true, true, true};
 
@@ -3347,13 +3525,18 @@ struct CommandLag {
     static constexpr int kAsks[] = {-1};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {true, false, false};
-    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
-    static constexpr bool kHasUsual = false;
+    // values that are compiled as constants, NaN for none: costly ones, all but what often differs, all
     static constexpr bool kHasCostly = false;
-    static constexpr float kUsual[] = {kNaN, kNaN};
-    static constexpr float kUsualAsked[] = {kNaN};
+    static constexpr bool kHasCommon = false;
+    static constexpr bool kHasUsual = false;
     static constexpr float kCostly[] = {kNaN, kNaN};
     static constexpr float kCostlyAsked[] = {kNaN};
+    static constexpr float kCommon[] = {kNaN, kNaN};
+    static constexpr float kCommonAsked[] = {kNaN};
+    static constexpr float kUsual[] = {kNaN, kNaN};
+    static constexpr float kUsualAsked[] = {kNaN};
+    // states that rest with these values, a bit each
+    static constexpr uint32_t kResting[] = {0, 0, 0};
     // position, velocity, position target, velocity target, feedforward
     static constexpr bool kReads[] = {true, false, true, true, true};
 

@@ -268,6 +268,8 @@ void Plan::bind_indices(const Frame& frame) {
 }
 
 void Plan::use(const State& now, const State& after) {
+    // what rested in the arrays of the last step still does
+    if (!(in_use_ && now == after_)) disturb_all();
     now_ = now;
     after_ = after;
     in_place_ = now == after;
@@ -463,6 +465,7 @@ void Plan::prepare() {
     if (p_.layout != Layout::kIndexed)
         for (const auto& tape : tapes_) tape->place(columns_);
     blocks_ = (p_.robots + p_.robots_per_block - 1) / p_.robots_per_block;
+    find_resting();
     const size_t arrays = variant_.scratch_arrays + p_.derived;
     const size_t each = arrays * ((p_.robots_per_block * p_.period + 15) / 16 * 16) + columns * kBatch +
                         (p_.kept * p_.robots_per_block + 15) / 16 * 16;
@@ -744,6 +747,49 @@ void Plan::find_shared() {
                 const auto is_first = [values](float value) { return value == values[0]; };
                 use.shared[k] = use.is_shared(k) && std::all_of(values, values + size, is_first) ? values[0] : NAN;
             }
+    const auto find_forms = [](std::vector<Use>& uses, const std::vector<MemberUse>& members) {
+        for (size_t n = 0; n < uses.size(); ++n) {
+            Use& use = uses[n];
+            use.all_shared = true;
+            for (int k = 0; k < use.prepared; ++k) use.all_shared &= use.is_shared(k);
+            use.shared_forms = 0;
+            for (int form = 0; form < 3; ++form) {
+                const float* const constants = members[n].facts.constants[form];
+                bool fits = constants;
+                for (int k = 0; fits && k < use.prepared; ++k)
+                    fits = std::isnan(constants[k]) || !use.is_shared(k) || use.shared[k] == constants[k];
+                use.shared_forms |= static_cast<uint32_t>(fits) << (form + 1);
+            }
+        }
+    };
+    find_forms(p_.controllers, controllers_);
+    find_forms(p_.limits, limits_);
+    find_forms(p_.feedback, feedback_);
+}
+
+// Give the laws whose states may rest their notes of that, by block, and tell those who publish them.
+void Plan::find_resting() {
+    rests_.assign(limits_.size() * blocks_, 0);
+    size_t first = 0;
+    for (const MemberUse& one : controllers_) first += one.facts.states + (one.facts.late > 0) + one.facts.late;
+    for (const NetworkMember& one : networks_) first += one.use.arrays;
+    for (Published& one : p_.published) one.law = nullptr;
+    for (size_t n = 0; n < limits_.size(); ++n) {
+        const LawFacts& facts = limits_[n].facts;
+        Use& use = p_.limits[n];
+        if (facts.resting[2]) {
+            use.rests = rests_.data() + n * blocks_;
+            std::copy_n(facts.resting, 3, use.resting + 1);
+            for (Published& one : p_.published)
+                if (one.array >= first && one.array < first + facts.states)
+                    one.law = &use, one.number = static_cast<int>(one.array - first);
+        }
+        first += facts.states + (facts.late > 0) + facts.late;
+    }
+}
+
+void Plan::disturb_all() {
+    std::fill(rests_.begin(), rests_.end(), uint8_t{0});
 }
 
 // True if all delayed slots have the same lag.
@@ -842,6 +888,8 @@ void Plan::begin(Phase phase, float dt) {
     if (timed_dt_ != p_.dt) prepare_for_dt();
     if (phase == Phase::kLimit) return;
     if (!in_place_) copy_state();
+    // states of the caller may have been changed
+    if (p_.layout == Layout::kIndexed) disturb_all();
     if (p_.delayed_slots) {
         Ring& ring = p_.ring;
         // external memory: wrapped, so that it is a valid row
@@ -1000,6 +1048,7 @@ bool Plan::settle() {
 
 void Plan::unsettle() {
     settled_ = false;
+    disturb_all();
 }
 
 void Plan::start_at(std::vector<Start> starts) {
@@ -1055,7 +1104,7 @@ void Plan::reset() {
     faults_.clear();
     std::fill(latched_.begin(), latched_.end(), 0);
     p_.step = 0;
-    settled_ = false;
+    unsettle();
 }
 
 void Plan::reset(const std::vector<int64_t>& robots) {
@@ -1081,7 +1130,7 @@ void Plan::reset(const std::vector<int64_t>& robots) {
     for (const Fault& fault : faults_)
         if (!chosen[fault.robot]) kept.push_back(fault);
     if (kept.size() != faults_.size()) set_faults(kept, p_.step);
-    settled_ = false;
+    unsettle();
 }
 
 std::vector<Fault> Plan::faults() const {

@@ -213,6 +213,8 @@ class Plan {
     Use use_of(MemberUse& member, size_t number, bool in_periods = false);
     void prepare_for_dt();
     void find_shared();
+    void find_resting();
+    void disturb_all();
     bool has_own_rates() const;
     const MemberUse* find_member(size_t number) const;
     MemberUse* find_member(size_t number);
@@ -269,6 +271,8 @@ class Plan {
     std::optional<float> timed_dt_;
     // scratch array with the gathered pieces of each row, else -1
     std::vector<int> gathered_in_;
+    // see `Use::rests`
+    std::vector<uint8_t> rests_;
     Aligned<int32_t> driven_, shared_lag_, visible_, sees_end_;
     Aligned<float> scratch_, computed_, dt_row_, periods_;
 };

@@ -130,6 +130,13 @@ struct Use {
     int scratch[kMost] = {};
     // the number that all elements have of a prepared parameter that robots share; NaN if they differ
     float shared[kMost];
+    // forms of the loop, see `Form`, whose constants all shared parameters have, a bit each; whether all are shared
+    uint32_t shared_forms = 0;
+    bool all_shared = false;
+    // by block: twice the form in which states rest, and 1 if they rested in the step before, too. A step in the
+    // general form brings them to rest; null for a law without such states. And which do by form, a bit each
+    uint8_t* rests = nullptr;
+    uint32_t resting[4] = {};
     // true for a prepared parameter that robots share
     bool is_shared(int k) const { return !rows[k].own && scratch[k] < 0; }
     // raw parameters for preparation in each block, if robots differ: rows or scratch arrays
@@ -171,6 +178,16 @@ struct Use {
     int saved_from() const { return !restores ? kept() : keeps ? states : 0; }
 };
 
+// True for a state of a block that rested, which no step touches.
+inline bool rested(const Use& use, int64_t block, int state) {
+    return use.rests && (use.rests[block] & 1) && (use.resting[use.rests[block] >> 1] >> state & 1);
+}
+
+// States of a block that may have come to rest only now are not where they rest.
+inline void disturb(const Use& use, int64_t block) {
+    if (use.rests && !(use.rests[block] & 1)) use.rests[block] = 0;
+}
+
 // ---- networks
 
 // Inputs of networks; errors are target minus measurement.
@@ -203,6 +220,10 @@ struct NetworkUse {
     float* state[kNetworkStates] = {};
     const float* before[kNetworkStates] = {};
 };
+
+inline bool rested(const NetworkUse&, int64_t, int) {
+    return false;
+}
 
 // ---- signals in, efforts out
 
@@ -443,7 +464,7 @@ struct Problem {
 
 // A block of elements. Members are uninitialized, since steps of few robots are short; see block_of.
 struct Block {
-    int64_t first_robot, robots;
+    int64_t number, first_robot, robots;
     // index of the first element, and number of elements
     int64_t first, size;
     // inputs: contiguous, `size` each; commands are replaced by the delayed ones

@@ -20,6 +20,9 @@ struct Published {
     const RowValues* unset = nullptr;
     // (robots, slots with the law): state before the step
     const float* state = nullptr;
+    // the law, and the number of the state in it, if some of its states may rest
+    const struct Use* law = nullptr;
+    int number = 0;
 
     // Publish for robots [first, last) of a plan with `width` slots.
     void publish(int64_t first, int64_t last, int64_t width) const {

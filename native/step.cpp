@@ -63,6 +63,7 @@ struct Scratch {
 
 Block block_at(const Problem& p, int64_t first_robot, int64_t robots) {
     Block b;
+    b.number = 0;
     b.first_robot = first_robot;
     b.robots = robots;
     b.first = b.first_robot * p.period;
@@ -84,7 +85,9 @@ Block block_at(const Problem& p, int64_t first_robot, int64_t robots) {
 
 Block block_of(const Problem& p, int64_t number) {
     const int64_t first = number * p.robots_per_block;
-    return block_at(p, first, std::min(p.robots_per_block, p.robots - first));
+    Block b = block_at(p, first, std::min(p.robots_per_block, p.robots - first));
+    b.number = number;
+    return b;
 }
 
 // Copy a run of a piece for all robots of a block; COUNT is its length, 0 if known only at run time.
@@ -165,6 +168,7 @@ void derive_all(const Problem& p, Block& b, const Scratch& scratch) {
 NOINLINE void publish(const Problem& p, const Block& b) {
     const int64_t last = b.first_robot + b.robots;
     for (const Published& one : p.published) {
+        if (one.law && rested(*one.law, b.number, one.number)) continue;
         if (static_cast<int64_t>(one.slots.size()) != p.slots) {
             one.publish(b.first_robot, last, p.slots);
             continue;
@@ -434,6 +438,7 @@ void for_kept(const Problem& p, const Block& b, const Each& each) {
         const int64_t first = b.first_robot * use.slots * size, count = b.robots * use.slots * size;
         const float* kept = b.kept + use.kept_at * b.robots;
         for (int s = 0; s < number; ++s, kept += pieces * count) {
+            if (rested(use, b.number, s)) continue;
             const float* const before = use.before[s];
             Kept k{use.state[s] + first,
                    before ? before + first : kept,
@@ -478,6 +483,7 @@ void keep_state(const Problem& p, const Block& b) {
 // the law goes on where the effort alone is not finite.
 template <class IsBad>
 void put_back(const Problem& p, const Block& b, const IsBad& is_bad, bool all = true) {
+    for (const Use& use : p.limits) disturb(use, b.number);
     for_kept(p, b, [&](const Kept& k, bool in_place) {
         if (!all && !k.is_commanding) return;
         // in place, the state before the first phase is overwritten, and controllers that do not run save none
@@ -1217,10 +1223,29 @@ void choose(Problem& p) {
 
 template <class... Laws>
 std::vector<LawFacts> facts(List<Laws...>) {
-    return {{Laws::kName,   Laws::kParameters, Laws::kPrepared, Laws::kStates, Laws::kCurves,
-             Laws::kOver,   Laws::kAsked,      Laws::kAsks,     Laws::kGives,  Laws::kLate,
-             Laws::kLimits, Laws::kConverts,   Laws::kCouples,  Laws::kTicks,  Laws::kFollows,
-             Laws::kEnds,   keeps_state<Laws>, Laws::kPrepares, Laws::kTimed,  Laws::kPasses}...};
+    return {{Laws::kName,
+             Laws::kParameters,
+             Laws::kPrepared,
+             Laws::kStates,
+             Laws::kCurves,
+             Laws::kOver,
+             Laws::kAsked,
+             Laws::kAsks,
+             Laws::kGives,
+             Laws::kLate,
+             Laws::kLimits,
+             Laws::kConverts,
+             Laws::kCouples,
+             Laws::kTicks,
+             Laws::kFollows,
+             Laws::kEnds,
+             keeps_state<Laws>,
+             Laws::kPrepares,
+             Laws::kTimed,
+             Laws::kPasses,
+             {Laws::kHasCostly ? Laws::kCostly : nullptr, Laws::kHasCommon ? Laws::kCommon : nullptr,
+              Laws::kHasUsual ? Laws::kUsual : nullptr},
+             Laws::kResting}...};
 }
 
 // Call with the given list.

@@ -73,6 +73,11 @@ inline const float* taken(const Use& use, int k, const Block& b) {
     return use.in_scratch && use.scratch[k] >= 0 ? b.derived + use.scratch[k] * b.pitch : use.rows[k].at(b.first);
 }
 
+// Array of a signal that a law asks for.
+inline const float* asked(const Use& use, int k, const Block& b) {
+    return use.felt[k] ? b.derived + use.felt[k] * b.pitch : use.asked[k] + b.first;
+}
+
 // Arrays that a law reads and writes in a block; `kept` are those in which it saves its states.
 template <class Law>
 struct Arrays {
@@ -88,8 +93,7 @@ struct Arrays {
         for (int k = 0; k < Law::kStates; ++k) state[k] = use.state[k] + b.first_robot * use.slots;
         for (int k = 0; keeps_state<Law> && k < Law::kStates; ++k)
             kept[k] = b.kept + (use.kept_at + k * use.slots) * b.robots;
-        for (int k = 0; k < Law::kAsked; ++k)
-            asked[k] = use.felt[k] ? b.derived + use.felt[k] * b.pitch : use.asked[k] + b.first;
+        for (int k = 0; k < Law::kAsked; ++k) asked[k] = ACTUATORS_VARIANT::asked(use, k, b);
     }
 };
 template <>
@@ -129,8 +133,8 @@ inline bool all_are(const float* numbers, float value, int64_t size) {
 }
 
 // Which values of a law are constants in its loop: none, those that cost much to compute with otherwise, or all usual
-// ones.
-enum class Form { kGeneral, kCheap, kUsual };
+// ones. States that such values leave where they are rest: the loop does not touch them.
+enum class Form { kGeneral, kCheap, kCommon, kUsual };
 
 template <class Stage, Form FORM>
 struct Constants;
@@ -138,51 +142,78 @@ template <class Stage>
 struct Constants<Stage, Form::kCheap> {
     static constexpr bool kExist = Stage::kHasCostly;
     static constexpr auto &kTaken = Stage::kCostly, &kAsked = Stage::kCostlyAsked;
+    static constexpr uint32_t kResting = Stage::kResting[0];
+};
+template <class Stage>
+struct Constants<Stage, Form::kCommon> {
+    static constexpr bool kExist = Stage::kHasCommon;
+    static constexpr auto &kTaken = Stage::kCommon, &kAsked = Stage::kCommonAsked;
+    static constexpr uint32_t kResting = Stage::kResting[1];
 };
 template <class Stage>
 struct Constants<Stage, Form::kUsual> {
     static constexpr bool kExist = Stage::kHasUsual;
     static constexpr auto &kTaken = Stage::kUsual, &kAsked = Stage::kUsualAsked;
+    static constexpr uint32_t kResting = Stage::kResting[2];
 };
 
 constexpr bool is_none(float constant) {
     return constant != constant;
 }
 
-// True if the parameters of `size` elements have the constants of a form. What robots share is known beforehand.
+// True if the parameters of a block have the constants of a form. What robots share is known beforehand.
 template <class Stage, Form FORM, size_t... K>
-inline bool have_taken(const Use& use, const Arrays<Stage>& own, int64_t size, std::index_sequence<K...>) {
+inline bool have_taken(const Use& use, const Block& b, std::index_sequence<K...>) {
     constexpr auto& taken = Constants<Stage, FORM>::kTaken;
-    return ((is_none(taken[K]) || !use.is_shared(K) || use.shared[K] == taken[K]) && ...) &&
-           ((is_none(taken[K]) || use.is_shared(K) || all_are(own.taken[K], taken[K], size)) && ...);
+    if (!(use.shared_forms >> static_cast<int>(FORM) & 1)) return false;
+    return use.all_shared ||
+           ((is_none(taken[K]) || use.is_shared(K) || all_are(ACTUATORS_VARIANT::taken(use, K, b), taken[K], b.size)) &&
+            ...);
 }
 
-// True if `size` elements have the constants of a form.
+// True if a block has the constants of a form.
 template <class Stage, Form FORM, size_t... K, size_t... A>
-inline bool have_constants(const Use& use, const Arrays<Stage>& own, int64_t size, std::index_sequence<K...> parameters,
+inline bool have_constants(const Use& use, const Block& b, std::index_sequence<K...> parameters,
                            std::index_sequence<A...>) {
-    constexpr auto& asked = Constants<Stage, FORM>::kAsked;
-    return have_taken<Stage, FORM>(use, own, size, parameters) &&
-           ((is_none(asked[A]) || (use.is_still[A] && asked[A] == 0.0f) || all_are(own.asked[A], asked[A], size)) &&
+    constexpr auto& constants = Constants<Stage, FORM>::kAsked;
+    return have_taken<Stage, FORM>(use, b, parameters) &&
+           ((is_none(constants[A]) || (use.is_still[A] && constants[A] == 0.0f) ||
+             all_are(asked(use, A, b), constants[A], b.size)) &&
             ...);
 }
 template <class Stage, Form FORM>
-inline bool have_constants(const Use& use, const Arrays<Stage>& own, int64_t size) {
-    return have_constants<Stage, FORM>(use, own, size, std::make_index_sequence<Stage::kPrepared>{},
+inline bool have_constants(const Use& use, const Block& b) {
+    return have_constants<Stage, FORM>(use, b, std::make_index_sequence<Stage::kPrepared>{},
                                        std::make_index_sequence<Stage::kAsked>{});
 }
 
 template <Form FORM>
 using FormConstant = std::integral_constant<Form, FORM>;
 
-// Call with the form that has the most constants of those that `size` elements have.
-template <class Stage, class Run>
-inline auto with_constants(const Use& use, const Arrays<Stage>& own, int64_t size, const Run& run) {
-    if constexpr (Constants<Stage, Form::kUsual>::kExist)
-        if (have_constants<Stage, Form::kUsual>(use, own, size)) return run(FormConstant<Form::kUsual>{});
-    if constexpr (Constants<Stage, Form::kCheap>::kExist)
-        if (have_constants<Stage, Form::kCheap>(use, own, size)) return run(FormConstant<Form::kCheap>{});
-    return run(FormConstant<Form::kGeneral>{});
+// True if the states that a form leaves alone rest: a step in the general form has brought them there, see
+// `Use::rests`.
+template <class Stage>
+inline bool at_rest(const Use& use, const Block& b, Form form) {
+    if constexpr (Stage::kResting[2] == 0) return true;
+    uint8_t& rest = use.rests[b.number];
+    const auto number = static_cast<uint8_t>(form);
+    const bool rests = rest >> 1 == number;
+    rest = static_cast<uint8_t>(number << 1 | rests);
+    return rests;
+}
+
+// Call with the form that has the most constants of those that a block has, up to `FORM`.
+template <class Stage, Form FORM = Form::kUsual, class Run>
+inline auto with_constants(const Use& use, const Block& b, const Run& run) {
+    if constexpr (FORM == Form::kGeneral) {
+        at_rest<Stage>(use, b, FORM);
+        return run(FormConstant<FORM>{});
+    } else {
+        if constexpr (Constants<Stage, FORM>::kExist)
+            if (have_constants<Stage, FORM>(use, b))
+                return at_rest<Stage>(use, b, FORM) ? run(FormConstant<FORM>{}) : run(FormConstant<Form::kGeneral>{});
+        return with_constants<Stage, static_cast<Form>(static_cast<int>(FORM) - 1)>(use, b, run);
+    }
 }
 
 template <class Law>
@@ -233,8 +264,8 @@ inline void store_state(const Result& found, bool good, const Arrays<Law>& own, 
 }
 
 // Write the next state where all is finite.
-template <class Law>
-inline void write_state(const Finite& all, float next, float* state, float* kept) {
+template <class Law, class Kept>
+inline void write_state(const Finite& all, float next, float* state, Kept kept) {
     if constexpr (keeps_state<Law>) *kept = *state;
     *state = all.chosen(next, *state);
 }
@@ -358,6 +389,9 @@ bool sweep(const Problem& p, const Block& b) {
     return sweep_numbered<Law, MASKED, Limits...>(p, b, std::index_sequence_for<Limits...>{});
 }
 
+// In the place of an array that a loop does not touch.
+struct Nothing {};
+
 // The loop of a stateful stage: `at(n)` is the position of its `n`-th element. Arrays are arguments of their own, and
 // all is inlined: compilers do not vectorize a loop over arrays in a struct, nor one with calls. A stage keeps its
 // state if its input or result is not finite.
@@ -385,23 +419,51 @@ struct StageLoop<Stage, FORM, std::index_sequence<A...>, std::index_sequence<S..
             return kNaN;
     }
     template <size_t N>
-    static float value_at(const float* taken, int64_t i) {
+    static constexpr bool rests() {
+        if constexpr (FORM != Form::kGeneral)
+            return Constants<Stage, FORM>::kResting >> N & 1;
+        else
+            return false;
+    }
+    template <size_t N, class Array>
+    static float value_at(Array taken, int64_t i) {
         if constexpr (is_none(constant_taken<N>()))
             return taken[i];
         else
             return constant_taken<N>();
     }
-    template <size_t N>
-    static float asked_at(const float* asked, int64_t i) {
+    template <size_t N, class Array>
+    static float asked_at(Array asked, int64_t i) {
         if constexpr (is_none(constant_asked<N>()))
             return asked[i];
         else
             return constant_asked<N>();
     }
+    // a state that rests has no effect
+    template <size_t N, class Array>
+    static float state_at(Array state, int64_t n) {
+        if constexpr (rests<N>())
+            return 0.0f;
+        else
+            return state[n];
+    }
     // a constant is finite
-    template <size_t N>
-    static void add_asked(Finite& all, const float* asked, int64_t i) {
+    template <size_t N, class Array>
+    static void add_asked(Finite& all, Array asked, int64_t i) {
         if constexpr (is_none(constant_asked<N>())) add_signal(all, Stage::kAsks[N], asked[i]);
+    }
+    template <size_t N, class Result>
+    static void add_state(Finite& all, const Result& found) {
+        if constexpr (!rests<N>()) all.add(found.at[Stage::kResults + N]);
+    }
+    template <size_t N, class Result, class Array, class Kept>
+    static void write(const Finite& all, const Result& found, Array state, Kept kept, int64_t n) {
+        if constexpr (rests<N>())
+            return;
+        else if constexpr (keeps_state<Stage>)
+            write_state<Stage>(all, found.at[Stage::kResults + N], state + n, kept + n);
+        else
+            write_state<Stage>(all, found.at[Stage::kResults + N], state + n, kept);
     }
 
     // The law of an element; in two turns, `kept` is where the value of the first is.
@@ -420,15 +482,56 @@ struct StageLoop<Stage, FORM, std::index_sequence<A...>, std::index_sequence<S..
             return Stage::law(more...);
     }
 
+    // Types of the arrays that the loop touches.
+    template <size_t N>
+    using AskedArray = std::conditional_t<is_none(constant_asked<N>()), const float*, Nothing>;
+    template <size_t N>
+    using TakenArray = std::conditional_t<is_none(constant_taken<N>()), const float*, Nothing>;
+    template <size_t N>
+    using StateArray = std::conditional_t<rests<N>(), Nothing, float*>;
+    template <size_t N>
+    using KeptArray = std::conditional_t<rests<N>() || !keeps_state<Stage>, Nothing, float*>;
+
+    template <size_t N>
+    static AskedArray<N> asked_array(const Use& use, const Block& b) {
+        if constexpr (is_none(constant_asked<N>()))
+            return asked(use, N, b);
+        else
+            return {};
+    }
+    template <size_t N>
+    static TakenArray<N> taken_array(const Use& use, const Block& b) {
+        if constexpr (!is_none(constant_taken<N>()))
+            return {};
+        else if constexpr (N < Stage::kPrepared)
+            return taken(use, N, b);
+        else
+            return b.derived + (use.curve + N - Stage::kPrepared) * b.pitch;
+    }
+    template <size_t N>
+    static StateArray<N> state_array(const Use& use, const Block& b) {
+        if constexpr (rests<N>())
+            return {};
+        else
+            return use.state[N] + b.first_robot * use.slots;
+    }
+    template <size_t N>
+    static KeptArray<N> kept_array(const Use& use, const Block& b) {
+        if constexpr (rests<N>() || !keeps_state<Stage>)
+            return {};
+        else
+            return b.kept + (use.kept_at + N * use.slots) * b.robots;
+    }
+
     // The first of two loops, see first.h.
     template <class At>
     FLATTENED static void run_first(int64_t count, const At at, const float* given, float* kept, const float* q,
-                                    const float* qd, float dt, Numbers<A>... asked, State<S>... state,
-                                    Numbers<T>... taken) {
+                                    const float* qd, float dt, AskedArray<A>... asked, StateArray<S>... state,
+                                    TakenArray<T>... taken) {
         INDEPENDENT
         for (int64_t n = 0; n < count; ++n) {
             const int64_t i = at(n);
-            in_turn<true>(kept + n, given[n], q[i], qd[i], dt, asked_at<A>(asked, i)..., state[n]...,
+            in_turn<true>(kept + n, given[n], q[i], qd[i], dt, asked_at<A>(asked, i)..., state_at<S>(state, n)...,
                           value_at<T>(taken, i)...);
         }
     }
@@ -436,19 +539,20 @@ struct StageLoop<Stage, FORM, std::index_sequence<A...>, std::index_sequence<S..
     // `given` and `out` in the order of `at`; true if any result is bad
     template <class At>
     static bool over(int64_t count, const At at, const float* given, float* out, float* lag, const float* q,
-                     const float* qd, float dt, Numbers<A>... asked, State<S>... state, State<S>... kept,
-                     Numbers<T>... taken) {
+                     const float* qd, float dt, AskedArray<A>... asked, StateArray<S>... state, KeptArray<S>... kept,
+                     TakenArray<T>... taken) {
         int32_t bad = 0;
         INDEPENDENT
         for (int64_t n = 0; n < count; ++n) {
             const int64_t i = at(n);
-            const auto result = law(lag + n, given[n], q[i], qd[i], dt, asked_at<A>(asked, i)..., state[n]...,
-                                    value_at<T>(taken, i)...);
+            const auto result = law(lag + n, given[n], q[i], qd[i], dt, asked_at<A>(asked, i)...,
+                                    state_at<S>(state, n)..., value_at<T>(taken, i)...);
             Finite all;
             all.add(given[n]);
             (add_asked<A>(all, asked, i), ...);
-            add_results<Stage>(all, result);
-            (write_state<Stage>(all, result.at[Stage::kResults + S], state + n, kept + n), ...);
+            add_results(all, result, std::make_index_sequence<Stage::kResults>{});
+            (add_state<S>(all, result), ...);
+            (write<S>(all, result, state, kept, n), ...);
             out[n] = all.or_nan(Stage::kGives ? result.at[0] : given[n]);
             if constexpr (Stage::kLate > 0) lag[n] = result.at[Stage::kGives];
             bad |= all.mask();
@@ -457,26 +561,29 @@ struct StageLoop<Stage, FORM, std::index_sequence<A...>, std::index_sequence<S..
     }
 
     template <class At>
-    static bool run(const Problem& p, const Block& b, const Arrays<Stage>& own, int64_t count, const At at,
-                    const float* given, float* out) {
+    static bool run(const Problem& p, const Block& b, const Use& use, int64_t count, const At at, const float* given,
+                    float* out) {
         static_assert(!Stage::kFirst || (Stage::kFirst == 1 && !Stage::kLate), "one array for either");
         if constexpr (Stage::kFirst > 0)
-            run_first(count, at, given, b.lag, b.input[kPosition], b.input[kVelocity], p.dt, own.asked[A]...,
-                      own.state[S]..., own.taken[T]...);
+            run_first(count, at, given, b.lag, b.input[kPosition], b.input[kVelocity], p.dt, asked_array<A>(use, b)...,
+                      state_array<S>(use, b)..., taken_array<T>(use, b)...);
         return loop<StageLoop>(count, at, given, out, b.lag, b.input[kPosition], b.input[kVelocity], p.dt,
-                               own.asked[A]..., own.state[S]..., own.kept[S]..., own.taken[T]...);
+                               asked_array<A>(use, b)..., state_array<S>(use, b)..., kept_array<S>(use, b)...,
+                               taken_array<T>(use, b)...);
     }
 };
 
 template <class Stage, class At>
 bool run_stage(const Problem& p, const Block& b, const Use& use, int64_t count, const At at, const float* given,
                float* out) {
-    const Arrays<Stage> own(use, b);
+    static_assert(Stage::kResting[2] == 0 || !Stage::kGives, "others run in several ways");
     // elements without the stage have neutral values, which are usual ones
-    return with_constants(use, own, b.size, [&](auto form) {
-        return StageLoop<Stage, form(), Asked<Stage>, States<Stage>, Taken<Stage>>::run(p, b, own, count, at, given,
+    const bool bad = with_constants<Stage>(use, b, [&](auto form) {
+        return StageLoop<Stage, form(), Asked<Stage>, States<Stage>, Taken<Stage>>::run(p, b, use, count, at, given,
                                                                                         out);
     });
+    if (bad) disturb(use, b.number);
+    return bad;
 }
 
 // A stateful stage that all elements have.
@@ -674,7 +781,7 @@ template <class Law>
 void feedback_by_places(const Problem& p, const Block& b, const Use& use, float* out) {
     const Arrays<Law> own(use, b);
     over_elements(p, use, [&](const auto at) {
-        with_constants(use, own, b.size, [&](auto form) {
+        with_constants<Law>(use, b, [&](auto form) {
             if constexpr (Law::kGives == kCommands)
                 CommandLoop<Law, form(), Asked<Law>, States<Law>, Taken<Law>>::run(p, b, use, own, at, out);
             else

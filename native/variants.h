@@ -43,6 +43,10 @@ struct LawFacts {
     bool timed;
     // index of the parameter that each prepared number equals, -1 if derived
     const int* passes;
+    // values of prepared numbers that its loop has as constants, by form after the general one, NaN for none; null
+    // without such a form. And states that rest with them, a bit each
+    const float* constants[3];
+    const uint32_t* resting;
 };
 
 // A function of laws, evaluated on a column per argument; writes its values and its derivative by each argument.

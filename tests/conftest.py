@@ -133,7 +133,6 @@ def _robots_as_in_their_files(_small_garbage: None) -> None:
 
 @pytest.fixture(params=["native", "warp"])
 def engine_kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Run a test once with each engine; the native one is skipped where it was not built."""
     from isaacsim.core.experimental.actuators.engine import assembly
     from isaacsim.core.experimental.actuators.engine.step import native
 

@@ -14,16 +14,8 @@ import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 import warp as wp
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import HealthCheck, Phase, settings, stateful
 from hypothesis import strategies as st
-from hypothesis.stateful import (
-    RuleBasedStateMachine,
-    initialize,
-    invariant,
-    precondition,
-    rule,
-    run_state_machine_as_test,
-)
 from isaacsim.core.experimental.actuators.base.errors import HostError
 from isaacsim.core.experimental.actuators.simulators import opened
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
@@ -108,8 +100,6 @@ class Memory:
 
 
 class Mujoco:
-    """Two environments of the arm, in motion; drives have gains."""
-
     joints, on_stage, dt = ("shoulder", "extension"), (0, 1), 1 / 240
     everywhere, one = "/World/Arm", "/World/envs/env_{}/Arm"
     efforts_stay = False
@@ -165,8 +155,6 @@ class Expected:
 
 
 class World:
-    """A simulation, and what its bus, gains and efforts should be."""
-
     def __init__(self, make: Callable[[int], Any], generation: int) -> None:
         self.real = make(generation)
         self.shape = ROWS, len(self.real.joints)
@@ -215,7 +203,6 @@ class World:
         one.attached, one.closed = False, True
 
     def reset(self, one: Expected, rows: list[int] | None = None) -> None:
-        """Some robots of a wrapper start over."""
         one.steps[one.rows if rows is None else rows] = 0
         if rows is None:
             one.failed = False
@@ -237,7 +224,6 @@ class World:
         return freed
 
     def compute(self, one: Expected) -> bool:
-        """One step of a wrapper; returns whether its law fails, which calls it twice."""
         if one.calls_left is not None:
             one.calls_left -= 2
             if one.calls_left <= 0:
@@ -250,7 +236,7 @@ class World:
         return False
 
 
-class Life(RuleBasedStateMachine):
+class Life(stateful.RuleBasedStateMachine):
     kind: type
 
     def __init__(self) -> None:
@@ -258,25 +244,23 @@ class Life(RuleBasedStateMachine):
         self.worlds: list[World] = []
         self.wrappers: list[Expected] = []
 
-    @initialize()
+    @stateful.initialize()
     def first_world(self) -> None:
         self.new_world()
-
-    # physics
 
     @property
     def world(self) -> World:
         return self.worlds[-1]
 
-    @precondition(lambda self: not self.world.playing)
-    @rule()
+    @stateful.precondition(lambda self: not self.world.playing)
+    @stateful.rule()
     def play(self) -> None:
         sharing = self.world.begin()
         with overlaps(sharing):
             self.world.real.play()
 
-    @precondition(lambda self: self.world.playing and self.kind is Memory)
-    @rule()
+    @stateful.precondition(lambda self: self.world.playing and self.kind is Memory)
+    @stateful.rule()
     def initialise_again(self) -> None:
         efforts, attached = self.world.efforts, [one for one in self.world.open if one.attached]
         # the others are still there
@@ -286,10 +270,9 @@ class Life(RuleBasedStateMachine):
         with overlaps(shared):
             self.world.real.bus.emit_ready()
 
-    @precondition(lambda self: self.world.playing)
-    @rule(stage_stays=often)
+    @stateful.precondition(lambda self: self.world.playing)
+    @stateful.rule(stage_stays=often)
     def stop(self, stage_stays: bool) -> None:
-        """Old wrappers are still there when another stage is opened."""
         if stage_stays or len(self.worlds) > 3:
             self.world.real.stop()
             self.world.end()
@@ -298,18 +281,18 @@ class Life(RuleBasedStateMachine):
             self.world.end()
             self.new_world()
 
-    @precondition(lambda self: self.world.stepping)
-    @rule()
+    @stateful.precondition(lambda self: self.world.stepping)
+    @stateful.rule()
     def step(self) -> None:
         self.steps(1)
 
-    @precondition(lambda self: self.world.stepping)
-    @rule()
+    @stateful.precondition(lambda self: self.world.stepping)
+    @stateful.rule()
     def step_twice(self) -> None:
         self.steps(2)
 
-    @precondition(lambda self: self.world.playing)
-    @rule(count=st.integers(0, 5))
+    @stateful.precondition(lambda self: self.world.playing)
+    @stateful.rule(count=st.integers(0, 5))
     def steps(self, count: int) -> None:
         world = self.world
         for _ in range(count):
@@ -320,8 +303,8 @@ class Life(RuleBasedStateMachine):
             with raises(LawError if failed else None):
                 world.real.step()
 
-    @precondition(lambda self: self.world.playing)
-    @rule(envs=st.none() | some_rows)
+    @stateful.precondition(lambda self: self.world.playing)
+    @stateful.rule(envs=st.none() | some_rows)
     def reset_simulation(self, envs: list[int] | None) -> None:
         self.world.real.reset(envs)
         if not self.world.real.efforts_stay:
@@ -333,8 +316,8 @@ class Life(RuleBasedStateMachine):
     def new_world(self) -> None:
         self.worlds.append(World(self.kind, len(self.worlds)))
 
-    @precondition(lambda self: self.world.playing)
-    @rule(row=st.integers(0, ROWS - 1), pick=picks, gain=gains)
+    @stateful.precondition(lambda self: self.world.playing)
+    @stateful.rule(row=st.integers(0, ROWS - 1), pick=picks, gain=gains)
     def user_sets_gains(self, row: int, pick: int, gain: float) -> None:
         world, column = self.world, pick % self.world.shape[1]
         world.real.host.articulation(world.real.everywhere).set_dof_gains(
@@ -343,10 +326,8 @@ class Life(RuleBasedStateMachine):
         world.gains[:, row, column] = gain, gain / 2
         world.kept[row, column] = world.owned()[row, column]
 
-    # birth
-
-    @precondition(lambda self: len(self.world.open) < 4)
-    @rule(auto=often)
+    @stateful.precondition(lambda self: len(self.world.open) < 4)
+    @stateful.rule(auto=often)
     def read_from_stage(self, auto: bool) -> None:
         real = self.world.real
         self.made(
@@ -354,8 +335,8 @@ class Life(RuleBasedStateMachine):
             Expected(None, self.world, KP_ON_STAGE, [0, 1], list(real.on_stage), auto),
         )
 
-    @precondition(lambda self: len(self.world.open) < 4)
-    @rule(
+    @stateful.precondition(lambda self: len(self.world.open) < 4)
+    @stateful.rule(
         rows=some_rows,
         picked=st.sets(picks, min_size=1, max_size=2),
         auto=often,
@@ -383,15 +364,13 @@ class Life(RuleBasedStateMachine):
             one.wrapper = make()
         self.wrappers.append(one)
 
-    # life
-
     def pick(self, pick: int) -> tuple[Expected, aa.ArticulationActuators]:
         one = self.wrappers[pick % len(self.wrappers)]
         assert one.wrapper is not None
         return one, one.wrapper
 
-    @precondition(lambda self: self.wrappers)
-    @rule(pick=picks, auto=often)
+    @stateful.precondition(lambda self: self.wrappers)
+    @stateful.rule(pick=picks, auto=often)
     def switch_automatic_steps(self, pick: int, auto: bool) -> None:
         one, wrapper = self.pick(pick)
         one.auto = auto
@@ -402,8 +381,8 @@ class Life(RuleBasedStateMachine):
             wrapper.disable_auto_step_pre_physics()
             one.world.disable(one)
 
-    @precondition(lambda self: self.wrappers)
-    @rule(pick=picks)
+    @stateful.precondition(lambda self: self.wrappers)
+    @stateful.rule(pick=picks)
     def step_by_hand(self, pick: int) -> None:
         one, wrapper = self.pick(pick)
         expected: type[Exception] | None = None
@@ -417,8 +396,8 @@ class Life(RuleBasedStateMachine):
         with raises(expected, words):
             wrapper.step_actuators(one.world.real.dt)
 
-    @precondition(lambda self: self.wrappers)
-    @rule(pick=picks, robots=st.none() | some_rows)
+    @stateful.precondition(lambda self: self.wrappers)
+    @stateful.rule(pick=picks, robots=st.none() | some_rows)
     def reset_wrapper(self, pick: int, robots: list[int] | None) -> None:
         one, wrapper = self.pick(pick)
         picked = None if robots is None else [robot for robot in robots if robot < len(one.rows)]
@@ -428,16 +407,16 @@ class Life(RuleBasedStateMachine):
             return
         one.world.reset(one, None if picked is None else [one.rows[robot] for robot in picked])
 
-    @precondition(lambda self: self.wrappers)
-    @rule(pick=picks, column=picks, effort=efforts)
+    @stateful.precondition(lambda self: self.wrappers)
+    @stateful.rule(pick=picks, column=picks, effort=efforts)
     def set_feedforward(self, pick: int, column: int, effort: float) -> None:
         one, wrapper = self.pick(pick)
         column %= one.world.shape[1]
         wrapper.set_dof_feedforward_effort_targets(effort, dof_indices=[column])
         one.feedforward[:, column] = effort
 
-    @precondition(lambda self: any(one.fragile for one in self.wrappers))
-    @rule(pick=picks, calls=st.integers(1, 6))
+    @stateful.precondition(lambda self: any(one.fragile for one in self.wrappers))
+    @stateful.rule(pick=picks, calls=st.integers(1, 6))
     def law_will_fail_again(self, pick: int, calls: int) -> None:
         fragile = [one for one in self.wrappers if one.fragile]
         self.law_will_fail(fragile[pick % len(fragile)], calls)
@@ -447,8 +426,8 @@ class Life(RuleBasedStateMachine):
         one.wrapper.actuators[0].controller.calls_left = one.calls_left = calls
         one.fragile = True
 
-    @precondition(lambda self: self.wrappers)
-    @rule(pick=picks)
+    @stateful.precondition(lambda self: self.wrappers)
+    @stateful.rule(pick=picks)
     def save_or_restore(self, pick: int) -> None:
         one, wrapper = self.pick(pick)
         if one.closed:
@@ -461,10 +440,8 @@ class Life(RuleBasedStateMachine):
             wrapper.restore_state(state)
             one.saved = None
 
-    # death
-
-    @precondition(lambda self: self.wrappers)
-    @rule(pick=picks, keep=st.booleans())
+    @stateful.precondition(lambda self: self.wrappers)
+    @stateful.rule(pick=picks, keep=st.booleans())
     def end(self, pick: int, keep: bool) -> None:
         """By close, of closed ones again now and then, or by loss of the last reference."""
         one, wrapper = self.pick(pick)
@@ -486,7 +463,6 @@ class Life(RuleBasedStateMachine):
         assert ghost() is None
 
     def teardown(self) -> None:
-        """After the last wrapper everything is as it was found."""
         while self.wrappers:
             self.end(0, keep=True)
             self.all_is_as_expected()
@@ -497,7 +473,7 @@ class Life(RuleBasedStateMachine):
 
     # what holds at all times
 
-    @invariant()
+    @stateful.invariant()
     def all_is_as_expected(self) -> None:
         self.nobody_is_called_in_vain()
         self.gains_are_as_expected()
@@ -505,13 +481,11 @@ class Life(RuleBasedStateMachine):
         self.wrappers_can_be_asked()
 
     def nobody_is_called_in_vain(self) -> None:
-        """Three callbacks for the life of a wrapper, and one while it steps."""
         for world in self.worlds:
             expected = world.callbacks_before + 3 * len(world.open) + len(world.stepping)
             assert world.real.bus.num_callbacks == expected
 
     def gains_are_as_expected(self) -> None:
-        """Zero on driven joints, elsewhere as found or as set by the user."""
         if self.worlds and self.world.playing:
             world = self.world
             found = world.real.host.articulation(world.real.everywhere).get_dof_gains()
@@ -530,10 +504,8 @@ class Life(RuleBasedStateMachine):
 
     def wrappers_can_be_asked(self) -> None:
         for one in self.wrappers:
-            assert one.wrapper is not None
-            assert one.wrapper.actuated_dof_indices == one.columns
-            assert one.wrapper.faults == []
-            assert "ArticulationActuators of /" in repr(one.wrapper)
+            assert one.wrapper is not None and one.wrapper.actuated_dof_indices == one.columns
+            assert one.wrapper.faults == [] and "ArticulationActuators of /" in repr(one.wrapper)
 
 
 class overlaps:
@@ -572,8 +544,6 @@ class raises:
 
 
 class LifeInMemory(Life):
-    """The model is exact, efforts included."""
-
     kind = Memory
 
 
@@ -594,7 +564,7 @@ def young_garbage() -> Iterator[None]:
 @pytest.mark.slow
 def test_no_order_of_events_breaks_a_wrapper(machine, examples, young_garbage) -> None:
     """Callbacks, gains and efforts are the model's after each event, and nothing raises where it should not."""
-    run_state_machine_as_test(
+    stateful.run_state_machine_as_test(
         machine,
         settings=settings(
             max_examples=examples,

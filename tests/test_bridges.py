@@ -1,12 +1,12 @@
 """Bridges to neighbours run where the neighbour is installed, each in a program of its own."""
 
 import os
-import subprocess
 import sys
 from importlib.util import find_spec
 
 import pytest
 from places import REPOSITORY
+from processes import ran
 
 FOLDER = REPOSITORY / "standalone_examples" / "bridges"
 NEIGHBOURS = {
@@ -29,8 +29,6 @@ def test_bridge_ends_with_its_check(name, tmp_path) -> None:
         pytest.skip(f"{missing[0]} is not installed: the neighbour is tried by tests/installs/resolve.py")
     path = os.pathsep.join(filter(None, [str(REPOSITORY / "python"), os.environ.get("PYTHONPATH")]))
     command = [sys.executable, str(FOLDER / f"{name}.py")]
-    done = subprocess.run(
-        command, cwd=tmp_path, env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True, check=False
-    )
+    done = ran(command, cwd=tmp_path, env=os.environ | {"PYTHONPATH": path})
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.splitlines()[-1].startswith("ok:")

@@ -14,7 +14,7 @@ from isaacsim.core.experimental.actuators.extension.action_graphs.runner import 
 from isaacsim.core.experimental.actuators.files.networks.load import NoSuchNetworkError
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from places import REPOSITORY, ROBOTS
-from refusals import refused
+from refusals import cases, refused
 
 WAYS = [
     pytest.param(copy.copy, id="copy"),
@@ -132,20 +132,17 @@ def test_saved_state_can_be_pickled(again) -> None:
 
 
 @pytest.mark.parametrize("again", WAYS)
-@pytest.mark.parametrize(
+@cases(
     "error",
-    [
-        errors.ActuatorParseError(["one: rule.", "two: rule."]),
-        GraphError(["one: rule."]),
-        errors.SimulationDivergedError("it diverged", ["/World/Robot"]),
-        errors.HostError("no host"),
-        errors.NetworkError("no network"),
-        NoSuchNetworkError("no file"),
-    ],
+    errors.ActuatorParseError(["one: rule.", "two: rule."]),
+    GraphError(["one: rule."]),
+    errors.SimulationDivergedError("it diverged", ["/World/Robot"]),
+    errors.HostError("no host"),
+    errors.NetworkError("no network"),
+    NoSuchNetworkError("no file"),
     ids=lambda error: type(error).__name__,
 )
 def test_errors_reach_other_processes(error, again) -> None:
-    """With all that they say, notes too: a pool of processes hangs or breaks where they do not."""
     error.add_note("besides")
     other = again(error)
     assert type(other) is type(error) and str(other) == str(error) and vars(other) == vars(error)

@@ -304,7 +304,6 @@ TESTED = {
 
 
 def lines() -> dict[str, list[str]]:
-    """The first cell of each line of each table, and each point of each list, by section."""
     found: dict[str, list[str]] = {}
     for line in PAGE.read_text("utf-8").splitlines():
         if line.startswith("## "):

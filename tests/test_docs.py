@@ -92,7 +92,6 @@ def _in_the_repository(monkeypatch: pytest.MonkeyPatch):
 
 @pytest.fixture(autouse=True)
 def launched(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Arguments that a snippet for Isaac Sim launches it with, by a stand-in for its application."""
     arguments: list[str] = []
     monkeypatch.setattr(isaacsim, "SimulationApp", lambda config: arguments.extend(config["extra_args"]), raising=False)
     return arguments
@@ -142,7 +141,6 @@ def test_command_runs(command, tmp_path, monkeypatch) -> None:
 
 @pytest.mark.slow
 def test_quickstart_runs(tmp_path, monkeypatch) -> None:
-    """Its commands, one after the other in one folder; the delay, friction and damping are found again."""
     (tmp_path / "data").symlink_to(REPOSITORY / "data")
     monkeypatch.chdir(tmp_path)
     page = (REPOSITORY / "docs" / "tutorials" / "quickstart.md").read_text("utf-8")
@@ -158,7 +156,6 @@ def test_quickstart_runs(tmp_path, monkeypatch) -> None:
 
 @pytest.mark.slow
 def test_own_law_is_stored_and_opened(tmp_path) -> None:
-    """The snippets of its page as files, and the commands, in processes of their own: what is registered stays."""
     page = (REPOSITORY / "docs" / "tutorials" / "your_own_law.md").read_text("utf-8")
     law, store = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
     (tmp_path / "my_law.py").write_text(law)
@@ -199,17 +196,14 @@ def test_dependency_asks_for_a_version_that_exists(text) -> None:
 
 
 def test_readme_snippet_prints_the_targets(capsys) -> None:
-    """The README's arm arrives where the README sends it."""
     code, *_ = re.findall(r"^```python\n(.*?)^```", PAGES[0].read_text(), re.DOTALL | re.MULTILINE)
     exec(compile(code, "snippet", "exec"), {"__name__": "snippet"})
     assert "[[ 0.6  0.2 -0.6 -1.4  0.6  2.2  1.4]]" in capsys.readouterr().out
 
 
 def test_readme_snippets_fit_twelve_lines() -> None:
-    """A first look takes one screen, for each kind of user."""
     snippets = re.findall(r"^```python\n(.*?)^```", PAGES[0].read_text(), re.DOTALL | re.MULTILINE)
-    assert len(snippets) == 3
-    assert all(len(code.splitlines()) <= 12 for code in snippets)
+    assert len(snippets) == 3 and all(len(code.splitlines()) <= 12 for code in snippets)
 
 
 @pytest.mark.filterwarnings("ignore:.*USD has no place for")
@@ -232,7 +226,6 @@ def test_docstrings_have_examples() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_and_commands_name_real_files(page) -> None:
-    """Relative links, pictures and `./python.sh` scripts of a page exist."""
     text = page.read_text()
     targets = [target for target in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in target]
     missing = [target for target in targets if not (page.parent / target).exists()]
@@ -252,11 +245,9 @@ def test_page_of_the_shell_lists_every_command(command) -> None:
 
 
 def test_table_of_places_names_real_files() -> None:
-    """Each question of CONTRIBUTING has a first file, and all files exist."""
     rows = re.findall(r"^\| (?:the|what) [^|]+ \| (.+) \|$", (REPOSITORY / "CONTRIBUTING.md").read_text(), re.MULTILINE)
     files = [file for row in rows for file in re.findall(r"`([\w/]+(?:\.\w+|/schemas))`", row) if "()" not in file]
-    assert len(rows) >= 28 and len(files) >= len(rows)
-    assert not_there(files) == []
+    assert len(rows) >= 28 and len(files) >= len(rows) and not_there(files) == []
 
 
 def not_there(files: list[str]) -> list[str]:
@@ -267,8 +258,7 @@ def not_there(files: list[str]) -> list[str]:
 def test_way_of_a_step_names_real_files() -> None:
     text = (REPOSITORY / "docs" / "How_a_step_works.md").read_text()
     files = re.findall(r"`((?:[\w]+/)*\w+\.(?:py|h|cpp|md))`", text)
-    assert len(files) > 30 and not_there(files) == []
-    assert len(text.splitlines()) <= 120
+    assert len(files) > 30 and not_there(files) == [] and len(text.splitlines()) <= 120
 
 
 @pytest.mark.parametrize("page", PAGES[1:], ids=lambda page: page.name)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from places import REPOSITORY
+from refusals import cases
 
 # the pages are built once for all of them
 pytestmark = pytest.mark.slow
@@ -36,22 +37,20 @@ def test_page_is_reached_from_the_first(pages, source) -> None:
     assert f'href="{link}"' in (pages / "index.html").read_text("utf-8")
 
 
-@pytest.mark.parametrize(
-    ("page", "code"),
-    [
-        ("set_up_from_python", "LAW = sliding_mode"),
-        ("set_up_from_python", "set_dof_feedforward_effort_targets(arm.get_dof_gravity_compensation_forces())"),
-        ("author_and_parse_usd", "ea.add_actuator(ARM, name, name, pd,"),
-        ("author_and_parse_usd", "arm.set_dof_position_targets(TARGETS, dof_indices=joints)"),
-        ("drive_from_omnigraph", "OmniGraphNode"),
-        ("bring_your_own_loop", "actuators.step_actuators(model.opt.timestep)"),
-        ("learn_an_actuator", "LAW = friction"),
-        ("learn_an_actuator", "return ActuatorLog(DT, *rows, turns=True)"),
-        ("learn_an_actuator", "trained.report(FOLDER, test=other)"),
-        ("learn_an_actuator", "ea.NeuralControlConfig(network.name)"),
-        ("tips", "felt.append("),
-        ("tips", "inertia).max(axis=1)"),
-    ],
+@cases(
+    "page, code",
+    ("set_up_from_python", "LAW = sliding_mode"),
+    ("set_up_from_python", "set_dof_feedforward_effort_targets(arm.get_dof_gravity_compensation_forces())"),
+    ("author_and_parse_usd", "ea.add_actuator(ARM, name, name, pd,"),
+    ("author_and_parse_usd", "arm.set_dof_position_targets(TARGETS, dof_indices=joints)"),
+    ("drive_from_omnigraph", "OmniGraphNode"),
+    ("bring_your_own_loop", "actuators.step_actuators(model.opt.timestep)"),
+    ("learn_an_actuator", "LAW = friction"),
+    ("learn_an_actuator", "return ActuatorLog(DT, *rows, turns=True)"),
+    ("learn_an_actuator", "trained.report(FOLDER, test=other)"),
+    ("learn_an_actuator", "ea.NeuralControlConfig(network.name)"),
+    ("tips", "felt.append("),
+    ("tips", "inertia).max(axis=1)"),
 )
 def test_tutorial_shows_the_code_of_its_example(pages, page, code) -> None:
     shown = text(pages / "tutorials" / f"{page}.html")

@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from places import REPOSITORY
+from processes import ran
+from refusals import cases
 from warm_python import warm_python
 
 FOLDER = REPOSITORY / "standalone_examples"
@@ -26,16 +28,9 @@ NEEDS = {
 }
 # examples that compute for four seconds or more
 SLOW = {
-    "data_sheet_to_gains",
-    "diagnose_vibration",
-    "identify_a_servo",
-    "jump_until_hot",
-    "rest_with_friction",
-    "sweep_with_ray",
-    "train_with_gymnasium",
-    "train_with_stable_baselines",
-    "tune_gains_by_gradient",
-    "your_own_newton",
+    *("data_sheet_to_gains", "diagnose_vibration", "identify_a_servo", "jump_until_hot", "rest_with_friction"),
+    *("sweep_with_ray", "train_with_gymnasium", "train_with_stable_baselines"),
+    *("tune_gains_by_gradient", "your_own_newton"),
 }
 # what makes a long one short, or do without a library
 QUICK = {
@@ -81,8 +76,7 @@ def test_example_ends_with_its_check(script, tmp_path) -> None:
         pytest.skip(f"{library} is not installed")
     done = run(script, *QUICK.get(script.stem, []), "--plot", "picture.png")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "ok:" in done.stdout
-    assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
+    assert "ok:" in done.stdout and (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
@@ -91,8 +85,7 @@ def test_script_runs_on_physx(script, tmp_path) -> None:
         pytest.skip("ovphysx is not installed")
     done = run(script, "--engine", "physx", "--plot", "picture.png")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "ok:" in done.stdout
-    assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
+    assert "ok:" in done.stdout and (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_three_scripts_choose_their_engine() -> None:
@@ -119,14 +112,9 @@ def test_example_is_short(script) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("example", "said"), [("many_robots", "panda_joint7"), ("drive_from_python", "")])
 def test_an_interrupted_example_has_no_traceback(example, said) -> None:
-    """One with a single motion shows its results up to there; others end with one line."""
     script = FOLDER / f"{example}.py"
-    done = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED.format(script=str(script)), *QUICK.get(example, [])],
-        capture_output=True,
-        text=True,
-        env=with_path(FOLDER),
-        check=False,
+    done = ran(
+        [sys.executable, "-c", INTERRUPTED.format(script=str(script)), *QUICK.get(example, [])], env=with_path(FOLDER)
     )
     assert done.returncode != 0
     assert said in done.stdout and "Traceback" not in done.stderr, done.stderr
@@ -142,41 +130,34 @@ def test_example_check_can_fail(tmp_path) -> None:
     weak.write_text(text.replace("max_motor_effort=12.0", "max_motor_effort=0.01"))
     (tmp_path / "data").symlink_to(REPOSITORY / "data")
     done = run(weak)
-    assert done.returncode == 1
-    assert "FAILED" in done.stdout
+    assert done.returncode == 1 and "FAILED" in done.stdout
 
 
-@pytest.mark.parametrize(
-    ("script", "library", "extra"),
-    [
-        ("two_engines", "ovphysx", "physx"),
-        ("learned_actuator", "torch", "train"),
-        ("sweep_with_ray", "ray", "ray"),
-        ("train_with_gymnasium", "gymnasium", "gym"),
-        ("train_with_stable_baselines", "torch", "baselines"),
-        ("your_own_newton", "newton", "newton"),
-    ],
+@cases(
+    "script, library, extra",
+    ("two_engines", "ovphysx", "physx"),
+    ("learned_actuator", "torch", "train"),
+    ("sweep_with_ray", "ray", "ray"),
+    ("train_with_gymnasium", "gymnasium", "gym"),
+    ("train_with_stable_baselines", "torch", "baselines"),
+    ("your_own_newton", "newton", "newton"),
 )
 def test_example_tells_at_once_what_to_install(script, library, extra, tmp_path) -> None:
-    """Without the library, before anything is computed, one line says which command installs it."""
     (tmp_path / f"{library}.py").write_text(f"raise ModuleNotFoundError(name='{library}')")
     done = run(FOLDER / f"{script}.py", env=with_path(tmp_path))
     assert done.returncode == 1
     assert re.fullmatch(rf".* needs {library}, .*pip install -e '.*\[{extra}\]'`\.\n", done.stderr), done.stderr
 
 
-@pytest.mark.parametrize(
-    ("script", "extra"),
-    [
-        ("two_engines", "physx"),
-        ("learned_actuator", "train"),
-        ("shard_with_torchrun", "train"),
-        ("sweep_with_ray", "ray"),
-        ("train_with_stable_baselines", "baselines"),
-    ],
+@cases(
+    "script, extra",
+    ("two_engines", "physx"),
+    ("learned_actuator", "train"),
+    ("shard_with_torchrun", "train"),
+    ("sweep_with_ray", "ray"),
+    ("train_with_stable_baselines", "baselines"),
 )
 def test_readme_names_extras_that_a_clone_lacks(script, extra) -> None:
-    """Beside the example; `./python.sh` installs those of all the others."""
     (row,) = [line for line in (FOLDER / "README.md").read_text().splitlines() if f"[{script}.py]" in line]
     assert f"extra `{extra}`" in row
 
@@ -195,8 +176,7 @@ def test_shares_of_torchrun_give_the_numbers_of_one_process() -> None:
     one = run(script)
     two = run(Path("-m"), "torch.distributed.run", "--standalone", "--nproc-per-node", "2", str(script))
     assert one.returncode == two.returncode == 0, two.stderr
-    assert "│ 1    │ 48 … 95   │" in two.stdout
-    assert one.stdout.splitlines()[-2:] == two.stdout.splitlines()[-2:]
+    assert "│ 1    │ 48 … 95   │" in two.stdout and one.stdout.splitlines()[-2:] == two.stdout.splitlines()[-2:]
 
 
 def swept(settings: str, workers: int) -> subprocess.CompletedProcess[str]:

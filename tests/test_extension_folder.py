@@ -59,7 +59,6 @@ def test_version_is_the_same_everywhere(manifest):
 
 
 def test_distribution_takes_its_version_from_the_package():
-    """Write it down for people in version.py, for Kit in the manifest, and nowhere else."""
     settings = _read_toml("pyproject.toml")
     assert settings["project"]["dynamic"] == ["version"] and "version" not in settings["project"]
     assert settings["tool"]["setuptools"]["dynamic"]["version"] == {"attr": f"{PACKAGE}.base.version.__version__"}
@@ -203,7 +202,6 @@ def test_premake_links_everything_the_manifest_names(manifest):
 
 
 def test_premake_has_nodes_at_the_import_path():
-    """Generate the node's database where OmniGraph looks for it, and put the package there."""
     code = re.sub(r"--.*", "", _read_text("premake5.lua"))
     names = dict(re.findall(r'^local (\w+) = "(.*)"$', code, re.MULTILINE))
     assert re.findall(r"get_ogn_project_information\(ext, (\w+)\)", code) == ["import_path"]
@@ -248,7 +246,6 @@ def test_shared_namespaces_stay_open(folder):
 
 
 def premake_paths(script: str) -> list[str]:
-    """Return every string of a premake script that is not appended to something: the paths in this repository."""
     code = re.sub(r"--.*", "", script)
     literals = re.finditer(r"""(?P<joined>\.\.\s*)?(?P<quote>["'])(?P<text>.*?)(?P=quote)""", code)
     paths = [literal["text"] for literal in literals if not literal["joined"]]
@@ -282,7 +279,6 @@ def _is_excluded(manifest: dict, path: str) -> bool:
 
 
 def _missing(paths: list[str]) -> list[str]:
-    """Those that are neither paths in the repository nor import paths."""
     return [path for path in paths if not any(ROOT.glob(path)) and not any((ROOT / "python").glob(path))]
 
 

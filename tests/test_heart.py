@@ -2,12 +2,12 @@
 
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import isaacsim.core.experimental.actuators as package
 import numpy as np
+from processes import ran
 
 HEART = ("base", "specs", "laws", "engine", "loops")
 # loops of the programs of others
@@ -40,13 +40,7 @@ def test_heart_steps_alone(tmp_path) -> None:
     for room in HEART:
         shutil.copytree(source / room, copied / room, ignore=shutil.ignore_patterns("__pycache__", *OTHERS))
     (copied / "__init__.py").touch()
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM],
-        env=os.environ | {"PYTHONPATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = ran([sys.executable, "-c", PROGRAM], env=os.environ | {"PYTHONPATH": str(tmp_path)})
     assert done.returncode == 0, done.stderr
     efforts, rooms = done.stdout.splitlines()[-2:]
     assert rooms.split() == sorted(HEART)

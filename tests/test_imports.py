@@ -5,6 +5,7 @@ import sys
 
 import isaacsim.core.experimental.actuators as package
 import pytest
+from refusals import cases
 
 HEAVY = ["warp", "newton", "mujoco", "pxr", "numpy", "torch"]
 
@@ -16,30 +17,26 @@ def modules_after(code: str) -> set[str]:
     return set(done.stdout.split())
 
 
-@pytest.mark.parametrize(
-    ("code", "absent"),
-    [
-        ("import isaacsim.core.experimental.actuators", HEAVY),
-        ("from isaacsim.core.experimental.actuators import PDControlConfig, DelayConfig", HEAVY),
-        ("from isaacsim.core.experimental.actuators import add_actuator", ["newton", "mujoco"]),
-        ("from isaacsim.core.experimental.actuators import ArticulationActuators, Simulation", ["newton", "mujoco"]),
-        ("import isaacsim.core.experimental.actuators.extension.entry", HEAVY),
-        ("import isaacsim.core.experimental.actuators.simulators", HEAVY),
-        ("import isaacsim.core.experimental.actuators.simulators.port", HEAVY),
-        ("import isaacsim.core.experimental.actuators.simulators.current", HEAVY),
-        ("import isaacsim.core.experimental.actuators.simulators.binding", ["pxr", "newton", "mujoco", "torch"]),
-        ("import isaacsim.core.experimental.actuators.simulators.arrays", ["newton", "mujoco", "torch"]),
-    ],
+@cases(
+    "code, absent",
+    ("import isaacsim.core.experimental.actuators", HEAVY),
+    ("from isaacsim.core.experimental.actuators import PDControlConfig, DelayConfig", HEAVY),
+    ("from isaacsim.core.experimental.actuators import add_actuator", ["newton", "mujoco"]),
+    ("from isaacsim.core.experimental.actuators import ArticulationActuators, Simulation", ["newton", "mujoco"]),
+    ("import isaacsim.core.experimental.actuators.extension.entry", HEAVY),
+    ("import isaacsim.core.experimental.actuators.simulators", HEAVY),
+    ("import isaacsim.core.experimental.actuators.simulators.port", HEAVY),
+    ("import isaacsim.core.experimental.actuators.simulators.current", HEAVY),
+    ("import isaacsim.core.experimental.actuators.simulators.binding", ["pxr", "newton", "mujoco", "torch"]),
+    ("import isaacsim.core.experimental.actuators.simulators.arrays", ["newton", "mujoco", "torch"]),
 )
 @pytest.mark.slow
 def test_import_loads_nothing_heavy(code, absent) -> None:
-    """The façade loads nothing; authoring needs no physics; Kit needs neither mujoco nor newton."""
     assert not modules_after(code) & set(absent)
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["run", "--sped", "2"]])
 def test_help_of_the_command_loads_nothing_heavy(arguments) -> None:
-    """Nor does an error in the arguments: nothing is loaded that only answers need."""
     code = f"""
 from isaacsim.core.experimental.actuators.tools.commands.main import main
 try:
@@ -49,14 +46,12 @@ except SystemExit:
 else:
     raise AssertionError("it ran")"""
     loaded = modules_after(code)
-    assert "tyro" in loaded
-    assert not loaded & {*HEAVY, "matplotlib", "rich"}
+    assert "tyro" in loaded and not loaded & {*HEAVY, "matplotlib", "rich"}
 
 
 @pytest.mark.parametrize("name", package.__all__)
 def test_public_name_loads_and_is_documented(name) -> None:
-    assert getattr(package, name).__doc__
-    assert name in dir(package)
+    assert getattr(package, name).__doc__ and name in dir(package)
 
 
 def test_dir_shows_public_names_only() -> None:
@@ -88,5 +83,4 @@ def test_unknown_name_is_an_attribute_error() -> None:
 def test_star_import_gives_the_public_names() -> None:
     names: dict[str, object] = {}
     exec("from isaacsim.core.experimental.actuators import *", names)
-    assert set(package.__all__) <= set(names)
-    assert names["Extension"] is package.Extension
+    assert set(package.__all__) <= set(names) and names["Extension"] is package.Extension

@@ -4,6 +4,7 @@ import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.specs.fields import parameters_of
+from refusals import cases
 from robot_files import ARM, edited
 
 PD = aa.PDControlConfig(30.0, 2.0)
@@ -24,7 +25,6 @@ def found_in(stages, config):
 
 @each_config
 def test_inspection_shows_all_fields_with_units(config, tmp_path) -> None:
-    """As they are in the file; `lint` has no complaint but that newton does not know the law."""
     file = edited(
         tmp_path, lambda stage: aa.add_motors(ARM, {".*": [PD, config]}, stage=stage, overwrite_existing=True)
     )
@@ -38,22 +38,19 @@ def test_inspection_shows_all_fields_with_units(config, tmp_path) -> None:
     assert not [finding for finding in aa.lint(file) if finding.severity == "error"]
 
 
-@pytest.mark.parametrize(
-    ("config", "name", "drawn"),
-    [
-        (aa.EncoderConfig(latency=0.02), "latency", aa.Uniform(0.0, 0.01)),
-        (aa.EncoderConfig(latency_steps=4), "latency_steps", aa.Uniform(0.0, 4.0)),
-        (aa.EncoderConfig(), "bias", aa.Uniform(-0.1, 0.1)),
-        (aa.EncoderConfig(), "noise", aa.Uniform(0.0, 0.1)),
-        (aa.TimedDelayConfig(steps=3), "steps", aa.Uniform(0.0, 3.0)),
-        (aa.TimedDelayConfig(random_steps=3), "random_steps", aa.Uniform(0, 3)),
-        (aa.EffortDelayConfig(seconds=0.02), "seconds", aa.Uniform(0.0, 0.02)),
-        (aa.RateConfig(), "phase", aa.Uniform(0.0, 1.0)),
-        (aa.RateConfig(), "decimation", aa.Uniform(1, 6)),
-    ],
+@cases(
+    "config, name, drawn",
+    (aa.EncoderConfig(latency=0.02), "latency", aa.Uniform(0.0, 0.01)),
+    (aa.EncoderConfig(latency_steps=4), "latency_steps", aa.Uniform(0.0, 4.0)),
+    (aa.EncoderConfig(), "bias", aa.Uniform(-0.1, 0.1)),
+    (aa.EncoderConfig(), "noise", aa.Uniform(0.0, 0.1)),
+    (aa.TimedDelayConfig(steps=3), "steps", aa.Uniform(0.0, 3.0)),
+    (aa.TimedDelayConfig(random_steps=3), "random_steps", aa.Uniform(0, 3)),
+    (aa.EffortDelayConfig(seconds=0.02), "seconds", aa.Uniform(0.0, 0.02)),
+    (aa.RateConfig(), "phase", aa.Uniform(0.0, 1.0)),
+    (aa.RateConfig(), "decimation", aa.Uniform(1, 6)),
 )
 def test_robots_may_draw_their_own(config, name, drawn) -> None:
-    """At construction; efforts of robots with equal signals then differ, or their controllers run at other steps."""
     arrays = aa.ActuatedArrays(["j"], {"j": [PD, config]}, num_robots=16)
     arrays.randomize({name: drawn}, seed=3)
     (component,) = [one for one in arrays.actuators[0].stages if name in type(one).PARAMETERS]
@@ -68,13 +65,11 @@ def test_robots_may_draw_their_own(config, name, drawn) -> None:
         assert np.ptp(np.array(efforts), axis=1).max() > 0.0
 
 
-@pytest.mark.parametrize(
-    ("config", "name", "drawn", "most"),
-    [
-        (aa.EncoderConfig(latency_steps=2), "latency_steps", aa.Uniform(0.0, 5.0), 2),
-        (aa.TimedDelayConfig(steps=1, random_steps=2), "random_steps", aa.Uniform(0, 3), 2),
-        (aa.EffortDelayConfig(max_steps=4), "steps", aa.Uniform(0.0, 4.5), 4),
-    ],
+@cases(
+    "config, name, drawn, most",
+    (aa.EncoderConfig(latency_steps=2), "latency_steps", aa.Uniform(0.0, 5.0), 2),
+    (aa.TimedDelayConfig(steps=1, random_steps=2), "random_steps", aa.Uniform(0, 3), 2),
+    (aa.EffortDelayConfig(max_steps=4), "steps", aa.Uniform(0.0, 4.5), 4),
 )
 def test_draws_beyond_what_is_kept_are_refused(config, name, drawn, most) -> None:
     """As a delay would be cut there; more can be kept."""

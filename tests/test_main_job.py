@@ -41,8 +41,7 @@ def test_arm_reaches_its_targets(robots, targets) -> None:
             actuators.set_dof_feedforward_effort_targets(arm.get_dof_gravity_compensation_forces())
             sim.step()
         np.testing.assert_allclose(arm.get_dof_positions().numpy()[0], targets, atol=0.01)
-        assert np.abs(arm.get_dof_velocities().numpy()).max() < 0.01
-        assert actuators.faults == []
+        assert np.abs(arm.get_dof_velocities().numpy()).max() < 0.01 and actuators.faults == []
 
 
 @pytest.mark.parametrize("targets", REACH)
@@ -100,8 +99,7 @@ def test_quadruped_collapses_with_its_actuators_deactivated(robots) -> None:
         with pytest.warns(UserWarning, match="no actuator found"):
             actuators = aa.ArticulationActuators(ANYMAL)
         sim.play()
-        assert actuators.actuators == []
-        assert heights(sim, 480)[-1] < 0.3
+        assert actuators.actuators == [] and heights(sim, 480)[-1] < 0.3
 
 
 def first_efforts(path: Path) -> np.ndarray:
@@ -178,8 +176,7 @@ def test_drive_is_off_on_owned_joints_and_on_elsewhere(robots) -> None:
         for _ in range(300):
             sim.step()
             drive = arm.get_dof_drive_efforts().numpy()[0]
-            assert (drive[owned] == 0).all()
-            assert (np.delete(drive, owned) != 0).all()
+            assert (drive[owned] == 0).all() and (np.delete(drive, owned) != 0).all()
 
 
 def test_close_gives_the_drives_back(robots) -> None:
@@ -264,6 +261,5 @@ def test_robots_nobody_here_wrote(file, root) -> None:
         robot.set_dof_position_targets(before + 0.2)
         sim.step(100)
         moved = np.abs(robot.get_dof_positions().numpy() - before)[0]
-        assert (moved[owned] > 1e-3).all()
-        assert not robot.get_dof_gains()[0].numpy()[:, owned].any()
+        assert (moved[owned] > 1e-3).all() and not robot.get_dof_gains()[0].numpy()[:, owned].any()
         assert actuators.faults == []

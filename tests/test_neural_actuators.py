@@ -43,7 +43,6 @@ LIMIT, DELAY = 4.0, 2
 
 
 def stage_with(folder: Path, joints: dict[str, tuple[str, int | None, float | None]]) -> Usd.Stage:
-    """A robot whose joints have these networks, delays and limits."""
     stage = Usd.Stage.CreateInMemory()
     UsdPhysics.ArticulationRootAPI.Apply(stage.DefinePrim(ROOT, "Xform"))
     for name, (kind, delay, limit) in joints.items():
@@ -124,8 +123,7 @@ def test_efforts_agree_with_the_oracle(delay, limit, engine_kind, tmp_path, rng)
             limited += int((np.abs(expected) > limit).sum())
             expected = np.clip(expected, -limit, limit)
         np.testing.assert_allclose(found, expected, atol=3e-5 * 20.0, rtol=0)
-    assert (limited > 100) is (limit is not None)
-    assert not bench.wrapper.faults
+    assert (limited > 100) is (limit is not None) and not bench.wrapper.faults
 
 
 @pytest.mark.parametrize("signal", range(4), ids=["position", "velocity", "position target", "velocity target"])
@@ -155,11 +153,8 @@ def test_saved_state_goes_on_bit_for_bit(engine_kind, tmp_path, rng) -> None:
     saved = bench.wrapper.save_state()
     names = {name.rsplit("/", 1)[1] for name in saved if ".controller." in name}
     assert names == {
-        "mlp_0.controller.pos_error_history",
-        "mlp_0.controller.vel_history",
-        "lstm_1.controller.hidden",
-        "lstm_1.controller.cell",
-        "gru_2.controller.hidden",
+        *("mlp_0.controller.pos_error_history", "mlp_0.controller.vel_history", "lstm_1.controller.hidden"),
+        *("lstm_1.controller.cell", "gru_2.controller.hidden"),
     }
     first = [bench.step(one) for one in signals[20:]]
     other = Bench(tmp_path, delay=DELAY)
@@ -249,8 +244,7 @@ def test_what_is_wrong_with_files_is_told_at_once(tmp_path) -> None:
 
 def test_step_that_the_network_was_not_trained_for_leaves_no_effort(tmp_path, rng) -> None:
     bench = Bench(tmp_path, ["gru"])
-    signals = motion(rng, 2, 1)
-    assert bench.step(signals[0]).any()
+    assert bench.step(motion(rng, 2, 1)[0]).any()
     saved = bench.wrapper.save_state()
     with pytest.raises(ValueError, match=r"dt = 0.01 s: must be the step .* 0.005 s"):
         bench.wrapper.step_actuators(0.01)
@@ -262,7 +256,6 @@ def test_step_that_the_network_was_not_trained_for_leaves_no_effort(tmp_path, rn
 
 
 def test_built_in_python(tmp_path, rng) -> None:
-    """A controller of a path in `from_actuators`, the same on two joints."""
     path = write_network(tmp_path / "lstm.safetensors", *NETWORKS["lstm"])
     limit = aa.ClampingMaxEffort(wp.full(ROBOTS, LIMIT, dtype=wp.float32, device="cpu"))
     config = aa.ActuatorConfig(aa.ControllerNeuralLSTM(path), [limit])
@@ -282,7 +275,6 @@ def test_built_in_python(tmp_path, rng) -> None:
 
 
 def test_metadata_of_a_file(tmp_path) -> None:
-    """As written, and as a JSON file beside it adds."""
     path = write_network(tmp_path / "mlp.safetensors", *NETWORKS["mlp"])
     assert aa.load_metadata(path) == NETWORKS["mlp"][1]
     path.with_suffix(".json").write_text('{"pos_scale": 7.0, "author": "bench 4"}')
@@ -290,7 +282,6 @@ def test_metadata_of_a_file(tmp_path) -> None:
 
 
 def test_linear_network_drives_physics_as_the_pd_law_that_it_is(robots, tmp_path) -> None:
-    """A file beside the robot; one layer without activation whose weights are the gains."""
     kp, kd, found = 20.0, 2.0, {}
     network = Network(2, (Linear(0, np.float32([[kp / 2, -kd / 4]]), np.float32([0.0])),))
     metadata = {"model_type": "mlp", "pos_scale": 2.0, "vel_scale": 4.0}
@@ -314,7 +305,6 @@ def test_linear_network_drives_physics_as_the_pd_law_that_it_is(robots, tmp_path
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize("kind", NETWORKS)
 def test_agrees_with_newtons_own(kind, tmp_path, rng) -> None:
-    """newton runs the same file: ONNX, which it evaluates with Warp-NN."""
     newton = pytest.importorskip("newton.actuators", reason="newton is not installed")
     pytest.importorskip("warp_nn", reason="newton evaluates networks with Warp-NN, which is not installed")
     pytest.importorskip("onnx", reason="newton reads networks with onnx, which is not installed")
@@ -347,7 +337,6 @@ def test_agrees_with_newtons_own(kind, tmp_path, rng) -> None:
 
 
 def test_wrapper_runs_what_is_not_recognised_if_trusted(tmp_path, run_by_torch) -> None:
-    """By its own argument, which is no other wrapper's, or by path; an error names prim, file and remedies."""
     stage = Usd.Stage.CreateInMemory()
     UsdPhysics.ArticulationRootAPI.Apply(stage.DefinePrim(ROOT, "Xform"))
     UsdPhysics.RevoluteJoint.Define(stage, f"{ROOT}/joints/knee")

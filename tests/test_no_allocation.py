@@ -14,6 +14,7 @@ import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators.base.native import core
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
+from processes import ran
 
 pytestmark = pytest.mark.skipif(core is None, reason="the native core was not built")
 TICKS, ROBOTS, DT = 10_000, 3, 0.005
@@ -141,19 +142,14 @@ with legs.record():
 
 
 def counted(tmp_path: Path, program: str, *arguments: str) -> list[str]:
-    """What a program says last that can ask how the allocator was called."""
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
         pytest.skip("no C compiler")
     source, library = tmp_path / "counter.c", tmp_path / "counter.so"
     source.write_text(COUNTER)
     subprocess.run([compiler, "-O1", "-fPIC", "-shared", "-o", library, source], check=True)
-    said = subprocess.run(
-        [sys.executable, "-c", program, *arguments],
-        env=os.environ | {"LD_PRELOAD": str(library)},
-        capture_output=True,
-        text=True,
-        check=True,
+    said = ran(
+        [sys.executable, "-c", program, *arguments], check=True, env=os.environ | {"LD_PRELOAD": str(library)}
     ).stdout
     return said.splitlines()[-1].split()
 

@@ -2,7 +2,6 @@
 
 import gc
 import os
-import subprocess
 import sys
 import threading
 import weakref
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.base.errors import HostError
 from places import ROBOTS
+from processes import ran
 
 MOTORS = {".*": [aa.PIDControlConfig(20.0, 5.0, 2.0, 10.0), aa.DelayConfig(2)]}
 ARM = ROBOTS / "arm_2dof.usda"
@@ -40,7 +40,6 @@ def outcome(arm: Arm) -> np.ndarray:
 
 
 def undisturbed(steps: int) -> np.ndarray:
-    """Where it is after so many more steps that nothing came between."""
     with aa.Simulation(ARM) as sim:
         alone = Arm(sim)
         sim.step(steps)
@@ -110,13 +109,10 @@ def test_finaliser_may_use_what_it_likes(arm, what) -> None:
 
     arm.sim.bus.on_pre_step(collect, order=-1)
     arm.sim.step(3)
-    assert called == [what]
-    assert arm.sim.step_count == 6 + (what == "step") and np.isfinite(arm.efforts()).all()
+    assert called == [what] and arm.sim.step_count == 6 + (what == "step") and np.isfinite(arm.efforts()).all()
 
 
 def test_object_that_steps_as_it_dies_steps(arm) -> None:
-    """`__del__` is a place like any other."""
-
     class Dying:
         def __del__(self) -> None:
             arm.sim.step(2)
@@ -242,9 +238,7 @@ def test_children_compute_what_their_parent_would(way, tmp_path) -> None:
         pytest.skip("the system has no fork")
     script = tmp_path / "children.py"
     script.write_text(CHILDREN)
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", str(script), way], capture_output=True, text=True, check=False, timeout=120
-    )
+    done = ran([sys.executable, "-W", "ignore", str(script), way], timeout=120)
     assert done.returncode == 0 and "the same" in done.stdout, done.stderr
 
 

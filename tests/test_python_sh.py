@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from places import REPOSITORY
+from processes import ran
 
 TOOLS = ["bash", "cat", "cksum", "dirname", "flock", "grep", "mkdir", "rm", "tail", "tee", "chmod"]
 # a Python that reports version 3.11, makes a virtual environment of itself and installs as PIP says
@@ -54,21 +55,13 @@ def run(
     project: Path, *arguments: str, script: str = "python.sh", **environment: str
 ) -> subprocess.CompletedProcess[str]:
     variables = {"PATH": str(project / "tools"), "HOME": os.environ.get("HOME", "/"), **environment}
-    return subprocess.run(
-        [str(project / "tools" / "bash"), str(project / script), *arguments],
-        capture_output=True,
-        text=True,
-        env=variables,
-        timeout=60,
-        check=False,
-    )
+    return ran([str(project / "tools" / "bash"), str(project / script), *arguments], env=variables, timeout=60)
 
 
 def test_first_run_installs_and_shows_progress(project) -> None:
     done = run(project, "script.py", "--flag")
     assert done.returncode == 0, done.stderr
-    assert "Collecting warp-lang" in done.stderr
-    assert done.stdout == "ran: script.py --flag\n"
+    assert "Collecting warp-lang" in done.stderr and done.stdout == "ran: script.py --flag\n"
 
 
 def test_second_run_needs_no_network(project) -> None:
@@ -106,14 +99,11 @@ def test_vanished_interpreter_is_noticed(project) -> None:
 def test_failed_install_says_what_to_do_and_is_tried_again(project) -> None:
     """pip's error, where its whole output is, and no half-made environment that passes for a good one."""
     done = run(project, "script.py", PIP="fails")
-    assert done.returncode == 1
-    assert "ERROR: no network" in done.stderr and "install.log" in done.stderr
-    assert "ran:" not in done.stdout
-    assert run(project, "script.py").returncode == 0
+    assert done.returncode == 1 and "ERROR: no network" in done.stderr and "install.log" in done.stderr
+    assert "ran:" not in done.stdout and run(project, "script.py").returncode == 0
 
 
 def test_error_of_the_compiler_is_shown(project) -> None:
-    """Where the native code is wrong, in the line that says so, and nothing counts as installed."""
     done = run(project, "script.py", PIP="broken")
     assert done.returncode == 1 and "native/step.cpp:9:1: error: expected ;" in done.stderr
     assert not (project / ".venv" / "installed").exists()
@@ -174,7 +164,6 @@ def test_missing_venv_module_says_what_to_install(project) -> None:
 
 
 def test_missing_python_says_which_are_good(project) -> None:
-    """No suitable interpreter: one message, nothing made."""
     (project / "tools" / "python3.11").unlink()
     done = run(project, "script.py")
     assert done.returncode == 1 and "3.11, 3.12 or 3.13" in done.stderr

@@ -10,6 +10,7 @@ import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from pxr import Sdf, Usd, UsdPhysics
+from refusals import cases
 
 N, DT = 4, 0.01
 # of components: the largest delay there may be
@@ -151,26 +152,24 @@ def wrap(host: ArraysHost, config=None) -> aa.ArticulationActuators:
         return aa.ArticulationActuators.from_actuators("/Robot_.*", [(made, "knee")])
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "seed"),
-    [
-        (2, 1, 0),
-        (-3, 1, 0),
-        (-2, -1, 0),
-        (0, 4, 0),
-        (0, 2**31, 0),
-        (2**58, 2**58, 0),
-        (math.nan, 2, 0),
-        (0, math.nan, 0),
-        (0, math.inf, 0),
-        (0.5, 2, 0),
-        (0, 1.5, 0),
-        (None, 2, 0),
-        (0, "2", 0),
-        (0, 2, -1),
-        (0, 2, 0.5),
-        (0, 2, "x"),
-    ],
+@cases(
+    "low, high, seed",
+    (2, 1, 0),
+    (-3, 1, 0),
+    (-2, -1, 0),
+    (0, 4, 0),
+    (0, 2**31, 0),
+    (2**58, 2**58, 0),
+    (math.nan, 2, 0),
+    (0, math.nan, 0),
+    (0, math.inf, 0),
+    (0.5, 2, 0),
+    (0, 1.5, 0),
+    (None, 2, 0),
+    (0, "2", 0),
+    (0, 2, -1),
+    (0, 2, 0.5),
+    (0, 2, "x"),
     ids=str,
 )
 def test_delays_that_cannot_be_drawn_are_refused(low, high, seed, host, engine_kind) -> None:
@@ -190,25 +189,19 @@ def test_delays_that_cannot_be_drawn_are_refused(low, high, seed, host, engine_k
     assert delay.read("delay_steps").min() >= 1
 
 
-@pytest.mark.parametrize(
-    ("make", "words"),
-    [
-        (lambda: aa.ActuatorConfig(None), ["controller"]),
-        (lambda: aa.ActuatorConfig(aa.ControllerPD(full(1.0), full(0.0)), [None]), ["clamp"]),
-        (lambda: aa.ActuatorConfig(aa.ControllerPD(full(1.0), full(0.0)), [], 3), ["delay"]),
-        (
-            lambda: aa.ActuatorConfig(aa.ControllerPD(full(1.0), full(0.0)), [aa.ClampingMaxEffort(None)]),
-            ["max_effort"],
-        ),
-        (lambda: aa.ActuatorConfig(aa.ControllerPD(None, full(0.0))), ["kp"]),
-        (lambda: aa.ActuatorConfig(aa.ControllerPD(full(1.0), full(0.0)), [], aa.Delay(None, 3)), ["delay_steps"]),
-        (lambda: aa.ActuatorConfig(OwnPD(full(1.0, count=1), full(0.0, count=1))), ["kp", "1", str(N)]),
-        (lambda: aa.ActuatorConfig(OwnPD(full(1.0, count=N + 1), full(0.0, count=N + 1))), ["kp", str(N + 1), str(N)]),
-    ],
+@cases(
+    "make, words",
+    (lambda: aa.ActuatorConfig(None), ["controller"]),
+    (lambda: aa.ActuatorConfig(aa.ControllerPD(full(1.0), full(0.0)), [None]), ["clamp"]),
+    (lambda: aa.ActuatorConfig(aa.ControllerPD(full(1.0), full(0.0)), [], 3), ["delay"]),
+    (lambda: aa.ActuatorConfig(aa.ControllerPD(full(1.0), full(0.0)), [aa.ClampingMaxEffort(None)]), ["max_effort"]),
+    (lambda: aa.ActuatorConfig(aa.ControllerPD(None, full(0.0))), ["kp"]),
+    (lambda: aa.ActuatorConfig(aa.ControllerPD(full(1.0), full(0.0)), [], aa.Delay(None, 3)), ["delay_steps"]),
+    (lambda: aa.ActuatorConfig(OwnPD(full(1.0, count=1), full(0.0, count=1))), ["kp", "1", str(N)]),
+    (lambda: aa.ActuatorConfig(OwnPD(full(1.0, count=N + 1), full(0.0, count=N + 1))), ["kp", str(N + 1), str(N)]),
 )
 def test_actuator_that_cannot_be_is_refused(make, words, host) -> None:
     host.arrays().stiffnesses[:] = 3.0
     with refused(*words):
         wrap(host, make())
-    assert (host.arrays().stiffnesses == 3.0).all()
-    assert host.bus.num_callbacks == 0
+    assert (host.arrays().stiffnesses == 3.0).all() and host.bus.num_callbacks == 0

@@ -17,12 +17,10 @@ ROBOTS = sorted((REPOSITORY / "data" / "robots").glob("*.usd?"))
 def test_citation_has_this_version() -> None:
     cited = yaml.safe_load((REPOSITORY / "CITATION.cff").read_text("utf-8"))
     assert {"cff-version", "message", "title", "authors"} <= cited.keys()
-    assert str(cited["version"]) == package.__version__
-    assert cited["license"] == "Apache-2.0"
+    assert str(cited["version"]) == package.__version__ and cited["license"] == "Apache-2.0"
 
 
 def test_notice_names_every_robot() -> None:
-    """Each file of data/robots, with the licences that the README of that folder has for it."""
     notice = (REPOSITORY / "NOTICE").read_text("utf-8")
     # an own robot may be named without its extension
     assert [file.name for file in ROBOTS if file.name not in notice and file.stem not in notice] == []
@@ -89,8 +87,7 @@ def test_ci_runs_what_a_person_runs() -> None:
 @pytest.mark.parametrize("form", [form for form in FORMS if form.stem != "config"], ids=lambda form: form.stem)
 def test_issue_forms_are_forms(form) -> None:
     read = yaml.safe_load(form.read_text("utf-8"))
-    assert read["name"] and read["description"]
-    assert all(field["attributes"]["label"] for field in read["body"])
+    assert read["name"] and read["description"] and all(field["attributes"]["label"] for field in read["body"])
     names = [field["id"] for field in read["body"]]
     assert len(set(names)) == len(names)
 

@@ -161,7 +161,6 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
 
 
 def test_every_library_has_its_owner() -> None:
-    """A library is imported in the rooms listed and nowhere else, and each room listed does import it."""
     used: dict[str, set[str]] = {library: set() for library in OWNERS}
     for name, path in MODULES.items():
         for one in imported(path):

@@ -22,10 +22,7 @@ ARM = [f"panda_joint{number}" for number in range(1, 8)]
 
 
 class Done:
-    """A script that has run in Isaac Sim's Python, in a folder of its own.
-
-    `folder`: It runs here, and what physics did is recorded here. `inside`: Kit runs already, and executes the script.
-    """
+    """A script that has run in Isaac Sim's Python, in a folder of its own."""
 
     def __init__(self, folder: Path, script: Path, *arguments: str, kind: str, inside: bool = False) -> None:
         command = [ISAAC_SIM_PYTHON, kind, "recording.npz", *["--exec"] * inside, script, *arguments]
@@ -44,10 +41,7 @@ class Done:
 
 
 class Motion:
-    """The steps of one play with actuators on, in float64, a column per joint.
-
-    `dt`: Of the steps that the script asks for [s].
-    """
+    """The steps of one play with actuators on, in float64, a column per joint."""
 
     def __init__(
         self, recording: dict[str, np.ndarray], session: int, dt: float, joints: list[str], skip: int = 0
@@ -66,13 +60,11 @@ class Motion:
         self.errors = self.targets - self.q
 
     def require(self, law: np.ndarray, limits: np.ndarray) -> None:
-        """The efforts are those of the law, drives are off, targets are reached."""
         np.testing.assert_allclose(self.efforts, np.clip(law, -limits, limits), rtol=1e-4, atol=1e-3)
         assert not self.stiffnesses.any()
 
 
 def copy_to(root: Path) -> Path:
-    """Make this tree be at another place too, its scripts free to be changed."""
     shutil.copytree(SCRIPTS, root / SCRIPTS.relative_to(REPOSITORY))
     for entry in REPOSITORY.iterdir():
         if not (root / entry.name).exists():
@@ -97,13 +89,11 @@ def kind(request: pytest.FixtureRequest) -> str:
 def require_good(done: Done, kind: str) -> dict[str, np.ndarray]:
     """It ended with its check and a picture, on the engine and by the extension it should; nothing was logged."""
     assert done.process.returncode == 0, done.output
-    assert "ok:" in done.process.stdout
-    assert (done.folder / "picture.png").read_bytes().startswith(b"\x89PNG")
+    assert "ok:" in done.process.stdout and (done.folder / "picture.png").read_bytes().startswith(b"\x89PNG")
     recording = done.recording()
     assert recording["engine"] == kind.removeprefix("isaac-")
     extension, root = recording["extension"].tolist()
-    assert extension == EXTENSION_ID and Path(root).name == NAME
-    assert recording["logged"].tolist() == []
+    assert extension == EXTENSION_ID and Path(root).name == NAME and recording["logged"].tolist() == []
     return recording
 
 
@@ -149,13 +139,11 @@ def pid_of_graph(recording: dict[str, np.ndarray]) -> None:
 
 
 def test_drive_from_omnigraph(kind, tmp_path) -> None:
-    """Kit's own OmniGraph runs the graph of the file, with our node as Kit's database has it."""
     script = script_in(REPOSITORY, "drive_from_omnigraph")
     pid_of_graph(require_good(Done(tmp_path, script, "--plot", "picture.png", kind=kind), kind))
 
 
 def test_kit_executes_the_graph_and_goes_on(extension, tmp_path) -> None:
-    """The script starts no Kit, opens the file and presses Play; frames are Kit's."""
     done = Done(tmp_path, script_in(extension, "drive_from_omnigraph"), kind="isaac-physx", inside=True)
     assert done.process.returncode == 0, done.output
     pid_of_graph(done.recording())
@@ -175,12 +163,10 @@ def test_engine_can_be_chosen(tmp_path) -> None:
 
 def test_engine_of_elsewhere_is_refused(tmp_path) -> None:
     done = Done(tmp_path, script_in(REPOSITORY, "drive_from_python"), "--engine", "mujoco", kind="isaac-physx")
-    assert done.process.returncode == 1
-    assert "engine = 'mujoco': must be one of ['physx', 'newton']" in done.output
+    assert done.process.returncode == 1 and "engine = 'mujoco': must be one of ['physx', 'newton']" in done.output
 
 
 def test_failure_is_told_by_the_exit_code(extension, tmp_path) -> None:
-    """Also after Kit was closed: actuators too weak to move the arm."""
     weak = script_in(extension, "drive_from_usd")
     text = weak.read_text()
     assert "max_motor_effort=12.0" in text
@@ -199,8 +185,7 @@ def test_launch_without_the_version_starts_the_bundled_one(extension, tmp_path) 
     assert 'f"{NAME}-{version}"' in text
     world.write_text(text.replace('f"{NAME}-{version}"', "NAME"))
     done = Done(tmp_path, script_in(extension, "drive_from_python"), kind="isaac-physx")
-    assert done.process.returncode == 1
-    assert f"{BUNDLED} runs, of which there is no stand-in" in done.output
+    assert done.process.returncode == 1 and f"{BUNDLED} runs, of which there is no stand-in" in done.output
 
 
 def test_clone_of_another_name_gets_a_link(tmp_path) -> None:

@@ -3,13 +3,14 @@
 import os
 import platform
 import shutil
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from places import REPOSITORY
+from processes import ran
+from refusals import cases
 
 for needed in ("pybind11", "setuptools"):
     pytest.importorskip(needed, reason=f"{needed}, which builds the core, is not installed: extra ci")
@@ -36,7 +37,6 @@ chmod +x "$made"
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A folder with `setup.py`, one module and the sources of the core."""
     shutil.copy(REPOSITORY / "setup.py", tmp_path)
     (tmp_path / "small.py").touch()
     # what the environments need
@@ -57,15 +57,7 @@ def build(
     """Exit code, what was printed, and the tags of the wheels, with a stand-in compiler, or one that is not there."""
     named = str(project / compiler)
     variables = {"CC": named, "CXX": named, "LDSHARED": named, "LDCXXSHARED": named, "ACTUATORS_CORE": core}
-    done = subprocess.run(
-        [sys.executable, "setup.py", "--quiet", *command],
-        cwd=project,
-        env=os.environ | variables,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    done = ran([sys.executable, "setup.py", "--quiet", *command], cwd=project, env=os.environ | variables, timeout=120)
     wheels = [path.stem.removeprefix("small-1-") for path in project.glob("dist/*.whl")]
     return done.returncode, done.stdout + done.stderr, wheels
 
@@ -108,13 +100,11 @@ def test_unknown_wish_for_instruction_sets_is_refused(project, monkeypatch) -> N
     assert code == 1 and "ACTUATORS_VARIANTS = 'avx2': must be 'all', 'baseline' or nothing." in said
 
 
-@pytest.mark.parametrize(
-    ("command", "wish", "expected"),
-    [
-        (("build_ext",), "", {"baseline", "avx2", "avx512"}),
-        (("build_ext", "--inplace"), "", {"avx2"}),
-        (("build_ext", "--inplace"), "all", {"baseline", "avx2"}),
-    ],
+@cases(
+    "command, wish, expected",
+    (("build_ext",), "", {"baseline", "avx2", "avx512"}),
+    (("build_ext", "--inplace"), "", {"avx2"}),
+    (("build_ext", "--inplace"), "all", {"baseline", "avx2"}),
 )
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="one instruction set")
 @pytest.mark.slow
@@ -125,14 +115,11 @@ def test_core_of_a_clone_has_the_best_instruction_set_of_its_processor(
     (project / "isaacsim/core/experimental/actuators/base/native").mkdir(parents=True)
     code, said, _ = build(project, command=command)
     assert code == 0, said
-    sources = {path.parents[1].name for path in project.glob("build/temp*/*/native/step.o")}
-    assert sources == expected
+    assert {path.parents[1].name for path in project.glob("build/temp*/*/native/step.o")} == expected
 
 
 @pytest.mark.slow
 def test_core_is_compiled_again_only_where_something_has_changed(project) -> None:
-    """For another extra nothing is; a header, an option, a compiler of another version or a wish compiles it."""
-
     def compiles(*command: str) -> bool:
         shutil.rmtree(project / "dist", ignore_errors=True)
         code, said, wheels = build(project, command=command or ("bdist_wheel",))
@@ -146,5 +133,4 @@ def test_core_is_compiled_again_only_where_something_has_changed(project) -> Non
     assert compiles() and not compiles()
     with (project / "compiler").open("a") as compiler:
         compiler.write('[ -n "$made" ] || echo version 2\n')
-    assert compiles() and not compiles()
-    assert compiles("build_ext", "--force")
+    assert compiles() and not compiles() and compiles("build_ext", "--force")

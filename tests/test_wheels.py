@@ -10,6 +10,7 @@ import tomllib
 import pytest
 import yaml
 from places import REPOSITORY
+from processes import ran
 
 PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text("utf-8"))
 WORKFLOW = yaml.safe_load((REPOSITORY / ".github" / "workflows" / "wheels.yml").read_text("utf-8"))
@@ -28,7 +29,6 @@ def pythons() -> list[str]:
 
 
 def test_wheels_are_built_for_every_python_that_the_package_is_for() -> None:
-    """On the machines that are promised, for the machine itself, and the core has to be in them."""
     settings = PROJECT["tool"]["cibuildwheel"]
     assert settings["build"] == [f"{tag}-*" for tag in pythons()] and settings["archs"] == ["native"]
     assert settings["environment"] == {"ACTUATORS_CORE": "required"}
@@ -71,13 +71,11 @@ def test_data_beside_the_code_is_in_the_wheel(tmp_path) -> None:
 def test_cibuildwheel_lists_these_wheels(machine) -> None:
     system, architecture, wheels = MACHINES[machine]
     command = [sys.executable, "-m", "cibuildwheel", "--platform", system, "--archs", architecture]
-    done = subprocess.run(
+    done = ran(
         [*command, "--print-build-identifiers"],
+        check=True,
         cwd=REPOSITORY,
         env={name: value for name, value in os.environ.items() if not name.startswith("CIBW_")},
-        capture_output=True,
-        text=True,
         timeout=60,
-        check=True,
     )
     assert done.stdout.split() == [f"{tag}-{wheels}" for tag in pythons()]

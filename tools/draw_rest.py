@@ -26,6 +26,8 @@ DATA = Path(__file__).resolve().parents[1] / "data"
 TARGET = DATA / "rest_energy.png"
 ENGINES = {"mujoco": "MuJoCo", "physx": "PhysX"}
 DT, SECONDS, GRAVITY = 0.005, 60, 9.81
+# least that is drawn [J]
+FLOOR = 1e-10
 
 
 class Robot(NamedTuple):
@@ -40,14 +42,14 @@ class Robot(NamedTuple):
 
 ROBOTS = (
     Robot(
-        "Unitree Go1, which stands",
+        "Go1 stands",
         "unitree_go1.usda",
         "/World/Go1",
         {".*_calf_joint": PDControlConfig(80.0, 2.0), ".*_(hip|thigh)_joint": PDControlConfig(60.0, 1.5)},
         FrictionConfig(coulomb=0.4, viscous=0.05, static=0.6, stribeck_velocity=0.2),
     ),
     Robot(
-        "SO-101, which holds its arm out",
+        "SO-101 holds its arm out",
         "so101.usda",
         "/World/SO101",
         {".*": PDControlConfig(17.8, 0.6)},
@@ -126,25 +128,20 @@ def windows(values: np.ndarray) -> np.ndarray:
 
 def main() -> None:
     """Draw the picture."""
-    drawn, axes = style.panels(12, 7, "A minute on friction: energy settles and stays", rows=2, columns=2)
+    drawn, (panel,) = style.panels(9, 4.2, "Joints with friction come to rest within ten seconds, and stay there")
     time, last = 0.5 * np.arange(1, 2 * SECONDS + 1), round(10 / DT)
-    axes[0].set(ylabel="potential energy, from its end [J]", yscale="log", ylim=(1e-11, 10))
-    axes[2].set(ylabel="kinetic energy of the joints [J]", yscale="log", ylim=(1e-18, 1))
-    for robot, top, bottom in zip(ROBOTS, axes[:2], axes[2:], strict=True):
-        style.caption(top, robot.title)
-        bottom.set(xlabel="time [s]")
-        curves = []
-        for engine in ENGINES:
+    panel.set(xlabel="time [s]", ylabel="kinetic energy of the joints [J]", yscale="log", ylim=(FLOOR, 1))
+    curves = {}
+    for robot in ROBOTS:
+        for engine, name in ENGINES.items():
             potential, kinetic = energies(robot, engine)
             print(
-                f"{robot.title}, {engine}, last 10 s: potential energy within {np.ptp(potential[-last:]):.1e} J,",
-                end=" ",
+                f"{robot.title}, {name}, last 10 s: potential energy within {np.ptp(potential[-last:]):.1e} J,", end=" "
             )
             print(f"kinetic energy at most {kinetic[-last:].max():.1e} J")
-            curves.append((windows(potential - potential[-last:].mean()), windows(kinetic)))
-        for panel, found in zip((top, bottom), zip(*curves, strict=True), strict=True):
-            floor = panel.get_ylim()[0]
-            style.lines(panel, time, np.maximum(found, floor).T, list(ENGINES.values()), linewidth=style.THICK)
+            curves[f"{robot.title}, {name}"] = np.maximum(windows(kinetic), FLOOR)
+    style.caption(panel, f"largest in each half second; what is less is drawn at {FLOOR:g} J")
+    style.lines(panel, time, np.array(list(curves.values())).T, list(curves), linewidth=style.THICK)
     style.save(drawn, TARGET)
 
 

@@ -164,12 +164,17 @@ def _struct(translator: Translator, law: catalogue.Law) -> str:
         "kFirst": int(_calls(translator, function, FIRST) == 1 and not component.LATE),
     }
     asks = [list(SIGNALS).index(name) for name in component.ASKS]
-    costly = {name: component.USUAL[name] for name in component.COSTLY}
+    names = {"Costly": component.COSTLY, "Common": component.COMMON, "Usual": component.USUAL}
+    forms = {f"k{form}": {name: component.USUAL[name] for name in chosen} for form, chosen in names.items()}
     constants = {
-        f"{title}{end}": _constants_text(values, names)
-        for title, values in (("kUsual", component.USUAL), ("kCostly", costly))
-        for end, names in (("", prepared), ("Asked", component.ASKS))
+        f"{title}{end}": _constants_text(values, arguments)
+        for title, values in forms.items()
+        for end, arguments in (("", prepared), ("Asked", component.ASKS))
     }
+    resting = [
+        sum(1 << component.STATE.index(name) for name, own in component.RESTING.items() if {*own} <= {*values})
+        for values in forms.values()
+    ]
     lines = [
         f"struct {law.name} {{",
         f'    static constexpr const char *kName = "{law.name}", *kKind = "{law.kind}";',
@@ -188,10 +193,11 @@ def _struct(translator: Translator, law: catalogue.Law) -> str:
         f"    static constexpr int kAsks[] = {{{', '.join(map(str, asks)) or '-1'}}};",
         "    // states that are unknown after a reset",
         f"    static constexpr bool kUnset[] = {{{', '.join(_unset(component)) or 'false'}}};",
-        "    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone",
-        f"    static constexpr bool kHasUsual = {str(bool(component.USUAL)).lower()};",
-        f"    static constexpr bool kHasCostly = {str(bool(costly)).lower()};",
+        "    // values that are compiled as constants, NaN for none: costly ones, all but what often differs, all",
+        *(f"    static constexpr bool kHas{form} = {str(bool(chosen)).lower()};" for form, chosen in names.items()),
         *(f"    static constexpr float {title}[] = {{{text}}};" for title, text in constants.items()),
+        "    // states that rest with these values, a bit each",
+        f"    static constexpr uint32_t kResting[] = {{{', '.join(map(str, resting))}}};",
         f"    // {', '.join(name.replace('_', ' ') for name in watched)}",
         f"    static constexpr bool kReads[] = {{{', '.join(str(one).lower() for one in reads) or 'false'}}};",
         "",

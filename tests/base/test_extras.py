@@ -10,17 +10,11 @@ import tomllib
 import pytest
 from isaacsim.core.experimental.actuators.base import extras
 from isaacsim.core.experimental.actuators.base.errors import NetworkError
-from isaacsim.core.experimental.actuators.base.extras import (
-    DISTRIBUTIONS,
-    LIBRARIES,
-    install_command,
-    needs,
-    repair_command,
-)
 from places import REPOSITORY
+from refusals import cases
 
 EXTRAS = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-BLOCKED = sorted({name for names in LIBRARIES.values() for name in names})
+BLOCKED = sorted({name for names in extras.LIBRARIES.values() for name in names})
 # makes an interpreter one without the libraries, however they are installed
 HOOK = f"""import sys
 class Blocked:
@@ -49,7 +43,6 @@ def distributions(extra: str) -> set[str]:
 
 @pytest.mark.slow
 def test_actuators_run_with_the_core_alone() -> None:
-    """An `Actuator` in a loop, and the wrapper on a host without a stage."""
     script = str(REPOSITORY / "tests" / "installs" / "core_alone.py")
     done = without_extras("runpy.run_path(sys.argv[0], run_name='__main__')", script)
     assert done.returncode == 0, done.stderr
@@ -69,37 +62,29 @@ def test_own_simulator_runs_with_the_core_alone() -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize(
-    ("code", "error", "extra"),
-    [
-        (f"{IMPORT}ea.Simulation('robot.usda')", "HostError", "sim"),
-        (f"{IMPORT}ea.Simulation('robot.usda', engine='physx')", "HostError", "physx"),
-        (f"{IMPORT}ea.add_actuator('/R', 'hip', 'hip', ea.PDControlConfig(1.0, 1.0), stage=1)", "", "usd"),
-        (f"{IMPORT}ea.parse_actuator_prim(None)", "", "usd"),
-        (f"{IMPORT}ea.register_actuator_component('MyAPI', ea.ControllerPD, ea.ComponentKind.CONTROLLER)", "", "usd"),
-        ("from isaacsim.core.experimental.actuators.extension.action_graphs.runner import GraphRunner", "", "sim"),
-        (
-            "from isaacsim.core.experimental.actuators.files.networks import onnx; onnx.read(b'')",
-            "NetworkError",
-            "nets",
-        ),
-        ("from isaacsim.core.experimental.actuators.tools.training import train; train._torch()", "", "train"),
-    ],
+@cases(
+    "code, error, extra",
+    (f"{IMPORT}ea.Simulation('robot.usda')", "HostError", "sim"),
+    (f"{IMPORT}ea.Simulation('robot.usda', engine='physx')", "HostError", "physx"),
+    (f"{IMPORT}ea.add_actuator('/R', 'hip', 'hip', ea.PDControlConfig(1.0, 1.0), stage=1)", "", "usd"),
+    (f"{IMPORT}ea.parse_actuator_prim(None)", "", "usd"),
+    (f"{IMPORT}ea.register_actuator_component('MyAPI', ea.ControllerPD, ea.ComponentKind.CONTROLLER)", "", "usd"),
+    ("from isaacsim.core.experimental.actuators.extension.action_graphs.runner import GraphRunner", "", "sim"),
+    ("from isaacsim.core.experimental.actuators.files.networks import onnx; onnx.read(b'')", "NetworkError", "nets"),
+    ("from isaacsim.core.experimental.actuators.tools.training import train; train._torch()", "", "train"),
     ids=["mujoco", "physx", "author", "parse", "register", "graphs", "onnx", "train"],
 )
 @pytest.mark.slow
 def test_what_is_missing_is_told(code, error, extra) -> None:
-    """The last line of the error names the library and the command that installs it."""
     done = without_extras(code)
     last = done.stderr.strip().splitlines()[-1]
     command = rf"pip install -e '.*\[{extra}\]'"
     said = rf"{error or 'ModuleNotFoundError'}: .* needs ([\w.]+), which is not installed. .*{command}`\.$"
     found = re.search(said, last)
-    assert found and found[1].partition(".")[0] in LIBRARIES[extra], done.stderr
+    assert found and found[1].partition(".")[0] in extras.LIBRARIES[extra], done.stderr
 
 
 def test_simulator_needs_no_newton(monkeypatch) -> None:
-    """USD is read without it."""
     from isaacsim.core.experimental.actuators import Simulation
 
     monkeypatch.setitem(sys.modules, "newton", None)
@@ -108,9 +93,9 @@ def test_simulator_needs_no_newton(monkeypatch) -> None:
         assert sim.playing
 
 
-@pytest.mark.parametrize("extra", LIBRARIES)
+@pytest.mark.parametrize("extra", extras.LIBRARIES)
 def test_extras_bring_what_messages_promise(extra) -> None:
-    assert {DISTRIBUTIONS.get(name, name) for name in LIBRARIES[extra]} <= distributions(extra)
+    assert {extras.DISTRIBUTIONS.get(name, name) for name in extras.LIBRARIES[extra]} <= distributions(extra)
 
 
 def test_overview_lists_every_extra() -> None:
@@ -124,25 +109,23 @@ def test_core_is_numpy_and_warp() -> None:
     """Nothing else that could stand in the way of other people's pins."""
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
     assert [re.split(r"[<>=~!]", one)[0] for one in project["dependencies"]] == ["numpy", "warp-lang"]
-    assert distributions("all") >= {name for extra in LIBRARIES for name in distributions(extra)}
+    assert distributions("all") >= {name for extra in extras.LIBRARIES for name in distributions(extra)}
 
 
 def test_other_missing_modules_are_passed_on() -> None:
-    with pytest.raises(ModuleNotFoundError, match="No module named 'nowhere'"), needs("It", "usd"):
+    with pytest.raises(ModuleNotFoundError, match="No module named 'nowhere'"), extras.needs("It", "usd"):
         import nowhere  # pyright: ignore[reportMissingImports]  # noqa: F401
 
 
 def test_name_of_the_missing_module_is_kept() -> None:
-    with pytest.raises(ModuleNotFoundError) as caught, needs("It", "usd"):
+    with pytest.raises(ModuleNotFoundError) as caught, extras.needs("It", "usd"):
         raise ModuleNotFoundError("no", name="pxr.Usd")
     assert caught.value.name == "pxr.Usd"
-    with pytest.raises(NetworkError), needs("It", "nets", NetworkError):
+    with pytest.raises(NetworkError), extras.needs("It", "nets", NetworkError):
         raise ModuleNotFoundError("no", name="onnx")
 
 
 class Installed:
-    """A distribution that pip installed from a URL, or from an index."""
-
     def __init__(self, said: str | None) -> None:
         self.said = said
 
@@ -152,27 +135,24 @@ class Installed:
 
 
 def test_clone_installs_into_its_own_environment(monkeypatch) -> None:
-    """By `python.sh`, from the root as from elsewhere; another environment's pip installs the same."""
     monkeypatch.chdir(REPOSITORY)
     monkeypatch.setattr(sys, "prefix", str(REPOSITORY / ".venv"))
-    assert install_command("physx") == "./python.sh -m pip install -e '.[physx]'"
+    assert extras.install_command("physx") == "./python.sh -m pip install -e '.[physx]'"
     monkeypatch.chdir("/")
-    assert install_command("physx") == f"{REPOSITORY}/python.sh -m pip install -e '{REPOSITORY}[physx]'"
+    assert extras.install_command("physx") == f"{REPOSITORY}/python.sh -m pip install -e '{REPOSITORY}[physx]'"
     monkeypatch.setattr(sys, "prefix", "/usr")
-    assert install_command("physx") == f"pip install -e '{REPOSITORY}[physx]'"
+    assert extras.install_command("physx") == f"pip install -e '{REPOSITORY}[physx]'"
 
 
-@pytest.mark.parametrize(
-    ("said", "command"),
-    [
-        (None, "pip install 'articulation-actuators[files]'"),
-        ('{"url": "WHEEL", "archive_info": {}}', "pip install 'articulation-actuators[files] @ WHEEL'"),
-        ('{"url": "WHEEL.gone", "archive_info": {}}', "pip install pyyaml tomli-w"),
-        (
-            '{"url": "https://h/r.git", "vcs_info": {"vcs": "git", "commit_id": "ab"}}',
-            "pip install 'articulation-actuators[files] @ git+https://h/r.git@ab'",
-        ),
-    ],
+@cases(
+    "said, command",
+    (None, "pip install 'articulation-actuators[files]'"),
+    ('{"url": "WHEEL", "archive_info": {}}', "pip install 'articulation-actuators[files] @ WHEEL'"),
+    ('{"url": "WHEEL.gone", "archive_info": {}}', "pip install pyyaml tomli-w"),
+    (
+        '{"url": "https://h/r.git", "vcs_info": {"vcs": "git", "commit_id": "ab"}}',
+        "pip install 'articulation-actuators[files] @ git+https://h/r.git@ab'",
+    ),
     ids=["index", "wheel", "wheel that is gone", "git"],
 )
 def test_wheel_is_installed_again_from_where_it_came(said, command, tmp_path, monkeypatch) -> None:
@@ -181,7 +161,7 @@ def test_wheel_is_installed_again_from_where_it_came(said, command, tmp_path, mo
     monkeypatch.setattr(extras, "_ROOT", tmp_path)
     installed = Installed(said and said.replace("WHEEL", wheel.as_uri()))
     monkeypatch.setattr(importlib.metadata, "distribution", lambda name: installed)
-    assert install_command("files") == command.replace("WHEEL", wheel.as_uri())
+    assert extras.install_command("files") == command.replace("WHEEL", wheel.as_uri())
 
 
 def test_extension_folder_names_the_libraries(tmp_path, monkeypatch) -> None:
@@ -190,22 +170,20 @@ def test_extension_folder_names_the_libraries(tmp_path, monkeypatch) -> None:
 
     monkeypatch.setattr(extras, "_ROOT", tmp_path)
     monkeypatch.setattr(importlib.metadata, "distribution", missing)
-    assert install_command("physx") == "pip install usd-core newton-usd-schemas ovphysx"
+    assert extras.install_command("physx") == "pip install usd-core newton-usd-schemas ovphysx"
 
 
-@pytest.mark.parametrize(
+@cases(
     "error",
-    [
-        ModuleNotFoundError("No module named 'mujoco._batch'", name="mujoco._batch"),
-        ImportError("undefined symbol: mj_step", name="mujoco._structs"),
-        ImportError("cannot import name 'MjSpec' from 'mujoco'", name="mujoco"),
-    ],
+    ModuleNotFoundError("No module named 'mujoco._batch'", name="mujoco._batch"),
+    ImportError("undefined symbol: mj_step", name="mujoco._structs"),
+    ImportError("cannot import name 'MjSpec' from 'mujoco'", name="mujoco"),
 )
 def test_broken_library_is_replaced(error) -> None:
     """What owns its files goes before it comes anew: an upgrade in place has broken it."""
-    with pytest.raises(NetworkError) as caught, needs("Simulation", "sim", NetworkError):
+    with pytest.raises(NetworkError) as caught, extras.needs("Simulation", "sim", NetworkError):
         raise error
     said = f"Simulation needs mujoco, which is too old or broken ({error}). Run `"
-    assert str(caught.value) == f"{said}{repair_command('mujoco')}`."
-    uninstall, install = repair_command("mujoco").split(" && ")
-    assert uninstall.partition(" uninstall -y ")[2].split()[0] == "mujoco" and install == install_command("sim")
+    assert str(caught.value) == f"{said}{extras.repair_command('mujoco')}`."
+    uninstall, install = extras.repair_command("mujoco").split(" && ")
+    assert uninstall.partition(" uninstall -y ")[2].split()[0] == "mujoco" and install == extras.install_command("sim")

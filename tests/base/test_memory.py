@@ -17,10 +17,8 @@ def test_how_an_array_lies_changes_with_it() -> None:
     array = np.zeros((4, 4), np.float32)
     before = lie_of(array)
     array[:] = 1.0
-    assert lie_of(array) == before
-    assert lie_of(array.T) != before
-    assert lie_of(array[:2]) != before
-    assert lie_of(array[1:]) != lie_of(array[:3])
+    assert lie_of(array) == before and lie_of(array.T) != before
+    assert lie_of(array[:2]) != before and lie_of(array[1:]) != lie_of(array[:3])
     assert lie_of(warp_view(array)) is None
 
 
@@ -38,8 +36,7 @@ def test_arrays_overlap_in_part(as_warp) -> None:
         (memory[:4], True),
         (memory.reshape(12, 4)[:4], True),
     ]:
-        arrays = [warp_view(one) if as_warp else one for one in (first, other)]
-        assert overlap(*arrays) is expected
+        assert overlap(*[warp_view(one) if as_warp else one for one in (first, other)]) is expected
 
 
 def test_arrays_start_at_different_places_in_a_page() -> None:

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import subprocess
 import sys
 import sysconfig
 from importlib.machinery import EXTENSION_SUFFIXES
@@ -10,6 +9,8 @@ from pathlib import Path
 
 import pytest
 from isaacsim.core.experimental.actuators.base import native
+from processes import ran
+from refusals import cases
 
 # the package's file in a place of its own, beside cores of all kinds
 PAGE = """
@@ -33,9 +34,7 @@ SUFFIX = EXTENSION_SUFFIXES[0]
 
 def seen(folder: Path, **environment: str) -> list[str]:
     variables = {name: value for name, value in os.environ.items() if name != "ACTUATORS_CORE"} | environment
-    return subprocess.run(
-        [sys.executable, "-c", PAGE, str(folder)], env=variables, capture_output=True, text=True, timeout=60, check=True
-    ).stdout.splitlines()
+    return ran([sys.executable, "-c", PAGE, str(folder)], check=True, env=variables, timeout=60).stdout.splitlines()
 
 
 @pytest.fixture
@@ -46,18 +45,13 @@ def package(tmp_path: Path) -> Path:
 
 
 def compiled(place: Path, before: str = "", body: str = "") -> None:
-    """A small core with a compiler, or a skip without one."""
     compiler = shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
     if compiler is None or sys.platform == "win32":
         pytest.skip("no C++ compiler")
     source = place.parent / "core.cpp"
     source.write_text(MODULE.format(before=before, body=body))
-    done = subprocess.run(
-        [compiler, "-shared", "-fPIC", "-I", sysconfig.get_path("include"), str(source), "-o", str(place)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
+    done = ran(
+        [compiler, "-shared", "-fPIC", "-I", sysconfig.get_path("include"), str(source), "-o", str(place)], timeout=120
     )
     if "Python.h" in done.stderr:
         pytest.skip("no headers of Python")
@@ -77,8 +71,7 @@ def test_a_broken_core_is_told(package, content) -> None:
     place = package / f"core{SUFFIX}"
     place.write_bytes(content)
     found, line = seen(package.parent)
-    assert found == "False"
-    assert line.startswith(f"RuntimeWarning native core = {place}: cannot be loaded (")
+    assert found == "False" and line.startswith(f"RuntimeWarning native core = {place}: cannot be loaded (")
     assert "Warp runs on the CPU instead" in line and "build_ext --inplace --force" in line
     assert "ACTUATORS_CORE=off does without it." in line
 
@@ -94,13 +87,11 @@ def test_a_core_cut_short_is_told(package, size) -> None:
     assert found == "False" and "cannot be loaded (the file is cut short)" in line
 
 
-@pytest.mark.parametrize(
-    ("before", "body", "reason"),
-    [
-        ('extern "C" void gone(); extern "C" void (*const used)() = gone;', "", "gone"),
-        ("", 'PyErr_SetString(PyExc_ImportError, "made for Python 3.5"); return NULL;', "made for Python 3.5"),
-        ("", 'PyErr_SetString(PyExc_SystemError, "no such ABI"); return NULL;', "no such ABI"),
-    ],
+@cases(
+    "before, body, reason",
+    ('extern "C" void gone(); extern "C" void (*const used)() = gone;', "", "gone"),
+    ("", 'PyErr_SetString(PyExc_ImportError, "made for Python 3.5"); return NULL;', "made for Python 3.5"),
+    ("", 'PyErr_SetString(PyExc_SystemError, "no such ABI"); return NULL;', "no such ABI"),
     ids=["missing symbol", "wrong ABI", "another error"],
 )
 def test_a_core_that_fails_while_loading_is_told(package, before, body, reason) -> None:
@@ -111,7 +102,6 @@ def test_a_core_that_fails_while_loading_is_told(package, before, body, reason) 
 
 def test_a_core_that_loads_is_taken_without_a_word(package) -> None:
     compiled(package / f"core{SUFFIX}")
-    assert seen(package.parent) == ["True"]
-    assert seen(package.parent, ACTUATORS_CORE="off") == ["False"]
+    assert seen(package.parent) == ["True"] and seen(package.parent, ACTUATORS_CORE="off") == ["False"]
     (package / f"core{SUFFIX}").write_bytes(b"")
     assert seen(package.parent, ACTUATORS_CORE="off") == ["False"]

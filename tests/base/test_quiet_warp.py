@@ -1,10 +1,10 @@
 """Warp starts without a word, unless the program starts it itself."""
 
-import subprocess
 import sys
 
 import pytest
 from places import REPOSITORY
+from processes import ran
 
 OURS = """
 import numpy as np
@@ -23,9 +23,8 @@ with Simulation("data/robots/pendulum.usda") as sim:
 
 @pytest.mark.parametrize(("program", "result"), [(OURS, "[[20.]]\n"), (SIMULATION, "stepped\n")], ids=["loop", "file"])
 def test_output_is_the_programs_alone(program, result) -> None:
-    """No banner, and no warning of a machine without a GPU."""
     command = [sys.executable, "-c", program]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=REPOSITORY)
+    done = ran(command, check=True, cwd=REPOSITORY)
     assert (done.stdout, done.stderr) == (result, "")
 
 
@@ -39,12 +38,10 @@ wp.init = lambda: (os.write(2, b"something else" + os.linesep.encode()), start()
 quiet_warp.start_warp()
 quiet_warp.start_warp()
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    done = ran([sys.executable, "-c", program], check=True)
     assert (done.stdout, done.stderr) == ("", "something else\n")
 
 
 def test_a_program_that_starts_warp_sees_its_messages() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", f"import warp; warp.init(){OURS}"], capture_output=True, text=True, check=True
-    )
+    done = ran([sys.executable, "-c", f"import warp; warp.init(){OURS}"], check=True)
     assert "Warp" in done.stdout and done.stdout.endswith("[[20.]]\n")

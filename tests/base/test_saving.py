@@ -9,7 +9,6 @@ from isaacsim.core.experimental.actuators.base.saving import relative_path, requ
 
 
 def test_file_appears_at_the_end(tmp_path) -> None:
-    """Until then what was there stays; its permissions stay, and nothing else is left."""
     wanted = tmp_path / "log.csv"
     wanted.write_text("old")
     wanted.chmod(0o640)

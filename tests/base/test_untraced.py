@@ -8,7 +8,7 @@ import pytest
 from isaacsim.core.experimental.actuators import ActuatedArrays, PDControlConfig
 from isaacsim.core.experimental.actuators.base.untraced import untraced
 from isaacsim.core.experimental.actuators.compat import isaac_lab
-from refusals import refused
+from refusals import cases, refused
 
 DT, SHAPE = 0.005, (4, 2)
 
@@ -43,18 +43,15 @@ print(*sorted(counters["frames"].values()), sum(counters["graph_break"].values()
 """
 
 
-@pytest.mark.parametrize(
-    ("before", "between", "compiled"),
-    [
-        ("import torch", "", "2 2 1"),
-        ("import torch", "legs.step(q, q, target, 0.005)", "2 2 1"),
-        ("", "legs.step(q, q, target, 0.005)", "2 2 1"),
-        # what finds out that Torch is there is compiled once
-        ("", "", None),
-    ],
+@cases(
+    "before, between, compiled",
+    ("import torch", "", "2 2 1"),
+    ("import torch", "legs.step(q, q, target, 0.005)", "2 2 1"),
+    ("", "legs.step(q, q, target, 0.005)", "2 2 1"),
+    # what finds out that Torch is there is compiled once
+    ("", "", None),
 )
 def test_a_compiled_function_steps_actuators(before, between, compiled) -> None:
-    """It is compiled once, in two parts, whenever Torch is imported; new arrays in each step are no matter."""
     pytest.importorskip("torch")
     script = SCRIPT.format(before=before, between=between)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)

@@ -1,7 +1,6 @@
 """The folder of Warp's kernels without a writable home."""
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators.base import warp_cache
 from places import REPOSITORY
+from processes import ran
 
 # each starts Warp in its own way, and compiles a kernel with a law in it where there is time for that
 USES = {
@@ -53,13 +53,8 @@ def test_home_that_is_a_file_is_one_warning(tmp_path, use) -> None:
     environment = {
         name: value for name, value in os.environ.items() if name not in ("XDG_CACHE_HOME", "WARP_CACHE_PATH")
     }
-    done = subprocess.run(
-        [sys.executable, script],
-        capture_output=True,
-        text=True,
-        cwd=REPOSITORY,
-        env=environment | {"HOME": str(home), "TMPDIR": str(temporary)},
-        check=False,
+    done = ran(
+        [sys.executable, script], cwd=REPOSITORY, env=environment | {"HOME": str(home), "TMPDIR": str(temporary)}
     )
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("UserWarning") == 1 and f"{home}/" in done.stderr

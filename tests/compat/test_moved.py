@@ -10,6 +10,7 @@ from types import ModuleType
 import isaacsim.core.experimental.actuators as package
 import pytest
 from isaacsim.core.experimental.actuators.compat import moved
+from refusals import cases
 
 NAME = package.__name__
 # names at the top of the package that are there no more
@@ -66,15 +67,13 @@ def test_a_module_of_a_room_is_found_by_the_path_of_the_room() -> None:
         assert module is importlib.import_module(f"{NAME}.{current}") and said[-1] == deprecated(earlier, current)
 
 
-@pytest.mark.parametrize(
+@cases(
     "statement",
-    [
-        f"import {NAME}.toolbox.recording.files",
-        f"import {NAME}.toolbox.recording.files as files",
-        f"from {NAME}.toolbox import recording",
-        f"from {NAME}.toolbox.recording import files",
-        f"from {NAME}.toolbox.recording.files import Subject",
-    ],
+    f"import {NAME}.toolbox.recording.files",
+    f"import {NAME}.toolbox.recording.files as files",
+    f"from {NAME}.toolbox import recording",
+    f"from {NAME}.toolbox.recording import files",
+    f"from {NAME}.toolbox.recording.files import Subject",
 )
 def test_each_form_of_import_works_and_warns_where_it_is(statement) -> None:
     given: dict[str, object] = {}
@@ -88,7 +87,6 @@ def test_each_form_of_import_works_and_warns_where_it_is(statement) -> None:
 
 
 def test_paths_of_the_documented_extension_stay() -> None:
-    """They are no deprecated paths: no warning."""
     for name in ("nodes", "nodes.state", "nodes.OgnArticulationActuators"):
         current = importlib.import_module(f"{NAME}.extension.action_graphs.{name}")
         assert importlib.import_module(f"{NAME}.{name}") is current
@@ -128,7 +126,6 @@ def test_starting_imports_no_room() -> None:
 
 
 def test_python_m_runs_an_earlier_path() -> None:
-    """`python -m …networks` converts networks."""
     command = [sys.executable, "-W", "always::DeprecationWarning", "-m", f"{NAME}.networks", "--help"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "convert" in done.stdout and deprecated("networks", "files.networks") in done.stderr

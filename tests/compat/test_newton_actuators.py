@@ -25,7 +25,7 @@ from neural_twin import Twin, random_motion, random_network, write_network
 from peers import newton_actuators
 from places import REPOSITORY
 from pxr import Sdf, Usd
-from refusals import refused
+from refusals import cases, refused
 
 PAGE = REPOSITORY / "docs" / "tutorials" / "migrate_from_newton_actuators.md"
 CLASSES = [name for name in ours.__all__ if name.startswith("Actuator")]
@@ -35,7 +35,6 @@ TABLE = [-1.0, -0.5, 0.0, 0.0, 0.4, 1.0], [5.0, 80.0, 60.0, 20.0, 20.0, 5.0]
 
 @pytest.fixture(autouse=True)
 def _on_cpu() -> Iterator[None]:
-    """The older library launches on the default device."""
     with wp.ScopedDevice("cpu"):
         yield
 
@@ -49,7 +48,6 @@ def places(*values: int) -> wp.array:
 
 
 def control_of(*targets: float, **more) -> SimpleNamespace:
-    """A control object with these position targets and no efforts yet."""
     nothing = {name: floats(np.zeros(len(targets))) for name in ("joint_target_vel", "joint_f")}
     return SimpleNamespace(joint_target_pos=floats(targets), **nothing | more)
 
@@ -95,7 +93,6 @@ def test_their_own_tests_pass(monkeypatch) -> None:
     exec(compile(path.read_text("utf-8"), str(path), "exec"), vars(module))
     result = unittest.TestResult()
     with warnings.catch_warnings():
-        # of Torch
         warnings.simplefilter("ignore")
         unittest.defaultTestLoader.loadTestsFromModule(module).run(result)
     assert [text for _, text in result.errors + result.failures] == []
@@ -160,8 +157,7 @@ def test_same_efforts(name, lag, extras, hooked, rng) -> None:
         assert_close(mine, theirs.astype(np.float64), np.full(SIZE, 400.0))
         moved += (mine != before).any()
         if "integral" in vars(states[0][0] or at):
-            integrals = [pair[0].integral.numpy() for pair in states]
-            np.testing.assert_array_equal(*integrals)
+            np.testing.assert_array_equal(*[pair[0].integral.numpy() for pair in states])
         if hasattr(states[0][0], "is_filled"):
             one, other = (pair[0] for pair in states)
             assert (one.write_idx, one.is_filled) == (other.write_idx, other.is_filled)
@@ -174,7 +170,6 @@ def test_same_efforts(name, lag, extras, hooked, rng) -> None:
 
 @pytest.mark.parametrize("same", [True, False], ids=["one state", "two states"])
 def test_nothing_until_the_delay_is_full(same) -> None:
-    """Five commands delayed by two steps, and again after a reset; a delay of none is none."""
     at = places(0)
     for lag, wanted in ((2, [0, 0, 10, 20, 30]), (0, [10, 20, 30, 40, 50]), (5, [0] * 5)):
         actuator = ours.ActuatorDelayedPD(at, at, floats(1), floats(0), lag, floats(99))
@@ -192,7 +187,6 @@ def test_nothing_until_the_delay_is_full(same) -> None:
 
 
 def test_state_of_a_delay_can_be_written() -> None:
-    """What is said of it acts: rows, the row written last, and whether it is full."""
     at = places(0)
     actuator = ours.ActuatorDelayedPD(at, at, floats(1), floats(0), 3, floats(99))
     state, control = actuator.state(), control_of(40)
@@ -284,7 +278,6 @@ def test_same_arguments(name) -> None:
 )
 @pytest.mark.parametrize("name", [name for name in CLASSES if "Net" not in name and name != "Actuator"])
 def test_lengths_are_compared_with_the_number_of_actuators(name, short, rng) -> None:
-    """By name, as in the real package."""
     p, at, out = parameters(rng, 2, True), places(*range(N)), places(*range(N))
     if short == "output_indices":
         out = places(0)
@@ -297,15 +290,13 @@ def test_lengths_are_compared_with_the_number_of_actuators(name, short, rng) -> 
             made(module, name, at, out, p)
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"delay": -1}, "max_delay = -1"),
-        ({"delay": 1.5}, "delay = 1.5: must be a whole number"),
-        ({"lookup_angles": [1.0, 0.0], "lookup_torques": [1.0, 1.0]}, "must not decrease"),
-        ({"lookup_angles": [0.0, 1.0], "lookup_torques": [1.0]}, "equally many"),
-        ({"lookup_angles": [0.0], "lookup_torques": [-1.0]}, "-1"),
-    ],
+@cases(
+    "wrong, message",
+    ({"delay": -1}, "max_delay = -1"),
+    ({"delay": 1.5}, "delay = 1.5: must be a whole number"),
+    ({"lookup_angles": [1.0, 0.0], "lookup_torques": [1.0, 1.0]}, "must not decrease"),
+    ({"lookup_angles": [0.0, 1.0], "lookup_torques": [1.0]}, "equally many"),
+    ({"lookup_angles": [0.0], "lookup_torques": [-1.0]}, "-1"),
 )
 def test_what_cannot_be_used_is_refused(wrong, message) -> None:
     at = places(0)
@@ -362,7 +353,6 @@ def test_absent_feedforward_is_none() -> None:
 
 
 def test_a_transmission_takes_the_efforts_of_the_actuators(rng) -> None:
-    """Two motors drive one joint; what goes into a transmission is added up, and is for the subclass to clear."""
     found = []
     for module in (newton_actuators(), ours):
 
@@ -419,7 +409,6 @@ def test_base_class_runs_hooks_of_a_subclass() -> None:
 
 @pytest.mark.parametrize("order", ["pos_vel", "vel_pos"])
 def test_network_of_a_file(order, tmp_path, rng) -> None:
-    """What the constructor says goes before the file; history, scales and limit are as documented."""
     network = random_network("mlp", 6)
     said = {"input_idx": [0, 1, 3], "pos_scale": 2.0, "vel_scale": 0.3, "torque_scale": 20.0, "input_order": order}
     path = write_network(tmp_path / "mlp.safetensors", network, {"input_idx": [0, 1, 2], "history_fill": "first"})
@@ -441,8 +430,7 @@ def test_network_of_a_file(order, tmp_path, rng) -> None:
         np.testing.assert_allclose(control.joint_f.numpy(), np.clip(expected, -limit, limit), atol=2e-4)
         limited += (np.abs(expected) > limit).sum()
         now, after = after, now
-    assert 0 < limited < 50 * N
-    assert tuple(now.pos_error_history.shape) == tuple(now.vel_history.shape) == (4, N)
+    assert 0 < limited < 50 * N and tuple(now.pos_error_history.shape) == tuple(now.vel_history.shape) == (4, N)
 
 
 def test_lstm_of_a_file(tmp_path, rng) -> None:
@@ -463,7 +451,6 @@ def test_lstm_of_a_file(tmp_path, rng) -> None:
 
 
 def test_what_is_no_network_is_refused(tmp_path) -> None:
-    """As in the real package, by `ValueError`."""
     at = places(0)
     path = write_network(tmp_path / "mlp.safetensors", random_network("mlp", 2), {"model_type": "mlp"})
     for given, message in (
@@ -565,7 +552,6 @@ class Prim:
 
 
 def test_prims_of_all_attributes_are_read_alike() -> None:
-    """Every choice of attributes, authored or not: class, targets, arguments and transmission."""
     peer = newton_actuators()
     said = {"kp": 1.0, "ki": 2.0, "delay": 3, "saturationEffort": 4.0, "velocityLimit": 5.0, "maxForce": 6.0}
     rest = {"kd": 7.0, "integralMax": 8.0, "constForce": 9.0, "transmission": (0.5, 1.0), "gear": 2.0, "other": 1.0}
@@ -594,18 +580,16 @@ def test_prims_of_all_attributes_are_read_alike() -> None:
                 module.parse_actuator_prim(Prim({"kp": 1.0, "saturationEffort": 1.0, "velocityLimit": speed}))
 
 
-@pytest.mark.parametrize(
-    ("values", "lost"),
-    [
-        ({"kp": 1.0, "delay": 2, "maxForce": 3.0}, None),
-        ({"kp": 1.0, "transmission": (1.0,)}, None),
-        ({"ki": 1.0, "delay": 2}, r"delay = 2 of an actuator of /hip: .* becomes ActuatorPID"),
-        ({"kp": 1.0, "delay": 2, "saturationEffort": 3.0, "velocityLimit": 4.0}, "delay = 2 .*ActuatorDCMotor"),
-        ({"kp": 1.0, "saturationEffort": 3.0}, "saturationEffort = 3.0 .*ActuatorPD"),
-        ({"ki": 1.0, "saturationEffort": 3.0, "velocityLimit": 4.0}, "saturationEffort = 3.0, velocityLimit = 4.0"),
-        ({"kp": 1.0, "gear": 2.0}, "gear = 2.0"),
-        ({"kp": 1.0, "stiffness": 2.0}, "stiffness = 2.0"),
-    ],
+@cases(
+    "values, lost",
+    ({"kp": 1.0, "delay": 2, "maxForce": 3.0}, None),
+    ({"kp": 1.0, "transmission": (1.0,)}, None),
+    ({"ki": 1.0, "delay": 2}, r"delay = 2 of an actuator of /hip: .* becomes ActuatorPID"),
+    ({"kp": 1.0, "delay": 2, "saturationEffort": 3.0, "velocityLimit": 4.0}, "delay = 2 .*ActuatorDCMotor"),
+    ({"kp": 1.0, "saturationEffort": 3.0}, "saturationEffort = 3.0 .*ActuatorPD"),
+    ({"ki": 1.0, "saturationEffort": 3.0, "velocityLimit": 4.0}, "saturationEffort = 3.0, velocityLimit = 4.0"),
+    ({"kp": 1.0, "gear": 2.0}, "gear = 2.0"),
+    ({"kp": 1.0, "stiffness": 2.0}, "stiffness = 2.0"),
 )
 def test_what_gets_lost_is_told(values, lost) -> None:
     if lost is None:
@@ -645,7 +629,6 @@ ROWS = re.findall(r"^\| `(Actuator.*)` \| `(\[.*\])` \|$", PAGE.read_text("utf-8
 
 @pytest.mark.parametrize(("old", "new"), ROWS)
 def test_rows_of_the_migration_page_give_the_same_efforts(old, new, tmp_path, rng) -> None:
-    """Both cells are run as they stand, and step together once a delay is full."""
     metadata = {"pos_scale": 2.0, "vel_scale": 0.3, "torque_scale": 20.0, "input_idx": [0, 1, 3]}
     write_network(tmp_path / "mlp.safetensors", random_network("mlp", 6), {"model_type": "mlp"} | metadata)
     write_network(tmp_path / "lstm.safetensors", random_network("lstm", 2), {"model_type": "lstm"})

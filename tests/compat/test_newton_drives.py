@@ -82,8 +82,7 @@ def written(folder: Path, robot: str, edit: Callable) -> Path:
 
 def require_same(file: Path, joints: int) -> None:
     found = compare_with_newton(file)
-    assert found.newtons == found.ours and len(found.ours) == joints
-    assert found.efforts.min() > 1.0
+    assert found.newtons == found.ours and len(found.ours) == joints and found.efforts.min() > 1.0
     assert found.difference <= TOLERANCE
 
 
@@ -102,7 +101,6 @@ def require_same(file: Path, joints: int) -> None:
     }.items(),
 )
 def test_shipped_robots(robot, joints) -> None:
-    """Every file of `data/robots`."""
     require_same(ROBOTS / f"{robot}.usda", joints)
 
 
@@ -113,12 +111,10 @@ def test_no_shipped_robot_is_left_out() -> None:
 
 @pytest.mark.parametrize("edit", [with_motors, with_groups, with_saved_motors])
 def test_files_that_we_write(edit, tmp_path) -> None:
-    """By `add_motors`, by the groups of Isaac Lab, and from a file of motors."""
     require_same(written(tmp_path, "anymal_c", edit), 12)
 
 
 def test_motors_of_an_mjcf_file(tmp_path) -> None:
-    """Read by MuJoCo, and authored into the robot's USD file."""
     with aa.Simulation(ROBOTS / "arm_2dof.xml") as sim:
         motors = aa.motors_of(sim)
     require_same(
@@ -130,7 +126,6 @@ def test_motors_of_an_mjcf_file(tmp_path) -> None:
     "law", [aa.GearedPDControlConfig(2.0, 0.1, GEAR, 1.5), aa.GearedPIDControlConfig(2.0, 3.0, 0.1, 0.5, GEAR, 1.5)]
 )
 def test_a_geared_motor_is_driven_at_the_joint(law, tmp_path) -> None:
-    """newton's targets are those of the joint: with these it does the same."""
     motors = {".*": [law, aa.MaxEffortClampingConfig(200.0)]}
     file = written(tmp_path, "arm_2dof", lambda stage: aa.add_motors(ARM, motors, stage=stage, overwrite_existing=True))
     theirs, ours = Theirs(file, JOINTS), Ours(file, ARM, JOINTS)
@@ -146,7 +141,6 @@ def test_a_geared_motor_is_driven_at_the_joint(law, tmp_path) -> None:
 
 @pytest.mark.parametrize("stall", [60.0, float("inf")])
 def test_a_motor_that_is_cut_off_is_limited(stall, tmp_path) -> None:
-    """Below no-load speed as ours, or where the stall effort is infinite by the peak."""
     motors = {".*": [aa.PDControlConfig(60.0, 4.0), aa.DCMotorCutoffClampingConfig(stall, 2.0, 40.0)]}
     file = written(tmp_path, "arm_2dof", lambda stage: aa.add_motors(ARM, motors, stage=stage, overwrite_existing=True))
     theirs, ours = Theirs(file, JOINTS), Ours(file, ARM, JOINTS)
@@ -192,8 +186,7 @@ def test_a_file_that_newton_refuses(tmp_path) -> None:
     assert {one.rule for one in corrected} == {"no-stand-in", "earlier-name"} and {one.severity for one in left} == {
         "note"
     }
-    assert aa.motors_of(fixed) == aa.motors_of(file)
-    assert Theirs(fixed, JOINTS).driven == JOINTS
+    assert aa.motors_of(fixed) == aa.motors_of(file) and Theirs(fixed, JOINTS).driven == JOINTS
     stage = open_stage(fixed)
     stage.GetAttributeAtPath(f"{ARM}/Actuators/shoulder.actuator:geared:kp").Set(4.0)
     stage.GetRootLayer().Export(str(tmp_path / "retuned.usda"))

@@ -80,7 +80,6 @@ NETWORKS: dict[str, Mapping] = {
 
 
 def file_with(folder: Path, robots: Path, motor: tuple, edit: Callable = bool) -> Path:
-    """A robot file with this motor on both joints, and with what `edit` does to the prim of the first."""
     # a copy: USD shares an open file among all who have it
     shutil.copy(robots / "arm_2dof.usda", folder / "arm.usda")
     stage = Usd.Stage.Open(str(folder / "arm.usda"))
@@ -143,7 +142,6 @@ class Ours(newton_drives.Ours):
 
 
 def compare(file: Path, through_ours: bool = False) -> None:
-    """Efforts agree, by what the largest is; a wrapper holds its own to be fine."""
     theirs, ours = Theirs(file, through_ours), Ours(file)
     found = np.array([(theirs.efforts(*signals), ours.efforts(*signals)) for signals in motion(len(NAMES), STEPS)])
     ours.wrapper.close()
@@ -164,7 +162,6 @@ def test_same_file_gives_the_same_efforts(motor, through_ours, robots, tmp_path)
 @pytest.mark.parametrize("motor", [name for name in MOTORS if name != "position based"])
 @pytest.mark.slow
 def test_geared_motor_gives_the_same_efforts(motor, ratio, robots, tmp_path) -> None:
-    """newton drives the joint by the values at the joint, which the file has; ours are those of the motor."""
     controller, clamping, delay = MOTORS[motor]
     of_motor = [at_joint(one, 1.0 / ratio) for one in (controller, *clamping, *([delay] if delay else []))]
     gear = aa.TransmissionConfig(ratio, 0.3, rotor_inertia=2e-4)
@@ -201,7 +198,6 @@ def test_motors_of_a_linkage_drive_their_joints_alone(robots, tmp_path) -> None:
 
 
 def test_geared_motors_come_back_from_files(robots, tmp_path) -> None:
-    """Within single precision; the armature of the joint is the total, and the rotor keeps its inertia."""
     shutil.copy(robots / "arm_2dof.usda", tmp_path / "arm.usda")
     stage = Usd.Stage.Open(str(tmp_path / "arm.usda"))
     limits = [aa.DCMotorClampingConfig(6.0, 20.0, 4.0), TABLE, aa.MaxEffortClampingConfig(3.0)]
@@ -227,7 +223,6 @@ def test_geared_motors_come_back_from_files(robots, tmp_path) -> None:
 
 @pytest.mark.parametrize("kind", NETWORKS)
 def test_same_network_gives_the_same_efforts(kind, robots, tmp_path) -> None:
-    """From one ONNX file beside the robot."""
     pytest.importorskip("warp_nn", reason="newton runs networks by warp-nn, which is not installed")
     content = onnx.write(network(kind), NETWORKS[kind]) if kind == "mlp" else recurrent(kind, NETWORKS[kind])
     (tmp_path / "net.onnx").write_bytes(content)
@@ -294,7 +289,6 @@ def test_limit_that_is_no_number_is_refused(robots, tmp_path) -> None:
 
 
 def test_plain_limit_is_the_last(robots, tmp_path) -> None:
-    """newton's motor brakes beyond a limit that was authored before it."""
     limits = [aa.MaxEffortClampingConfig(20.0), aa.DCMotorClampingConfig(100.0, 10.0, 50.0)]
     for clamping, expected in ((limits, -50.0), (limits[::-1], -20.0)):
         folder = tmp_path / str(expected)

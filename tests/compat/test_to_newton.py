@@ -22,7 +22,6 @@ NAMES = {"control_target_pos_attr": "goal", "control_target_vel_attr": "rate", "
 
 
 def theirs(name: str):
-    """newton's class, under whichever name."""
     return next(one for later, one in vars(newton).items() if later in (name, catalogue.later_name(name)))
 
 
@@ -45,7 +44,6 @@ def clamps() -> dict:
 
 
 def efforts(actuator, steps: int = 60) -> np.ndarray:
-    """Efforts under random signals, the same in every run."""
     rng, found = np.random.default_rng(3), []
     now, after = actuator.state(), actuator.state()
     for _ in range(steps):
@@ -65,8 +63,7 @@ def test_whole_actuator_gives_the_same_there(clamp, delay) -> None:
     places = dict.fromkeys(("pos_indices", "target_pos_indices", "effort_indices"), others)
     mine = ours.Actuator(order, pid(), late, [clamps()[clamp]], **places, **NAMES)
     there = to_newton(mine)
-    assert type(there) is newton.Actuator
-    assert type(there.clamping[0]) is theirs(type(mine.clamping[0]).__name__)
+    assert type(there) is newton.Actuator and type(there.clamping[0]) is theirs(type(mine.clamping[0]).__name__)
     expected = efforts(mine)
     assert np.ptp(expected) > 10
     np.testing.assert_allclose(efforts(there), expected, rtol=2e-6, atol=2e-5)
@@ -116,7 +113,6 @@ def test_a_history_that_the_first_step_fills_is_refused(tmp_path) -> None:
 
 
 def test_metadata_that_are_not_in_the_file_are_refused(tmp_path) -> None:
-    """newton reads the file and nothing else."""
     file = write_network(tmp_path / "net.safetensors", random_network("mlp", 2), {})
     with pytest.raises(ValueError, match=r"'effort_scale': 2\.0.*: must be in the file.* by convert_checkpoint"):
         to_newton(ours.ControllerNeuralMLP(file, metadata={"effort_scale": 2.0}))
@@ -135,7 +131,6 @@ def test_what_newton_computes_stays_itself() -> None:
 
 
 def test_newton_has_to_be_there(monkeypatch) -> None:
-    """Else the error says how to get it."""
     for name in [name for name in sys.modules if name.partition(".")[0] == "newton"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "newton", None)

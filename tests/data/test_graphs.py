@@ -41,7 +41,6 @@ def motion(name: str, by_hand: ByHand | None = None, steps: int = 60) -> Recorde
 
 
 def pd_from_usd(sim: Simulation, arm) -> Callable[[int], None]:
-    """Targets each frame; the actuators step by themselves."""
     wrapper = ArticulationActuators("/World/Panda")
 
     def before(step: int) -> None:
@@ -53,7 +52,6 @@ def pd_from_usd(sim: Simulation, arm) -> Callable[[int], None]:
 
 
 def manual_stepping(sim: Simulation, pendulum) -> Callable[[int], None]:
-    """Targets, then a step of the actuators, before each physics step."""
     wrapper = ArticulationActuators("/World/Pendulum", auto_step_pre_physics=False)
 
     def before(step: int) -> None:
@@ -64,7 +62,6 @@ def manual_stepping(sim: Simulation, pendulum) -> Callable[[int], None]:
 
 
 def feedforward(sim: Simulation, arm) -> Callable[[int], None]:
-    """Feedforward, once: it stays."""
     wrapper = ArticulationActuators("/World/Arm")
     wrapper.set_dof_feedforward_effort_targets([-8.829, 0.0])
 
@@ -116,7 +113,6 @@ def test_folder_holds_these_graphs() -> None:
 
 @pytest.mark.skipif(not SCRIPT.exists(), reason="the packaged extension has the files without the script")
 def test_files_are_what_the_script_writes(tmp_path) -> None:
-    """Byte for byte; printed are their paths and nothing else."""
     folder = tmp_path / "graphs"
     done = subprocess.run([sys.executable, str(SCRIPT), str(folder)], capture_output=True, text=True, check=True)
     assert sorted(done.stdout.split()) == [str(folder / f"{name}.usda") for name in NAMES] and done.stderr == ""

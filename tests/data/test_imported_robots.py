@@ -73,7 +73,6 @@ def test_it_says_where_it_comes_from(robot) -> None:
 
 @every_robot
 def test_it_is_light_and_whole(robot) -> None:
-    """One articulation in metres, the mass of the original, its meshes beside it, few bytes."""
     root, mass, _, triangles = ROBOTS[robot]
     stage = Usd.Stage.Open(str(FOLDER / f"{robot}.usda"))
     assert UsdGeom.GetStageMetersPerUnit(stage) == 1.0

@@ -43,7 +43,6 @@ every_robot = pytest.mark.parametrize("robot", POSES)
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
-    """Run the script as a user does and return the folder it wrote."""
     folder = tmp_path_factory.mktemp("robots")
     path = os.pathsep.join(filter(None, [str(REPOSITORY / "python"), os.environ.get("PYTHONPATH")]))
     subprocess.run(
@@ -87,7 +86,6 @@ def test_committed_file_is_what_the_script_writes(robot, written):
 
 
 def test_hand_has_its_joints_motors_and_tendons(written):
-    """MJCF, byte by byte; four of its twenty motors are on two joints each."""
     assert (FOLDER / "shadow_hand.xml").read_bytes() == (written / "shadow_hand.xml").read_bytes()
     motors = aa.motors_of_model(model := mujoco.MjModel.from_xml_path(str(FOLDER / "shadow_hand.xml")))
     assert (model.njnt, len(motors)) == (24, 20)
@@ -116,11 +114,9 @@ def test_total_mass_is_the_published_one(robot):
 
 @every_robot
 def test_inertias_are_possible(robot):
-    """Check that no principal moment exceeds the sum of the other two, link by link."""
     for link in links(open_robot(robot)):
         moments = sorted(link.GetDiagonalInertiaAttr().Get())
-        assert moments[0] > 0.0
-        assert moments[2] < moments[0] + moments[1]
+        assert moments[0] > 0.0 and moments[2] < moments[0] + moments[1]
 
 
 @pytest.mark.parametrize("robot", [*POSES, *IMPORTED])
@@ -216,5 +212,4 @@ def test_anymal_feet_stand_where_the_published_leg_puts_them(leg, front, left):
     base = world(stage.GetPrimAtPath("/World/Anymal/base")).ExtractTranslation()
     sphere = next(s for s in prims(stage, UsdGeom.Sphere) if f"{leg}_SHANK" in str(s.GetPath()))
     offset = world(sphere.GetPrim()).ExtractTranslation() - base
-    expected = (front * (hip_x + x), left * (hip_y + 0.1003 + 0.01305), z)
-    np.testing.assert_allclose(offset, expected, atol=1e-6)
+    np.testing.assert_allclose(offset, (front * (hip_x + x), left * (hip_y + 0.1003 + 0.01305), z), atol=1e-6)

@@ -12,18 +12,11 @@ import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators.base.quiet_warp import quiet_warp
 from isaacsim.core.experimental.actuators.engine.actuator import PlannedActuator
-from refusals import refused
+from refusals import cases, refused
+from warp_arrays import floats, indices
 
 N, DT = 4, 0.01
 pytestmark = pytest.mark.usefixtures("backend")
-
-
-def floats(values) -> wp.array:
-    return wp.array(np.asarray(values, np.float32), dtype=wp.float32, device="cpu")
-
-
-def indices(values) -> wp.array:
-    return wp.array(np.asarray(values), dtype=wp.uint32, device="cpu")
 
 
 def full(value: float) -> wp.array:
@@ -135,7 +128,6 @@ def test_current_state_is_untouched(rng) -> None:
 
 
 def test_next_state_may_be_any_other(rng) -> None:
-    """Not only the one of two steps ago: what it held before does not matter."""
     actuator = pid_with_everything()
     now, after, third = actuator.state(), actuator.state(), actuator.state()
     for _ in range(5):
@@ -164,8 +156,7 @@ def test_computed_effort_is_the_one_before_the_clamps(rng) -> None:
     state, control = frame(rng)
     control.computed = floats(np.zeros(N))
     actuator.step(state, control)
-    assert (np.abs(control.joint_f.numpy()) == 0.5).all()
-    assert (np.abs(control.computed.numpy()) > 0.5).all()
+    assert (np.abs(control.joint_f.numpy()) == 0.5).all() and (np.abs(control.computed.numpy()) > 0.5).all()
 
 
 def test_index_arrays_pick_and_place(rng) -> None:
@@ -194,7 +185,6 @@ def test_index_arrays_pick_and_place(rng) -> None:
 
 
 def test_position_targets_stand_where_their_own_indices_say(rng) -> None:
-    """Even where they are as many as the positions."""
     state, control = frame(rng, 5)
     actuator = aa.Actuator(indices([0]), aa.ControllerPD(floats([3]), floats([0])), target_pos_indices=indices([4]))
     control.joint_act = None
@@ -257,15 +247,12 @@ def test_arrays_may_have_gaps(rng) -> None:
 
 
 def spread(array: wp.array) -> wp.array:
-    """A view of the same numbers with others between them."""
     return floats(np.stack([array.numpy(), np.full(len(array), 77)], axis=1).ravel())[::2]
 
 
 @pytest.mark.parametrize("given", ["written", "replaced"])
 @pytest.mark.parametrize("attribute", ["kp", "kd", "ki", "integral_max", "const_effort", "delay_steps", "max_effort"])
 def test_parameters_are_live(attribute, given, rng) -> None:
-    """A value written into an array, or an array put in its place, acts at the next step."""
-
     def made(**values: float) -> aa.Actuator:
         gains = {"kp": 9.0, "ki": 40.0, "kd": 1.0, "integral_max": 0.001, "const_effort": 0.5}
         clamps = [aa.ClampingMaxEffort(full(values.get("max_effort", 30.0)))]
@@ -328,15 +315,13 @@ def test_clamps_may_be_added_later(rng) -> None:
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize(
-    ("name", "word"),
-    [
-        ("joint_q", "position"),
-        ("joint_qd", "velocity"),
-        ("joint_target_pos", "position target"),
-        ("joint_target_vel", "velocity target"),
-        ("joint_act", "feedforward"),
-    ],
+@cases(
+    "name, word",
+    ("joint_q", "position"),
+    ("joint_qd", "velocity"),
+    ("joint_target_pos", "position target"),
+    ("joint_target_vel", "velocity target"),
+    ("joint_act", "feedforward"),
 )
 def test_bad_input_stops_one_joint_for_one_step(name, word, value, rng) -> None:
     """Effort 0 and the integral held there, a fault that names it; every bit of the others as without."""
@@ -354,8 +339,7 @@ def test_bad_input_stops_one_joint_for_one_step(name, word, value, rng) -> None:
                 getattr(control if hasattr(control, name) else state, name).numpy()[2] = value
             actuator.step(state, control, now, after, DT)
             if bad and step == 3:
-                assert control.joint_f.numpy()[2] == 0
-                assert actuator.computed_efforts.numpy()[2] == 0
+                assert control.joint_f.numpy()[2] == 0 and actuator.computed_efforts.numpy()[2] == 0
                 assert after.controller_state.integral.numpy()[2] == held
             efforts.append(control.joint_f.numpy())
             now, after = after, now
@@ -383,8 +367,7 @@ def test_limit_that_is_no_number_is_a_fault() -> None:
     actuator = aa.Actuator(indices(range(N)), pd(), None, [aa.ClampingMaxEffort(floats([5, np.nan, -1, 5]))])
     control = SimpleNamespace(joint_target_pos=full(2), joint_target_vel=full(0), joint_f=full(0))
     actuator.step(SimpleNamespace(joint_q=full(0), joint_qd=full(0)), control)
-    assert control.joint_f.numpy().tolist() == [5, 0, 0, 5]
-    assert [fault.robot for fault in actuator.faults] == [1, 2]
+    assert control.joint_f.numpy().tolist() == [5, 0, 0, 5] and [fault.robot for fault in actuator.faults] == [1, 2]
 
 
 def test_first_fault_is_kept_until_faults_are_cleared(rng) -> None:
@@ -446,7 +429,6 @@ def test_agrees_with_newton(rng) -> None:
 
 
 def test_wrapper_shows_actuators_that_say_where_they_stand() -> None:
-    """Indices are robot-major into flattened `(robots, DOFs)` arrays."""
     from isaacsim.core.experimental.actuators import ActuatorConfig, ArticulationActuators, use_host
     from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 
@@ -454,13 +436,11 @@ def test_wrapper_shows_actuators_that_say_where_they_stand() -> None:
     with use_host(host):
         wrapper = ArticulationActuators.from_actuators("/Robot_.*", [(ActuatorConfig(pd()), "knee")])
         (actuator,) = wrapper.actuators
-        assert actuator is wrapper.actuators[0]
-        assert actuator.indices.numpy().tolist() == [1, 4, 7, 10]
+        assert actuator is wrapper.actuators[0] and actuator.indices.numpy().tolist() == [1, 4, 7, 10]
         wrapper.close()
 
 
 def test_actuator_of_a_plan_compiles_no_step_of_its_own() -> None:
-    """Not even where others compile at once: the plan steps it, and a motor of a linkage has no step alone."""
     numbers = wp.ones(2, dtype=wp.float32, device="cpu", requires_grad=True)
     indices = wp.array([0, 1], dtype=wp.uint32, device="cpu")
     found = [

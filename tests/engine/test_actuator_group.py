@@ -7,18 +7,11 @@ import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 import warp as wp
+from warp_arrays import floats, indices
 
 DT = 0.01
 # every test runs with each engine
 pytestmark = pytest.mark.usefixtures("backend")
-
-
-def floats(values) -> wp.array:
-    return wp.array(np.asarray(values, np.float32), dtype=wp.float32, device="cpu")
-
-
-def indices(values) -> wp.array:
-    return wp.array(np.asarray(values), dtype=wp.uint32, device="cpu")
 
 
 def frame(rng: np.random.Generator, positions: int, velocities: int) -> tuple[SimpleNamespace, SimpleNamespace]:
@@ -89,8 +82,7 @@ def compare(make: Callable[[], list[aa.Actuator]], steps: int = 12, bad: bool = 
         for part in ("delay_state", "controller_state"):
             for name, array in vars(getattr(mine, part, None) or SimpleNamespace()).items():
                 np.testing.assert_array_equal(array.numpy(), getattr(getattr(after, part), name).numpy())
-    assert group.faults == [fault for one in singly for fault in one.faults]
-    assert bool(group.faults) == bad
+    assert group.faults == [fault for one in singly for fault in one.faults] and bool(group.faults) == bad
     return group
 
 
@@ -136,7 +128,6 @@ def test_two_actuators_add_to_one_place(rng) -> None:
 
 
 def test_component_put_in_later_acts(rng) -> None:
-    """Of the user's own, and a known one again; also when the actuator was stepped by itself meanwhile."""
     actuators = [pd(rng, 4), pd(rng, 4, joint=1)]
     group, (state, control) = aa.ActuatorGroup(actuators), frame(rng, 40, 36)
 
@@ -150,8 +141,7 @@ def test_component_put_in_later_acts(rng) -> None:
     halved = efforts()
     actuators[0].step(state, control)
     actuators[0].clamping.clear()
-    assert (halved[6::9] == whole[6::9] / 2).all()
-    assert (halved[7::9] == whole[7::9]).all()
+    assert (halved[6::9] == whole[6::9] / 2).all() and (halved[7::9] == whole[7::9]).all()
     np.testing.assert_array_equal(efforts(), whole)
 
 

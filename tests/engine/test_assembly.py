@@ -51,13 +51,11 @@ def test_strided_rows_are_read_and_written_in_place() -> None:
 
 
 def test_indices_of_actuators_follow_the_columns() -> None:
-    """Joints may have other columns after a restart of physics; the index arrays of the actuators show them."""
     engine = Bench().engine
     held = [actuator.indices for actuator in engine.actuators]
     wide = [np.zeros((ROBOTS, 5), np.float32) for _ in range(6)]
     engine.bind([3, 1], wide[:5], wide[5])
-    assert [indices.numpy().tolist() for indices in held] == [[3, 8, 13], [1, 6, 11]]
-    assert engine.columns == [3, 1]
+    assert [indices.numpy().tolist() for indices in held] == [[3, 8, 13], [1, 6, 11]] and engine.columns == [3, 1]
 
 
 def test_many_robots_equal_single_runs() -> None:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators.engine.bounds import StageBounds
+from refusals import cases
 from step_bench import ClampingSlew
 
 
@@ -17,26 +18,22 @@ def numbers(*values: float) -> wp.array:
 MOTOR = aa.ClampingDCMotor(numbers(9.0, 20.0), numbers(9.0, 10.0), numbers(9.0, 15.0))
 
 
-@pytest.mark.parametrize(
-    ("clamps", "velocity", "expected"),
-    [
-        ([], 0.0, (-math.inf, math.inf)),
-        ([aa.ClampingMaxEffort(numbers(1.0, 3.0))], 5.0, (-3.0, 3.0)),
-        ([MOTOR], 0.0, (-15.0, 15.0)),
-        ([MOTOR], 5.0, (-15.0, 10.0)),
-        ([MOTOR], 12.0, (-15.0, -4.0)),
-        ([MOTOR, aa.ClampingMaxEffort(numbers(1.0, 3.0))], 12.0, (-3.0, -3.0)),
-        ([aa.ClampingPositionBased(lookup_positions=[0.0, 1.0], lookup_efforts=[2.0, 6.0])], 0.0, (-3.0, 3.0)),
-    ],
+@cases(
+    "clamps, velocity, expected",
+    ([], 0.0, (-math.inf, math.inf)),
+    ([aa.ClampingMaxEffort(numbers(1.0, 3.0))], 5.0, (-3.0, 3.0)),
+    ([MOTOR], 0.0, (-15.0, 15.0)),
+    ([MOTOR], 5.0, (-15.0, 10.0)),
+    ([MOTOR], 12.0, (-15.0, -4.0)),
+    ([MOTOR, aa.ClampingMaxEffort(numbers(1.0, 3.0))], 12.0, (-3.0, -3.0)),
+    ([aa.ClampingPositionBased(lookup_positions=[0.0, 1.0], lookup_efforts=[2.0, 6.0])], 0.0, (-3.0, 3.0)),
 )
 def test_ends_are_those_of_all_clamps_together(clamps, velocity, expected) -> None:
-    """At the velocity there is, for the joint asked for."""
     found = StageBounds(clamps, [1])([0.25], [velocity])
     assert np.where(np.isnan(found[:, 0]), [-math.inf, math.inf], found[:, 0]) == pytest.approx(expected, rel=1e-6)
 
 
 def test_bounds_follow_what_is_written_into_parameters() -> None:
-    """Those of each joint asked for, as often as asked for; what all robots share is there once."""
     limit = aa.ClampingMaxEffort(numbers(1.0, 3.0))
     found = StageBounds([limit], [1, 2, 1])
     places, speeds = np.zeros(3), np.zeros(3)

@@ -16,7 +16,8 @@ import warp as wp
 from isaacsim.core.experimental.actuators.base import native
 from isaacsim.core.experimental.actuators.engine import calls
 from isaacsim.core.experimental.actuators.engine.calls import Calls, contents, unchanged
-from refusals import refused
+from refusals import cases, refused
+from warp_arrays import floats, indices
 
 N, DT = 4, 0.01
 STATE, CONTROL = ("joint_q", "joint_qd"), ("joint_target_pos", "joint_target_vel", "joint_act", "joint_f")
@@ -29,14 +30,6 @@ def path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
     elif native.core is None:
         pytest.skip("the native core was not built")
     return request.param
-
-
-def floats(values) -> wp.array:
-    return wp.array(np.asarray(values, np.float32), dtype=wp.float32, device="cpu")
-
-
-def indices(values) -> wp.array:
-    return wp.array(np.asarray(values), dtype=wp.uint32, device="cpu")
 
 
 def full(value: float, dtype=wp.float32, count: int = N) -> wp.array:
@@ -78,31 +71,28 @@ def doubles(count: int = N) -> wp.array:
     return wp.zeros(count, dtype=wp.float64, device="cpu")
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (lambda a, s, c: a.indices.assign(np.array([0, 1, 2, 4], np.uint32)), "actuator: index 4 into joint_q.*below"),
-        (lambda a, s, c: a.indices.assign(np.array([0, 1, 2, 2**32 - 1], np.uint32)), "index 4294967295 into joint_q"),
-        (assign("joint_f", floats([0, 0, 0])), "index 3 into joint_f: must be below 3"),
-        (assign("joint_act", floats([0, 0])), "index 3 into joint_act: must be below 2"),
-        (assign("joint_q", doubles()), "joint_q has dtype float64: must be float32"),
-        (assign("joint_qd", wp.zeros((N, 1), dtype=float, device="cpu")), "joint_qd has shape .*one-dimensional"),
-        (assign("joint_target_pos", [0.0] * N), "joint_target_q is a list"),
-        (assign("joint_target_vel", None), "SimpleNamespace has no array 'joint_target_qd' or 'joint_target_vel'"),
-        (assign("joint_act", doubles()), "joint_act has dtype float64"),
-        (lambda a, s, c: delattr(c, "joint_f"), "SimpleNamespace has no array 'joint_f'"),
-        (lambda a, s, c: delattr(s, "joint_q"), "SimpleNamespace has no array 'joint_q'"),
-        (lambda a, s, c: setattr(a.controller, "kp", floats([1])), "kp has 1 elements: must be 4, one per joint"),
-        (lambda a, s, c: setattr(a.controller, "kp", doubles()), "kp has dtype float64: must be float32"),
-        (lambda a, s, c: setattr(a.clamping[2], "max_effort", floats([1, 1])), "max_effort has 2 elements"),
-        (lambda a, s, c: setattr(a.delay, "delay_steps", full(1)), "delay_steps has dtype float32: must be int32"),
-        (lambda a, s, c: setattr(a, "pos_indices", full(0)), "pos_indices has dtype float32: must be uint32"),
-        (lambda a, s, c: setattr(a, "effort_indices", indices([0, 1])), r"effort_indices has shape \(2,\)"),
-        (lambda a, s, c: setattr(a, "control_computed_output_attr", "computed"), "has no array 'computed'"),
-    ],
+@cases(
+    "change, words",
+    (lambda a, s, c: a.indices.assign(np.array([0, 1, 2, 4], np.uint32)), "actuator: index 4 into joint_q.*below"),
+    (lambda a, s, c: a.indices.assign(np.array([0, 1, 2, 2**32 - 1], np.uint32)), "index 4294967295 into joint_q"),
+    (assign("joint_f", floats([0, 0, 0])), "index 3 into joint_f: must be below 3"),
+    (assign("joint_act", floats([0, 0])), "index 3 into joint_act: must be below 2"),
+    (assign("joint_q", doubles()), "joint_q has dtype float64: must be float32"),
+    (assign("joint_qd", wp.zeros((N, 1), dtype=float, device="cpu")), "joint_qd has shape .*one-dimensional"),
+    (assign("joint_target_pos", [0.0] * N), "joint_target_q is a list"),
+    (assign("joint_target_vel", None), "SimpleNamespace has no array 'joint_target_qd' or 'joint_target_vel'"),
+    (assign("joint_act", doubles()), "joint_act has dtype float64"),
+    (lambda a, s, c: delattr(c, "joint_f"), "SimpleNamespace has no array 'joint_f'"),
+    (lambda a, s, c: delattr(s, "joint_q"), "SimpleNamespace has no array 'joint_q'"),
+    (lambda a, s, c: setattr(a.controller, "kp", floats([1])), "kp has 1 elements: must be 4, one per joint"),
+    (lambda a, s, c: setattr(a.controller, "kp", doubles()), "kp has dtype float64: must be float32"),
+    (lambda a, s, c: setattr(a.clamping[2], "max_effort", floats([1, 1])), "max_effort has 2 elements"),
+    (lambda a, s, c: setattr(a.delay, "delay_steps", full(1)), "delay_steps has dtype float32: must be int32"),
+    (lambda a, s, c: setattr(a, "pos_indices", full(0)), "pos_indices has dtype float32: must be uint32"),
+    (lambda a, s, c: setattr(a, "effort_indices", indices([0, 1])), r"effort_indices has shape \(2,\)"),
+    (lambda a, s, c: setattr(a, "control_computed_output_attr", "computed"), "has no array 'computed'"),
 )
 def test_what_does_not_fit_is_refused(change: Any, words: str, rng: np.random.Generator) -> None:
-    """By name, and before anything is written, also when it comes after good steps."""
     actuator = made()
     now, after = actuator.state(), actuator.state()
     state, control = frame(rng)
@@ -123,21 +113,18 @@ def read_only() -> np.ndarray:
     return array
 
 
-@pytest.mark.parametrize(
-    ("array", "words"),
-    [
-        (np.zeros(N), "joint_f has dtype float64"),
-        (np.zeros(N, ">f4"), "joint_f has dtype >f4"),
-        (np.zeros(N + 1, np.uint8)[1:].view(np.uint8), "joint_f has dtype uint8"),
-        (np.zeros(4 * N + 1, np.uint8)[1:].view(np.float32), "joint_f: must be aligned"),
-        (read_only(), "joint_f: must be writeable"),
-        (np.zeros((N, 1), np.float32), "joint_f has shape"),
-        (np.zeros(N, np.float32)[::-1], "joint_f: must be of whole numbers in a row"),
-        (np.broadcast_to(np.float32(0), N), "joint_f: must be"),
-    ],
+@cases(
+    "array, words",
+    (np.zeros(N), "joint_f has dtype float64"),
+    (np.zeros(N, ">f4"), "joint_f has dtype >f4"),
+    (np.zeros(N + 1, np.uint8)[1:].view(np.uint8), "joint_f has dtype uint8"),
+    (np.zeros(4 * N + 1, np.uint8)[1:].view(np.float32), "joint_f: must be aligned"),
+    (read_only(), "joint_f: must be writeable"),
+    (np.zeros((N, 1), np.float32), "joint_f has shape"),
+    (np.zeros(N, np.float32)[::-1], "joint_f: must be of whole numbers in a row"),
+    (np.broadcast_to(np.float32(0), N), "joint_f: must be"),
 )
 def test_output_that_cannot_be_written_in_place_is_refused(array, words, rng) -> None:
-    """NumPy arrays serve as well as Warp's, if they are of the same kind."""
     actuator, (state, control) = pd(), frame(rng)
     control.joint_f = array
     refused(ValueError, lambda: actuator.step(state, control), words)
@@ -166,7 +153,6 @@ def test_states_of_another_actuator_are_refused(rng) -> None:
 
 @pytest.mark.parametrize("dt", [None, -1.0, np.nan, np.inf, -np.inf, -1e-9])
 def test_time_step_that_is_none_is_refused(dt, rng) -> None:
-    """A law with an integral needs one; after a good step too, and nothing has happened then."""
     actuator = made()
     now, after = actuator.state(), actuator.state()
     state, control = frame(rng)
@@ -288,7 +274,6 @@ def test_an_attribute_that_raises_is_heard(rng) -> None:
 
 
 def laid_out(kind: str, values: np.ndarray, at: np.ndarray) -> tuple[wp.array, wp.array]:
-    """An array with `values` where its index array leads."""
     step = 3 if kind == "strided" else 1
     base = np.full(step * 40, 77, np.float32)
     base[::step][at] = values
@@ -308,7 +293,6 @@ PLACES = {
 
 @pytest.mark.parametrize("kind", PLACES)
 def test_where_joints_stand_changes_no_bit(kind) -> None:
-    """Side by side, scattered, every so many, in another order; what no index names is left alone."""
     rng, plain = np.random.default_rng(3), made(control_computed_output_attr="computed")
     at = PLACES[kind]
     _, index = laid_out(kind, np.zeros(N), at)
@@ -373,7 +357,6 @@ def test_an_actuator_sees_what_those_before_it_wrote(count) -> None:
 
 
 def test_an_actuator_sees_the_one_number_it_shares_with_another() -> None:
-    """The last effort of one is the first target of the next, which stands in a block before."""
     count, found = 1000, []
     for group in (True, False):
         chain = [pd(2, count, control_output_attr="one"), pd(3, count, control_target_pos_attr="two")]
@@ -418,7 +401,6 @@ def test_more_arrays_than_one_actuator_has() -> None:
 
 
 def test_what_is_known_is_not_looked_for_again(rng, monkeypatch) -> None:
-    """Four frames and four pairs of states stay bound; one more, and the oldest goes."""
     actuator = made()
     frames, states = [frame(rng) for _ in range(5)], [actuator.state() for _ in range(5)]
     looked: list[str] = []
@@ -491,7 +473,6 @@ def test_an_array_that_is_laid_out_anew_is_read_as_it_lies() -> None:
 
 
 def test_another_part_of_an_actuator_acts_at_the_next_step(rng) -> None:
-    """Gains, limits and indices that are assigned, a list of limits that changes; faults and steps go on."""
     state, control = (SimpleNamespace(**{name: full(0) for name in names}) for names in (STATE, CONTROL))
     control.joint_target_pos.fill_(1.0)
     actuator = pd(6)
@@ -519,8 +500,7 @@ def test_another_part_of_an_actuator_acts_at_the_next_step(rng) -> None:
     control.joint_target_pos.numpy()[2] = 8
     assert effort() == 8
     state.joint_q.numpy()[3] = np.nan
-    assert effort() == 8
-    assert [(fault.robot, fault.step) for fault in actuator.faults] == [(0, 0), (3, 8)]
+    assert effort() == 8 and [(fault.robot, fault.step) for fault in actuator.faults] == [(0, 0), (3, 8)]
 
 
 def test_what_was_bound_stays_alive(rng) -> None:
@@ -553,8 +533,7 @@ def test_nothing_is_kept_alive_for_ever(path, rng) -> None:
     gc.collect()
     # launches stay recorded with what they stand on
     most = 4 if path == "native" else 16
-    assert sum(one() is not None for one in frames) <= most
-    assert sum(one() is not None for one in pairs) <= most
+    assert sum(one() is not None for one in frames) <= most and sum(one() is not None for one in pairs) <= most
     watched = [*frames, *pairs, *map(weakref.ref, (actuator, other, group, states[0]))]
     del actuator, other, group, states
     gc.collect()
@@ -562,17 +541,13 @@ def test_nothing_is_kept_alive_for_ever(path, rng) -> None:
 
 
 def test_unchanged_sees_every_change() -> None:
-    """In dicts and lists: another object, one more, one less."""
     one, two = object(), object()
     assert unchanged([({"a": one}, (one,)), ([one, two], (one, two)), contents([]), contents({"a": 1})])
     for container in ({"a": two}, {"a": one, "b": two}, {}, [two], [], [one, two]):
-        assert not unchanged([(container, (one,))])
-        assert unchanged([contents(container)])
+        assert not unchanged([(container, (one,))]) and unchanged([contents(container)])
 
 
 class OfCore:
-    """Calls of the core of one spring, without or with state."""
-
     def __init__(self, **changed) -> None:
         self.actuator = made()
         step = self.actuator.compiled()
@@ -608,24 +583,22 @@ def native_only(path: str) -> None:
 
 
 @pytest.mark.usefixtures("native_only")
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (lambda: OfCore().add_frame(0, []), "objects: must be one per name"),
-        (lambda: OfCore().add_frame(1, []), "arrays: must be those of each plan"),
-        (lambda: OfCore().add_frame(2, []), "arrays: must be those of each plan"),
-        (lambda: OfCore().add_frame(3, []), "arrays: must be those of each plan"),
-        (lambda: OfCore().add_frame(1, [["q"]]), "five signals and two outputs, each with a name"),
-        (lambda: OfCore().add_frame(2, [[np.zeros(N)] * 7]), "joint_q has dtype float64"),
-        (lambda: OfCore().add_frame(2, [[read_only()] * 7]), "joint_f: must be writeable"),
-        (lambda: OfCore().add_frame(3, [[np.zeros(N, np.int32)] * 7]), "indices of joint_q has dtype int32"),
-        (lambda: OfCore().add_frame(3, [[np.zeros(2, np.uint32)] * 7]), "indices of joint_q has 2 elements: must be 4"),
-        (lambda: OfCore().calls.add_states(None, None, [], [], []), "states: must be one per actuator"),
-        (lambda: native.core.Calls([OfCore().plan] * 2, [], [], [], False, False), "plans: must be all different"),
-        (lambda: native.core.unchanged([1]), "1: must be a pair"),
-        (lambda: native.core.unchanged([(1, 2, 3)]), "must be a pair"),
-        (lambda: native.core.unchanged([({}, [])]), "must be a tuple"),
-    ],
+@cases(
+    "call, words",
+    (lambda: OfCore().add_frame(0, []), "objects: must be one per name"),
+    (lambda: OfCore().add_frame(1, []), "arrays: must be those of each plan"),
+    (lambda: OfCore().add_frame(2, []), "arrays: must be those of each plan"),
+    (lambda: OfCore().add_frame(3, []), "arrays: must be those of each plan"),
+    (lambda: OfCore().add_frame(1, [["q"]]), "five signals and two outputs, each with a name"),
+    (lambda: OfCore().add_frame(2, [[np.zeros(N)] * 7]), "joint_q has dtype float64"),
+    (lambda: OfCore().add_frame(2, [[read_only()] * 7]), "joint_f: must be writeable"),
+    (lambda: OfCore().add_frame(3, [[np.zeros(N, np.int32)] * 7]), "indices of joint_q has dtype int32"),
+    (lambda: OfCore().add_frame(3, [[np.zeros(2, np.uint32)] * 7]), "indices of joint_q has 2 elements: must be 4"),
+    (lambda: OfCore().calls.add_states(None, None, [], [], []), "states: must be one per actuator"),
+    (lambda: native.core.Calls([OfCore().plan] * 2, [], [], [], False, False), "plans: must be all different"),
+    (lambda: native.core.unchanged([1]), "1: must be a pair"),
+    (lambda: native.core.unchanged([(1, 2, 3)]), "must be a pair"),
+    (lambda: native.core.unchanged([({}, [])]), "must be a tuple"),
 )
 def test_bad_arguments_are_refused_by_name(call, words) -> None:
     """The binding checks type, shape and range: nothing reaches memory that it should not."""
@@ -660,16 +633,13 @@ def test_core_steps_what_it_knows_and_nothing_else() -> None:
     assert one.step(now=state) and one.control.joint_f.numpy().any()
     for dt in (None, -1.0, np.nan, np.inf):
         assert not one.step(dt, state)
-    assert not one.step(now=object())
-    assert not one.calls.step(one.state_object, {}, state, state, DT)
+    assert not one.step(now=object()) and not one.calls.step(one.state_object, {}, state, state, DT)
     one.control.joint_f = full(0)
-    assert not one.step(now=state)
-    assert one.actuator.compiled().steps == 1
+    assert not one.step(now=state) and one.actuator.compiled().steps == 1
 
 
 @pytest.mark.usefixtures("native_only")
 def test_what_the_core_has_met_it_steps_alone(rng, monkeypatch) -> None:
-    """Arrays and states that it was given once are not looked for in Python any more; nor does Python step."""
     actuator = made()
     one, state = frame(rng), actuator.state()
     monkeypatch.setattr(actuator.compiled(), "step", lambda *_given: pytest.fail("step"))
@@ -684,7 +654,6 @@ def test_what_the_core_has_met_it_steps_alone(rng, monkeypatch) -> None:
     "dt", [-1.0, np.nan, np.inf, -(10**400), 10**400], ids=["negative", "nan", "inf", "small", "large"]
 )
 def test_seconds_that_are_no_step_are_refused(rng, dt) -> None:
-    """On every path, whole numbers larger than any float too."""
     actuator = made()
     state = actuator.state()
     refused(ValueError, lambda: actuator.step(*frame(rng), state, state, dt), "finite number of seconds >= 0")
@@ -701,13 +670,11 @@ def test_a_group_on_a_tape_remembers_the_same() -> None:
                 group.step(*frame(rng), now, after, DT)
             now, after = after, now
         found.append([array.copy() for state in now for array in memory_of(state)])
-    assert all(np.array_equal(plain, on_tape) for plain, on_tape in zip(*found, strict=True))
-    assert found[0][-1].any()
+    assert all(np.array_equal(plain, on_tape) for plain, on_tape in zip(*found, strict=True)) and found[0][-1].any()
 
 
 @pytest.mark.usefixtures("native_only")
 def test_a_plan_does_not_point_to_what_its_calls_kept() -> None:
-    """When they go, it has to be bound anew; a reset in between writes to nobody's memory."""
     one, state = OfCore(), object()
     one.calls.add_frame(*one.frame)
     one.calls.add_states(state, state, [one.state], [one.state], [])
@@ -726,13 +693,11 @@ def test_a_plan_does_not_point_to_what_its_calls_kept() -> None:
 @pytest.mark.usefixtures("native_only")
 def test_another_kind_of_container_is_a_change() -> None:
     one = object()
-    assert not native.core.unchanged([((one,), (one,))])
-    assert not native.core.unchanged([(object(), (one,))])
+    assert not native.core.unchanged([((one,), (one,))]) and not native.core.unchanged([(object(), (one,))])
 
 
 @pytest.mark.usefixtures("native_only")
 def test_instruction_sets_agree_in_every_bit(monkeypatch) -> None:
-    """All that this processor has, on more joints than are stepped at a time, of one actuator and of several."""
     results = set()
     for name in native.core.variants():
         monkeypatch.setenv("ACTUATORS_ISA", name)

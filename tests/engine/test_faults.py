@@ -28,7 +28,6 @@ NEEDING = {
 
 @pytest.fixture(params=["native", "warp"])
 def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Each engine on the CPU."""
     if request.param == "warp":
         monkeypatch.setattr(assembly, "has_native_core", lambda: False)
         monkeypatch.setattr(assembly, "missing_core", lambda: "")
@@ -36,7 +35,6 @@ def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
 
 
 def legs(*stages, num_robots: int = 1) -> aa.ActuatedArrays:
-    """A knee with these stages beside a hip without."""
     return aa.ActuatedArrays(["hip", "knee"], {"hip": [PD], "knee": [PD, *stages]}, num_robots)
 
 

@@ -44,12 +44,10 @@ def playing(made: SmallStage | Path, engine: str = "mujoco", dt: float = 0.005, 
 
 
 def in_engine(coulomb, **values) -> dict[str, aa.MotorConfig]:
-    """A motor without gains, with friction of the simulator."""
     return {"hinge": aa.MotorConfig(PD, others=[aa.FrictionConfig(coulomb, in_engine=True, **values)])}
 
 
 def frictions(robot) -> list[float]:
-    """Static, dynamic and viscous friction of the first joint of the first robot."""
     return [float(part.numpy()[0, 0]) for part in robot.get_dof_friction_properties()]
 
 
@@ -67,7 +65,6 @@ def with_friction(friction: float = 0.0, damping: float = 0.0, begin: float = 0.
 
 
 def write_arm(folder: Path, joint: str) -> Path:
-    """An MJCF file."""
     path = folder / "arm.xml"
     path.write_text(ARM.format(joint=joint))
     return path
@@ -220,7 +217,6 @@ def test_components_and_newtons_form_refuse_it() -> None:
 
 
 def test_a_stage_replaces_the_friction_of_the_file(engine) -> None:
-    """It comes back with `close`; joints without a stage keep theirs."""
     with playing(with_friction(0.1, 0.3), engine) as (_, robot):
         before = frictions(robot)
         bare = driven(ROOT, {"hinge": aa.MotorConfig(PD)})
@@ -240,8 +236,6 @@ def test_components_replace_it_too() -> None:
 
 
 def test_a_stage_without_the_files_friction_coasts_the_same(engine) -> None:
-    """To the bit: what the file has does not count."""
-
     def coast(made: SmallStage) -> np.ndarray:
         motor = aa.MotorConfig(PD, others=[aa.FrictionConfig(0.4, 0.05, assumed_inertia=0.2)])
         with playing(made, engine) as (sim, robot), driven(ROOT, {"hinge": motor}) as actuators:
@@ -258,7 +252,6 @@ def test_a_stage_without_the_files_friction_coasts_the_same(engine) -> None:
 
 
 def test_friction_of_a_model_becomes_a_stage_on_demand(tmp_path) -> None:
-    """That of MJCF and of URDF; the simulator then has none."""
     urdf = """<robot name="arm"><link name="base"/>
       <link name="arm"><inertial><origin xyz="0.5 0 0"/><mass value="1"/>
         <inertia ixx="0.01" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
@@ -287,7 +280,6 @@ def test_friction_of_a_motor_beside_a_stage_is_refused(given) -> None:
 
 
 def test_a_motor_without_friction_may_have_a_stage() -> None:
-    """As motors of MJCF files have, whose friction is zero."""
     with playing(with_friction(0.1)) as (_, robot):
         motor = aa.MotorConfig(PD, friction=0.0, viscous_friction=0.0, others=[aa.FrictionConfig(0.5, in_engine=True)])
         with driven(ROOT, {"hinge": motor}):

@@ -50,8 +50,7 @@ def test_drive_is_the_controller() -> None:
     actuator.drive = second
     # an explicit effort mode does not read it
     actuator.step(state, control, bias_force=full(100.0))
-    assert control.joint_f.numpy().tolist() == [4.0, 4.0]
-    assert actuator.controller is second
+    assert control.joint_f.numpy().tolist() == [4.0, 4.0] and actuator.controller is second
     pid = package.Actuator(INDICES, drive=package.ControllerPID(full(1), full(1), full(1), full(1)))
     now = pid.state()
     assert now.drive_state is now.controller_state

@@ -1,8 +1,8 @@
 """Launches of kernels whose arguments are packed once."""
 
 import warp as wp
-from chains import floats
 from isaacsim.core.experimental.actuators.engine.launches import Launches
+from warp_arrays import floats
 
 
 @wp.kernel

@@ -9,7 +9,7 @@ import pytest
 from isaacsim.core.experimental.actuators.base import native
 from isaacsim.core.experimental.actuators.engine.gradients.actuator_gradients import require_gradients
 from numpy.typing import NDArray
-from refusals import refused
+from refusals import cases, refused
 from scipy.integrate import solve_ivp
 
 NAMES = ["pitch", "knee", "roll"]
@@ -72,7 +72,6 @@ def motors(first: aa.LinkageConfig, second: aa.LinkageConfig, *stages: Any) -> d
 def test_motors_act_through_the_slopes(
     shafts: tuple[aa.LinkageConfig, aa.LinkageConfig], targets: str, rng: np.random.Generator
 ) -> None:
-    """PD and limit at the motors behind a gear; tables are read inside and beyond."""
     ratio, kp, kd, most = -4.0, 3.0, 0.2, 2.5
     gear = aa.TransmissionConfig(ratio=ratio, offset=0.1, targets=targets)
     arrays = aa.ActuatedArrays(
@@ -168,8 +167,7 @@ def test_engines_agree_to_the_last_bit(
         np.testing.assert_array_equal(found.view(np.int32), other.view(np.int32))
         if number == 20:
             # an effort at either joint is of both motors
-            assert not found[1:3, [0, 2]].any()
-            assert found[:, 1].all() and found[[0, 3]].all()
+            assert not found[1:3, [0, 2]].any() and found[:, 1].all() and found[[0, 3]].all()
         if number == 25:
             for arrays in made:
                 arrays.reset(indices=[1])
@@ -235,39 +233,34 @@ def test_motor_efforts_and_limits_are_told() -> None:
 LAW = aa.PDControlConfig(1.0, 0.0)
 
 
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        ({"pitch": [LAW, PARALLEL[0]]}, "joint 'roll' must have an actuator with a LinkageConfig, too"),
-        ({"knee": [LAW, DIFFERENTIAL[0]], "pitch|roll": [LAW]}, "must have joint 'knee', at which the actuator is"),
-        ({"knee": [LAW, DIFFERENTIAL[0]]}, "must have joint 'knee', at which the actuator is"),
-        (
-            {"pitch": [LAW, DIFFERENTIAL[0]], "roll": [LAW, aa.LinkageConfig(["roll", "pitch"], [1.0, 1.0])]},
-            "must be the joints that joint 'roll' has",
-        ),
-        ({"pitch|roll": [LAW, DIFFERENTIAL[0]]}, "must have shafts that determine the joints"),
-        (
-            {"pitch": [LAW, DIFFERENTIAL[0]], "roll": [LAW, PARALLEL[1]]},
-            "must have the positions of the table of joint",
-        ),
-        (
-            {
-                "pitch": [
-                    *(LAW, aa.TransmissionConfig(ratio=2.0, rotor_inertia=1.0), aa.ShaftInertiaConfig(1.0)),
-                    aa.LinkageConfig(["pitch", "roll"], [1, 1]),
-                ],
-                "roll": [LAW, aa.LinkageConfig(["pitch", "roll"], [1, -1])],
-            },
-            "has rotor_inertia in its transmission and a ShaftInertia",
-        ),
-        (
-            {
-                "pitch": [LAW, aa.ElectricalConfig(1.0, 1.0), DIFFERENTIAL[0]],
-                "roll": [LAW, aa.ElectricalConfig(1.0, 1.0), DIFFERENTIAL[1]],
-            },
-            "ElectricalWinding asks for inertia or load before LinkageShaft",
-        ),
-    ],
+@cases(
+    "given, words",
+    ({"pitch": [LAW, PARALLEL[0]]}, "joint 'roll' must have an actuator with a LinkageConfig, too"),
+    ({"knee": [LAW, DIFFERENTIAL[0]], "pitch|roll": [LAW]}, "must have joint 'knee', at which the actuator is"),
+    ({"knee": [LAW, DIFFERENTIAL[0]]}, "must have joint 'knee', at which the actuator is"),
+    (
+        {"pitch": [LAW, DIFFERENTIAL[0]], "roll": [LAW, aa.LinkageConfig(["roll", "pitch"], [1.0, 1.0])]},
+        "must be the joints that joint 'roll' has",
+    ),
+    ({"pitch|roll": [LAW, DIFFERENTIAL[0]]}, "must have shafts that determine the joints"),
+    ({"pitch": [LAW, DIFFERENTIAL[0]], "roll": [LAW, PARALLEL[1]]}, "must have the positions of the table of joint"),
+    (
+        {
+            "pitch": [
+                *(LAW, aa.TransmissionConfig(ratio=2.0, rotor_inertia=1.0), aa.ShaftInertiaConfig(1.0)),
+                aa.LinkageConfig(["pitch", "roll"], [1, 1]),
+            ],
+            "roll": [LAW, aa.LinkageConfig(["pitch", "roll"], [1, -1])],
+        },
+        "has rotor_inertia in its transmission and a ShaftInertia",
+    ),
+    (
+        {
+            "pitch": [LAW, aa.ElectricalConfig(1.0, 1.0), DIFFERENTIAL[0]],
+            "roll": [LAW, aa.ElectricalConfig(1.0, 1.0), DIFFERENTIAL[1]],
+        },
+        "ElectricalWinding asks for inertia or load before LinkageShaft",
+    ),
 )
 def test_motors_that_do_not_belong_together_are_refused(given: dict[str, Any], words: str) -> None:
     refused((ValueError, TypeError), lambda: aa.ActuatedArrays(NAMES, given), words)
@@ -315,7 +308,6 @@ def tendon_arrays(rows: dict[str, list[float]], *stages: Any, robots: int = 6, *
 def test_tendons_move_more_joints_than_they_are(
     rows: dict[str, list[float]], unilateral: bool, rng: np.random.Generator
 ) -> None:
-    """Efforts are Gᵀτ, feedforward is least squares, and what no tendon sees gets none."""
     kp, kd, most, robots = 3.0, 0.2, 1.5, 6
     arrays = tendon_arrays(
         rows, aa.PDControlConfig(kp, kd), aa.MaxEffortClampingConfig(most), robots=robots, unilateral=unilateral
@@ -364,7 +356,6 @@ def test_power_of_shafts_is_that_of_joints(rng: np.random.Generator) -> None:
 @pytest.mark.parametrize("names", [FINGER[:2], FINGER[:3]], ids=["all joints", "some joints"])
 @pytest.mark.slow("warp")
 def test_slack_is_recorded(names: list[str]) -> None:
-    """As what limits the motor, behind a limit of its own; without a trace in the effort that was asked for."""
     cable = aa.LinkageConfig.tendon({"MCP": 1.0, "PIP": 0.5}, unilateral=True)
     motor = [aa.PDControlConfig(2.0, 0.0), aa.MaxEffortClampingConfig(0.5), cable]
     arrays = aa.ActuatedArrays(names, {"MCP": motor})
@@ -379,7 +370,6 @@ def test_slack_is_recorded(names: list[str]) -> None:
 
 
 def test_antagonists_move_as_exactly_integrated() -> None:
-    """A flexor and an extensor that only pull, against an integration that ends where either goes slack."""
     inertia, spring, damping, kp, kd, dt = np.array([2e-3, 1e-3]), 0.02, 2e-4, 0.4, 1e-3, 1e-4
     slopes, targets = np.array([[1.0, 0.6], [-1.0, -0.9]]), np.array([0.5, -0.35])
     motor = [aa.PDControlConfig(kp, kd), aa.TransmissionConfig(1.0, targets="motor")]
@@ -401,8 +391,7 @@ def test_antagonists_move_as_exactly_integrated() -> None:
 
         def flow(_: float, state: NDArray[Any], is_slack: NDArray[Any] = slack) -> NDArray[Any]:
             q, v = state[:2], state[2:]
-            efforts = np.where(is_slack, 0.0, pull(q, v)) @ slopes
-            return np.concatenate([v, acceleration(q, v, efforts)])
+            return np.concatenate([v, acceleration(q, v, np.where(is_slack, 0.0, pull(q, v)) @ slopes)])
 
         events = [lambda _, state, at=at: pull(state[:2], state[2:])[at] for at in range(2)]
         for at, event in enumerate(events):
@@ -452,32 +441,30 @@ def test_friction_of_a_joint_without_motor_stays_at_the_joint() -> None:
     np.testing.assert_allclose(found, [[-0.4, -0.2 - 0.03]], rtol=1e-3)
 
 
-@pytest.mark.parametrize(
-    ("motors", "words"),
-    [
-        ({"a": [aa.PDControlConfig(1.0, 0.0), aa.LinkageConfig.tendon({"a": 1.0, "x": 1.0})]}, "must be a joint of"),
-        (
-            {
-                "a": [aa.PDControlConfig(1.0, 0.0), aa.LinkageConfig.tendon({"a": 1.0, "b": 1.0})],
-                "[bc]": [aa.FrictionConfig(viscous=0.3)],
-            },
-            "'b' must have a motor of its own",
-        ),
-        (
-            {
-                "a": [aa.PDControlConfig(1.0, 0.0), aa.LinkageConfig.tendon({"a": 1.0, "b": 1.0})],
-                "b": [aa.PDControlConfig(1.0, 0.0)],
-            },
-            "joint 'b' must have an actuator with a LinkageConfig",
-        ),
-        (
-            {
-                "a": [aa.PDControlConfig(1.0, 0.0), aa.LinkageConfig(["a", "b", "c"], [1.0, 1.0, 0.0])],
-                "b": [aa.PDControlConfig(1.0, 0.0), aa.LinkageConfig(["a", "b", "c"], [2.0, 2.0, 0.0])],
-            },
-            "must have shafts that determine the joints",
-        ),
-    ],
+@cases(
+    "motors, words",
+    ({"a": [aa.PDControlConfig(1.0, 0.0), aa.LinkageConfig.tendon({"a": 1.0, "x": 1.0})]}, "must be a joint of"),
+    (
+        {
+            "a": [aa.PDControlConfig(1.0, 0.0), aa.LinkageConfig.tendon({"a": 1.0, "b": 1.0})],
+            "[bc]": [aa.FrictionConfig(viscous=0.3)],
+        },
+        "'b' must have a motor of its own",
+    ),
+    (
+        {
+            "a": [aa.PDControlConfig(1.0, 0.0), aa.LinkageConfig.tendon({"a": 1.0, "b": 1.0})],
+            "b": [aa.PDControlConfig(1.0, 0.0)],
+        },
+        "joint 'b' must have an actuator with a LinkageConfig",
+    ),
+    (
+        {
+            "a": [aa.PDControlConfig(1.0, 0.0), aa.LinkageConfig(["a", "b", "c"], [1.0, 1.0, 0.0])],
+            "b": [aa.PDControlConfig(1.0, 0.0), aa.LinkageConfig(["a", "b", "c"], [2.0, 2.0, 0.0])],
+        },
+        "must have shafts that determine the joints",
+    ),
 )
 def test_tendons_that_do_not_fit_are_refused(motors: Any, words: str) -> None:
     refused(ValueError, lambda: aa.ActuatedArrays(["a", "b", "c"], motors), re.escape(words))
@@ -486,7 +473,6 @@ def test_tendons_that_do_not_fit_are_refused(motors: Any, words: str) -> None:
 @pytest.mark.usefixtures("_engine")
 @pytest.mark.slow("warp")
 def test_robots_of_many_blocks_have_what_they_have_alone(rng: np.random.Generator) -> None:
-    """Linkages of scattered joints beside each other, with a delay that begins, among faults of others."""
     names, robots = [f"joint_{k}" for k in range(13)], 200
     pd, late = aa.PDControlConfig(3.0, 0.1), aa.DelayConfig(1)
     rows = {"joint_9": [1.0, 0.5, 0.0], "joint_0": [0.0, 1.0, -0.5], "joint_4": [0.2, 0.0, 1.0]}

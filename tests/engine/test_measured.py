@@ -9,7 +9,6 @@ CODE = 0.01
 
 
 def moved(motors: dict, robots: int = 2, steps: int = 5) -> tuple[aa.ActuatedArrays, list[np.ndarray]]:
-    """Actuators after some steps, and the positions of these."""
     arrays, numbers = aa.ActuatedArrays(JOINTS, motors, robots), np.random.default_rng(2)
     positions = []
     for _ in range(steps):

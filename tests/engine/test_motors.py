@@ -11,7 +11,7 @@ from isaacsim.core.experimental.actuators.engine.motors import resolve_motors
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from neural_twin import random_network, write_network
 from places import ROBOTS as FILES
-from refusals import refused
+from refusals import cases, refused
 from stages import stage_of
 
 NAMES = ["l_hip", "r_hip", "l_knee", "r_knee"]
@@ -32,7 +32,6 @@ def host() -> Iterator:
 
 
 def efforts(host, motors, steps: int = 1) -> np.ndarray:
-    """Efforts of all robots and joints after some steps of these motors."""
     with aa.ArticulationActuators.from_configs(ALL, motors):
         for _ in range(steps):
             host.step(0.01)
@@ -40,12 +39,10 @@ def efforts(host, motors, steps: int = 1) -> np.ndarray:
 
 
 def problems(motors) -> list[str]:
-    text = refused(ValueError, lambda: aa.ArticulationActuators.from_configs(ALL, motors))
-    return text.splitlines()
+    return refused(ValueError, lambda: aa.ArticulationActuators.from_configs(ALL, motors)).splitlines()
 
 
 def test_patterns_match_names_in_full(host) -> None:
-    """`hip` is no pattern for `l_hip`; every joint takes the motor of its pattern."""
     assert (
         efforts(host, {".*_hip": [aa.PDControlConfig(5.0, 0.0)], "[lr]_knee": [aa.PDControlConfig(7.0, 0.0)]}).tolist()
         == [[5, 5, 7, 7]] * 3
@@ -108,8 +105,7 @@ def test_a_motor_without_controller_leaves_the_drive_in_place(host) -> None:
     with aa.ArticulationActuators.from_configs(
         ALL, {"l_.*": [aa.PDControlConfig(1.0, 0.0)], "r_.*": aa.MotorConfig()}
     ) as made:
-        assert made.actuated_dof_indices == [0, 2]
-        assert host.arrays().stiffnesses[:4].tolist() == [0, 3, 0, 3]
+        assert made.actuated_dof_indices == [0, 2] and host.arrays().stiffnesses[:4].tolist() == [0, 3, 0, 3]
 
 
 def test_every_problem_is_told_at_once(host, tmp_path) -> None:
@@ -129,19 +125,14 @@ def test_every_problem_is_told_at_once(host, tmp_path) -> None:
         }
     )
     expected = [
-        "'(' must be a regular expression",
-        "'hip' matches no joint",
-        "l_hip is matched by 'l_hip' and '[lr]_hip'",
-        "motors['hip'].controller.kp = -1.0",
-        "motors['l_hip'].delay.delay_steps = -1",
+        *("'(' must be a regular expression", "'hip' matches no joint", "l_hip is matched by 'l_hip' and '[lr]_hip'"),
+        *("motors['hip'].controller.kp = -1.0", "motors['l_hip'].delay.delay_steps = -1"),
         "motors['[lr]_hip']: PDControlConfig.kp has shape (2,): must be (robots,) = (3,)",
         "PDControlConfig.kd has shape (3, 3): must be (robots,) = (3,) or (robots, joints) = (3, 2)",
         "motors['r_knee'] has limits or a delay and no controller",
-        "motors['l_knee'] has MaxEffortClampingConfig twice",
-        "motors['l_kne.']: model_path = ",
+        *("motors['l_knee'] has MaxEffortClampingConfig twice", "motors['l_kne.']: model_path = "),
         "motors['r_kne.'].armature = -1.0",
-        "motors['r_kne.'].friction['r.*'] = -2.0",
-        "motors['r_hip']: motor = 'motor'",
+        *("motors['r_kne.'].friction['r.*'] = -2.0", "motors['r_hip']: motor = 'motor'"),
     ]
     text = "\n".join(found)
     assert [part for part in expected if part not in text] == []
@@ -258,7 +249,6 @@ def reference() -> np.ndarray:
 
 @pytest.mark.parametrize("way", ["components", "plain configs", "USD", "back from USD"])
 def test_efforts_are_bit_for_bit_those_of_every_other_way(reference, way) -> None:
-    """Components and configs in `from_actuators`, prims, and prims of what was read from prims."""
     assert (panda(way) == reference).all()
 
 
@@ -313,13 +303,11 @@ def test_a_motor_without_limit_at_a_joint_with_one_is_told() -> None:
             aa.ArticulationActuators.from_configs("/World/Arm", {".*": [FREE, aa.MaxEffortClampingConfig(np.inf)]})
 
 
-@pytest.mark.parametrize(
+@cases(
     "clamp",
-    [
-        aa.MaxEffortClampingConfig({"shoulder": 5.0, "extension": "joint"}),  # pyright: ignore[reportArgumentType]
-        aa.DCMotorClampingConfig(5.0, 5.0, np.inf),
-        aa.PositionBasedClampingConfig([0.0], [5.0]),
-    ],
+    aa.MaxEffortClampingConfig({"shoulder": 5.0, "extension": "joint"}),  # pyright: ignore[reportArgumentType]
+    aa.DCMotorClampingConfig(5.0, 5.0, np.inf),
+    aa.PositionBasedClampingConfig([0.0], [5.0]),
 )
 def test_any_finite_limit_is_one(clamp) -> None:
     with aa.Simulation(ARM), warnings.catch_warnings():
@@ -328,7 +316,6 @@ def test_any_finite_limit_is_one(clamp) -> None:
 
 
 def test_the_word_for_the_limit_of_the_joint_is_its_number() -> None:
-    """For all joints of a motor, for some by pattern, and for the peak of a DC motor."""
     clamps = [aa.MaxEffortClampingConfig("joint"), aa.DCMotorClampingConfig(500.0, 5.0, "joint")]
     with aa.Simulation(ARM), aa.ArticulationActuators.from_configs("/World/Arm", {".*": [FREE, *clamps]}) as made:
         dc_motor, plain = made.actuators[0].clamping
@@ -344,14 +331,12 @@ def test_robots_that_differ_keep_their_own_limits() -> None:
     assert of_joint(motors, np.array([[3.0, 9.0], [3.0, 8.0]]), 2).max_effort.tolist() == [3.0, 2.0]
 
 
-@pytest.mark.parametrize(
-    ("value", "limits", "says"),
-    [
-        ("joint", np.array([[np.inf, 5.0]]), "'joint': joints a have no effort limit: must have a finite one"),
-        ({"a": 1.0, "b": "joint"}, np.array([[5.0, np.inf]]), "'joint': joints b have no effort limit"),
-        ("joint", None, "'joint': the effort limit of its joint is not known here"),
-        ("joints", np.array([[5.0, 5.0]]), "'joints': must be a number and >= 0 .*, or 'joint' for that of the joint"),
-    ],
+@cases(
+    "value, limits, says",
+    ("joint", np.array([[np.inf, 5.0]]), "'joint': joints a have no effort limit: must have a finite one"),
+    ({"a": 1.0, "b": "joint"}, np.array([[5.0, np.inf]]), "'joint': joints b have no effort limit"),
+    ("joint", None, "'joint': the effort limit of its joint is not known here"),
+    ("joints", np.array([[5.0, 5.0]]), "'joints': must be a number and >= 0 .*, or 'joint' for that of the joint"),
 )
 def test_a_limit_that_no_joint_has_is_refused(value, limits, says) -> None:
     with pytest.raises(ValueError, match=rf"motors\['\.\*'\].*max_effort = {says}"):

@@ -131,7 +131,6 @@ class Trial:
 
     @property
     def others(self) -> np.ndarray:
-        """Bits of the efforts of all that get no bad number."""
         mine = np.zeros(self.efforts.shape[1:], bool)
         mine[1:, COLUMN] = True
         return self.efforts[:, ~mine].view(np.int32)

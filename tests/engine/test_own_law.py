@@ -3,29 +3,19 @@
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
+import curved_laws
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 import warp as wp
-from curved_laws import (
-    DROOP,
-    FADE,
-    LONG,
-    ONE,
-    STIFF,
-    ClampingCurved,
-    ControllerCurved,
-    CurvedTwin,
-    Tabled,
-    curved_entries,
-)
 from isaacsim.core.experimental.actuators.engine.assembly import Assembly
 from isaacsim.core.experimental.actuators.engine.entry import ActuatorEntry
 from isaacsim.core.experimental.actuators.laws.contract.base import Passive
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from pxr import Sdf
-from refusals import refused
+from refusals import cases, refused
 from small_stages import SmallStage
+from warp_arrays import listed
 
 ROBOTS, DT = 3, 0.01
 
@@ -43,7 +33,6 @@ def filtered_pd(
     kp: float,
     rate: float,
 ):
-    """A PD law on a low-pass filtered error that also counts its steps."""
     now = filtered + wp.min(rate * dt, 1.0) * (q_target - q - filtered)
     return kp * now + qd_target - qd + ff, now, steps + 1.0
 
@@ -65,13 +54,9 @@ class OneSided(aa.Clamping):
     LAW = one_sided
 
 
-def array(*values: float) -> wp.array:
-    return wp.array(values, dtype=wp.float32, device="cpu")
-
-
 def parts() -> tuple[aa.Controller, aa.Clamping, aa.Delay]:
     lags = wp.array([0, 1, 3], dtype=wp.int32, device="cpu")
-    return FilteredPD(array(20, 30, 40), rate=array(5, 50, 500)), OneSided(array(9, 8, 7)), aa.Delay(lags, 3)
+    return FilteredPD(listed(20, 30, 40), rate=listed(5, 50, 500)), OneSided(listed(9, 8, 7)), aa.Delay(lags, 3)
 
 
 class Bench:
@@ -79,8 +64,10 @@ class Bench:
 
     def __init__(self, own: ActuatorEntry | None = None) -> None:
         controller, clamp, delay = parts()
-        own = own or ActuatorEntry("/A/own", ("own",), controller, [clamp, aa.ClampingMaxEffort(array(5, 5, 5))], delay)
-        known = ActuatorEntry("/A/known", ("known",), aa.ControllerPD(array(1, 2, 3), array(4, 5, 6)), [], None)
+        own = own or ActuatorEntry(
+            "/A/own", ("own",), controller, [clamp, aa.ClampingMaxEffort(listed(5, 5, 5))], delay
+        )
+        known = ActuatorEntry("/A/known", ("known",), aa.ControllerPD(listed(1, 2, 3), listed(4, 5, 6)), [], None)
         self.entries = [own, known]
         self.engine = Assembly(self.entries, ROBOTS, "cpu")
         self.inputs = [np.zeros((ROBOTS, 2), np.float32) for _ in range(5)]
@@ -127,7 +114,7 @@ def test_own_laws_agree_with_their_float64_twin(rng) -> None:
 
 def test_plan_runs_them() -> None:
     assert "custom" not in Bench().engine.name
-    assert bench_of(FilteredPD(array(1, 1, 1), array(1, 1, 1)), [OneSided(array(1, 1, 1))]).engine.name != "custom"
+    assert bench_of(FilteredPD(listed(1, 1, 1), listed(1, 1, 1)), [OneSided(listed(1, 1, 1))]).engine.name != "custom"
 
 
 def bench_of(controller: aa.Controller, clamps: list[aa.Clamping]) -> Bench:
@@ -138,14 +125,14 @@ def test_by_itself_a_law_gives_the_same_bits(rng) -> None:
     """A public `Actuator` of the same components, stepped alone, agrees with the plan in every bit."""
     bench, (controller, clamp, delay) = Bench(), parts()
     every = wp.array(np.arange(ROBOTS), dtype=wp.uint32, device="cpu")
-    alone = aa.Actuator(every, controller, delay, [clamp, aa.ClampingMaxEffort(array(5, 5, 5))])
+    alone = aa.Actuator(every, controller, delay, [clamp, aa.ClampingMaxEffort(listed(5, 5, 5))])
     now, after = alone.state(), alone.state()
     assert now is not None and after is not None
     for _ in range(12):
         expected = bench.step(rng)[:, 0]
-        q, qd, q_target, qd_target, ff = (array(*values[:, 0]) for values in bench.inputs)
+        q, qd, q_target, qd_target, ff = (listed(*values[:, 0]) for values in bench.inputs)
         control = SimpleNamespace(
-            joint_target_pos=q_target, joint_target_vel=qd_target, joint_act=ff, joint_f=array(0, 0, 0)
+            joint_target_pos=q_target, joint_target_vel=qd_target, joint_act=ff, joint_f=listed(0, 0, 0)
         )
         alone.step(SimpleNamespace(joint_q=q, joint_qd=qd), control, now, after, DT)
         np.testing.assert_array_equal(control.joint_f.numpy(), expected)
@@ -173,11 +160,9 @@ def test_parameter_that_becomes_nan_stops_its_joint_only(which, rng) -> None:
 
 
 def test_state_that_is_not_finite_is_a_fault(rng) -> None:
-    """A finite effort does not hide it: the state is not written."""
-    bench = bench_of(Overflowing(array(1, 1, 1)), [])
+    bench = bench_of(Overflowing(listed(1, 1, 1)), [])
     for step in range(3):
-        efforts = bench.step(rng)
-        assert efforts[0, 0] == (1.0 if step < 1 else 0.0)
+        assert bench.step(rng)[0, 0] == (1.0 if step < 1 else 0.0)
     assert [fault.step for fault in bench.engine.faults()] == [1, 1, 1]
 
 
@@ -211,7 +196,7 @@ class OverridingPD(aa.ControllerPD):
 
 
 def test_a_subclass_that_overrides_the_computation_is_obeyed(rng) -> None:
-    bench = bench_of(OverridingPD(array(1, 1, 1), array(1, 1, 1)), [])
+    bench = bench_of(OverridingPD(listed(1, 1, 1), listed(1, 1, 1)), [])
     assert bench.step(rng)[:, 0].tolist() == [2.5] * ROBOTS
 
 
@@ -220,9 +205,9 @@ class StiffPD(aa.ControllerPD):
 
 
 def test_a_subclass_keeps_the_rules_of_its_base() -> None:
-    refused(ValueError, lambda: bench_of(StiffPD(array(1, -1, 1), array(1, 1, 1)), []), r"kp = -1.*>= 0")
+    refused(ValueError, lambda: bench_of(StiffPD(listed(1, -1, 1), listed(1, 1, 1)), []), r"kp = -1.*>= 0")
     with pytest.raises(ValueError, match=r"rate = nan: must be a number"):
-        bench_of(FilteredPD(array(1, 1, 1), array(1, np.nan, 1)), [])
+        bench_of(FilteredPD(listed(1, 1, 1), listed(1, np.nan, 1)), [])
 
 
 def constant_controller(value: float) -> aa.Controller:
@@ -233,7 +218,7 @@ def constant_controller(value: float) -> aa.Controller:
     def law(q: float, qd: float, q_target: float, qd_target: float, ff: float, dt: float, gain: float):
         return gain * number
 
-    return type("Same", (aa.Controller,), {"PARAMETERS": ("gain",), "LAW": law})(array(1, 1, 1))
+    return type("Same", (aa.Controller,), {"PARAMETERS": ("gain",), "LAW": law})(listed(1, 1, 1))
 
 
 @pytest.mark.slow
@@ -256,34 +241,31 @@ def returns_nothing(effort: float, q: float, qd: float, most: float):
 
 
 def broken(law) -> aa.Clamping:
-    return type("Broken", (aa.Clamping,), {"PARAMETERS": ("most",), "LAW": law})(array(1, 1, 1))
+    return type("Broken", (aa.Clamping,), {"PARAMETERS": ("most",), "LAW": law})(listed(1, 1, 1))
 
 
-@pytest.mark.parametrize(
-    ("law", "words"),
-    [
-        (short, ["Broken.LAW takes 2 arguments", "4 (effort, position, velocity, most)"]),
-        (staticmethod(lambda *_: 0.0), ["Broken.LAW", "@wp.func"]),
-        (returns_nothing, ["Broken", "do not compile"]),
-    ],
+@cases(
+    "law, words",
+    (short, ["Broken.LAW takes 2 arguments", "4 (effort, position, velocity, most)"]),
+    (staticmethod(lambda *_: 0.0), ["Broken.LAW", "@wp.func"]),
+    (returns_nothing, ["Broken", "do not compile"]),
 )
 def test_a_law_that_cannot_run_is_refused_at_once(law: Any, words: list[str]) -> None:
-    text = refused(TypeError, lambda: bench_of(aa.ControllerPD(*[array(1, 1, 1)] * 2), [broken(law)]))
+    text = refused(TypeError, lambda: bench_of(aa.ControllerPD(*[listed(1, 1, 1)] * 2), [broken(law)]))
     assert all(word in text for word in words), text
 
 
 @pytest.mark.parametrize(("values", "named"), [((), {}), ((1, 2, 3), {}), ((1,), {"kp": 2}), ((1,), {"speed": 2})])
 def test_the_inherited_constructor_takes_each_parameter_once(values, named) -> None:
     with pytest.raises(TypeError, match="FilteredPD takes the arrays"):
-        FilteredPD(*(array(value) for value in values), **{name: array(value) for name, value in named.items()})
+        FilteredPD(*(listed(value) for value in values), **{name: listed(value) for name, value in named.items()})
 
 
 def test_the_inherited_constructor_checks_shapes() -> None:
-    refused(ValueError, lambda: FilteredPD(array(1, 2), array(1)), r"rate has shape \(1,\).*kp, \(2,\)")
+    refused(ValueError, lambda: FilteredPD(listed(1, 2), listed(1)), r"rate has shape \(1,\).*kp, \(2,\)")
 
 
 def test_arguments_without_defaults_are_required() -> None:
-    """The error names arguments that neither the prim nor `resolve_arguments` sets."""
     assert FilteredPD.resolve_arguments({"kp": 1.0, "rate": 2.0, "other": 3.0}) == {"kp": 1.0, "rate": 2.0}
     refused(ValueError, lambda: FilteredPD.resolve_arguments({"kp": 1.0}), r"FilteredPD lacks \['rate'\]")
 
@@ -316,10 +298,10 @@ def test_a_prim_chooses_an_own_law_once_it_is_registered() -> None:
 
 @pytest.mark.parametrize("sensed", [False, True])
 def test_own_laws_with_curves_agree_with_their_float64_twin(sensed, rng) -> None:
-    engine = Assembly(curved_entries(sensed=sensed), ROBOTS, "cpu")
+    engine = Assembly(curved_laws.curved_entries(sensed=sensed), ROBOTS, "cpu")
     arrays = [np.zeros((ROBOTS, 4), np.float32) for _ in range(6)]
     engine.bind(range(4), arrays[:5], arrays[5])
-    twin = CurvedTwin(sensed=sensed)
+    twin = curved_laws.CurvedTwin(sensed=sensed)
     for number in range(20):
         for values in arrays[:5]:
             values[:] = 2 * rng.normal(size=values.shape)
@@ -337,35 +319,39 @@ def narrowing(effort: float, position: float, velocity: float, share: float, mos
     return wp.clamp(effort, -bound, bound)
 
 
-class Narrowing(Tabled, aa.Clamping):
+class Narrowing(curved_laws.Tabled, aa.Clamping):
     PARAMETERS: ClassVar = ("share",)
     CURVES: ClassVar = {"most": "position", "fade": "speed"}
     LAW = narrowing
 
 
 def test_curves_by_themselves_give_the_same_bits(rng) -> None:
-    """A controller and a limit that are called alone, with and without `finalize`, and the same in a plan."""
-    gains, shares = array(3, 4, 5), array(0.5, 1, 2)
-    controller = ControllerCurved(gains, stiffness=STIFF, droop=DROOP)
-    limit = Narrowing(shares, most=LONG, fade=FADE)
+    gains, shares = listed(3, 4, 5), listed(0.5, 1, 2)
+    controller = curved_laws.ControllerCurved(gains, stiffness=curved_laws.STIFF, droop=curved_laws.DROOP)
+    limit = Narrowing(shares, most=curved_laws.LONG, fade=curved_laws.FADE)
     bench = bench_of(controller, [limit])
     every = wp.array(np.arange(ROBOTS), dtype=wp.uint32, device="cpu")
-    alone = ControllerCurved(gains, stiffness=STIFF, droop=DROOP), Narrowing(shares, most=LONG, fade=FADE)
+    alone = (
+        curved_laws.ControllerCurved(gains, stiffness=curved_laws.STIFF, droop=curved_laws.DROOP),
+        Narrowing(shares, most=curved_laws.LONG, fade=curved_laws.FADE),
+    )
     for number in range(6):
         expected = bench.step(rng)[:, 0]
         if number == 3:
             for one in alone:
                 one.finalize("cpu", ROBOTS)
-        q, qd, q_target, qd_target, ff = (array(*values[:, 0]) for values in bench.inputs)
-        efforts, limited = array(0, 0, 0), array(0, 0, 0)
+        q, qd, q_target, qd_target, ff = (listed(*values[:, 0]) for values in bench.inputs)
+        efforts, limited = listed(0, 0, 0), listed(0, 0, 0)
         alone[0].compute(q, qd, q_target, qd_target, ff, *[every] * 4, efforts, None, DT)
         alone[1].modify_forces(efforts, limited, q, qd, every, every)
         np.testing.assert_array_equal(limited.numpy(), expected)
 
 
 def test_a_limit_that_is_prepared_for_the_step_runs_in_a_plan_only() -> None:
-    """`modify_forces` is not given the step."""
-    limit, efforts = ClampingCurved(array(1, 1, 1), share=ONE, fade=DROOP), array(1, 1, 1)
+    limit, efforts = (
+        curved_laws.ClampingCurved(listed(1, 1, 1), share=curved_laws.ONE, fade=curved_laws.DROOP),
+        listed(1, 1, 1),
+    )
     with pytest.raises(NotImplementedError, match=r"ClampingCurved is prepared for the physics step, .*a plan only"):
         limit.modify_forces(efforts, efforts, efforts, efforts, None, None)
 
@@ -382,28 +368,26 @@ def test_curves_over_something_else_are_refused(curves) -> None:
         type("Odd", (Narrowing,), {"CURVES": curves})
 
 
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        (([], []), r"has shapes \(0,\) and \(0,\): must be as many values as points, one at least"),
-        (([0.0, 1.0], [1.0]), r"has shapes \(2,\) and \(1,\)"),
-        (([[0.0]], [[1.0]]), r"has shapes \(1, 1\)"),
-        (([1.0, 0.0], [1.0, 1.0]), "must be finite and not decrease"),
-        (([0.0, np.nan], [1.0, 1.0]), "must be finite and not decrease"),
-        (([0.0, 1e39], [1.0, 1.0]), "must be finite and not decrease"),
-        (([0.0, 1.0], [1.0, np.nan]), "must be numbers"),
-    ],
+@cases(
+    "given, words",
+    (([], []), r"has shapes \(0,\) and \(0,\): must be as many values as points, one at least"),
+    (([0.0, 1.0], [1.0]), r"has shapes \(2,\) and \(1,\)"),
+    (([[0.0]], [[1.0]]), r"has shapes \(1, 1\)"),
+    (([1.0, 0.0], [1.0, 1.0]), "must be finite and not decrease"),
+    (([0.0, np.nan], [1.0, 1.0]), "must be finite and not decrease"),
+    (([0.0, 1e39], [1.0, 1.0]), "must be finite and not decrease"),
+    (([0.0, 1.0], [1.0, np.nan]), "must be numbers"),
 )
 def test_what_is_no_curve_is_refused(given, words) -> None:
-    odd = Narrowing(array(1, 1, 1), most=ONE, fade=given)
+    odd = Narrowing(listed(1, 1, 1), most=curved_laws.ONE, fade=given)
     with pytest.raises(ValueError, match=r"Narrowing.curve\('fade'\) .*" + words):
-        bench_of(aa.ControllerPD(*[array(1, 1, 1)] * 2), [odd])
+        bench_of(aa.ControllerPD(*[listed(1, 1, 1)] * 2), [odd])
 
 
 @pytest.mark.parametrize(("x", "expected"), [(-9.0, 1.5), (0.25, 1.5), (9.0, 1.5)])
 def test_a_curve_of_one_row_is_a_number(x, expected) -> None:
     bench = bench_of(
-        aa.ControllerPD(*[array(0, 0, 0)] * 2), [Narrowing(array(1, 1, 1), most=([0.0], [2.0]), fade=([1.0], [0.5]))]
+        aa.ControllerPD(*[listed(0, 0, 0)] * 2), [Narrowing(listed(1, 1, 1), most=([0.0], [2.0]), fade=([1.0], [0.5]))]
     )
     bench.inputs[0][:], bench.inputs[1][:], bench.inputs[4][:] = x, x, 100
     bench.engine.step(DT)
@@ -424,10 +408,9 @@ def kept_as_it_is(effort: float, q: float, qd: float, product: float):
 
 
 def test_a_parameter_may_be_called_dt() -> None:
-    """The step is what `PREPARE` takes beyond the parameters only."""
     kept = {"PARAMETERS": ("first", "dt"), "PREPARE": of_two, "LAW": kept_as_it_is}
-    parameter = type("Product", (Passive,), kept)(array(2, 2, 2), array(5, 5, 5))
-    step = type("Step", (Passive,), kept | {"PARAMETERS": ("first",)})(array(2, 2, 2))
+    parameter = type("Product", (Passive,), kept)(listed(2, 2, 2), listed(5, 5, 5))
+    step = type("Step", (Passive,), kept | {"PARAMETERS": ("first",)})(listed(2, 2, 2))
     for law, expected in ((parameter, 10.0), (step, 0.02)):
         bench = Bench(ActuatorEntry("/A/own", ("own",), None, [], None, others=[law]))
         bench.engine.step(DT)

@@ -8,6 +8,7 @@ import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from pxr import Usd, UsdPhysics
+from refusals import cases
 
 NAMES = ["hip", "knee"]
 ROBOTS, DT = 3, 0.01
@@ -42,7 +43,6 @@ class Legs:
 
 
 def test_assigned_parameter_acts_at_the_next_step(engine_kind) -> None:
-    """Robot by robot, on its own joint alone; `read` and the attribute show it."""
     legs = Legs(aa.ClampingMaxEffort(array(50.0)))
     clamp = legs.actuator.clamping[0]
     assert legs.step() == [[50.0] * 3, [50.0] * 3]
@@ -61,7 +61,6 @@ def test_assigned_gain_acts_at_the_next_step(engine_kind) -> None:
 
 
 def test_assigned_array_is_copied(engine_kind) -> None:
-    """Later changes of the array have no effect; the attribute stays the same live view."""
     legs = Legs(aa.ClampingMaxEffort(array(50.0)))
     clamp, mine = legs.actuator.clamping[0], array(EACH)
     view = clamp.max_effort
@@ -81,13 +80,11 @@ def test_assigned_parameter_is_prepared_again(engine_kind) -> None:
     assert legs.step(velocity=1.5)[0] == built.step(velocity=1.5)[0]
 
 
-@pytest.mark.parametrize(
+@cases(
     "law",
-    [
-        aa.ControllerPD,
-        type("Own", (aa.ControllerPD,), {}),
-        type("Other", (aa.ControllerPD,), {"compute": aa.ControllerPD.compute}),
-    ],
+    aa.ControllerPD,
+    type("Own", (aa.ControllerPD,), {}),
+    type("Other", (aa.ControllerPD,), {"compute": aa.ControllerPD.compute}),
 )
 def test_laws_of_ones_own_take_assignments_too(law) -> None:
     legs = Legs(aa.ClampingMaxEffort(array(50.0)), law=law)
@@ -121,24 +118,21 @@ def test_prim_with_two_targets_takes_a_value_for_each(engine_kind) -> None:
         assert host.arrays().efforts.tolist() == actuator.clamping[0].read("max_effort").tolist() == values.tolist()
 
 
-@pytest.mark.parametrize(
+@cases(
     "values",
-    [
-        wp.ones(2, dtype=wp.float32, device="cpu"),
-        wp.ones(1, dtype=wp.float32, device="cpu"),
-        wp.ones(0, dtype=wp.float32, device="cpu"),
-        wp.ones((3, 1), dtype=wp.float32, device="cpu"),
-        wp.ones(3, dtype=wp.float64, device="cpu"),
-        wp.ones(3, dtype=wp.int32, device="cpu"),
-        [1.0, 1.0, 1.0],
-        1.0,
-        None,
-    ],
+    wp.ones(2, dtype=wp.float32, device="cpu"),
+    wp.ones(1, dtype=wp.float32, device="cpu"),
+    wp.ones(0, dtype=wp.float32, device="cpu"),
+    wp.ones((3, 1), dtype=wp.float32, device="cpu"),
+    wp.ones(3, dtype=wp.float64, device="cpu"),
+    wp.ones(3, dtype=wp.int32, device="cpu"),
+    [1.0, 1.0, 1.0],
+    1.0,
+    None,
     ids=["two", "one", "none", "matrix", "double", "integer", "list", "number", "None"],
 )
 @pytest.mark.parametrize("touched", [False, True])
 def test_assignment_that_does_not_fit_is_refused(values: Any, touched: bool, engine_kind: str) -> None:
-    """Naming component and parameter; the values of before stay, as does what the attribute shows."""
     legs = Legs(aa.ClampingMaxEffort(array(50.0)))
     clamp = legs.actuator.clamping[0]
     if touched:
@@ -189,7 +183,6 @@ def table() -> aa.ClampingPositionBased:
     }.values(),
 )
 def test_what_would_not_act_is_refused(engine_kind, change, error, said) -> None:
-    """An assignment that the compiled plan does not see is an error, and changes nothing."""
     legs = Legs(table(), steps=1)
     before = legs.step(), repr(legs.actuator)
     with pytest.raises(error, match=said):
@@ -199,7 +192,6 @@ def test_what_would_not_act_is_refused(engine_kind, change, error, said) -> None
 
 @pytest.fixture
 def wrapper(engine_kind: str):
-    """Two robots, one prim for hip and ankle and one for the knee."""
     names = ["hip", "knee", "ankle"]
     stage = Usd.Stage.CreateInMemory()
     UsdPhysics.ArticulationRootAPI.Apply(stage.DefinePrim("/Robot", "Xform"))
@@ -221,7 +213,6 @@ def efforts(wrapper: aa.ArticulationActuators) -> list[list[float]]:
 
 
 def test_read_parameter_stays_shared(wrapper) -> None:
-    """One value per robot and joint, robot after robot, in a copy that acts on nothing."""
     outer, inner = wrapper.actuators
     for actuator, expected in ((outer, [10.0] * 4), (inner, [20.0] * 2)):
         values = actuator.controller.read("kp")
@@ -238,8 +229,7 @@ def test_written_parameter_is_read_back(wrapper) -> None:
     outer.clamping[0].max_effort.numpy()[3] = 0.5
     assert outer.controller.read("kp").tolist() == [1, 2, 3, 4]
     assert outer.clamping[0].read("max_effort").tolist() == [50, 50, 50, 0.5]
-    assert inner.controller.read("kp").tolist() == [20, 20]
-    assert efforts(wrapper) == [[1, 20, 2], [3, 20, 0.5]]
+    assert inner.controller.read("kp").tolist() == [20, 20] and efforts(wrapper) == [[1, 20, 2], [3, 20, 0.5]]
 
 
 def test_other_names_are_no_parameters(wrapper) -> None:
@@ -254,7 +244,6 @@ LIMITS = {"saturation_effort": 30.0, "velocity_limit": 9.0, "max_motor_effort": 
 
 
 def arrays(groups: dict[str, str], robots: int) -> aa.ActuatedArrays:
-    """Joints of which each pattern is one actuator with the same motor."""
     motor = [aa.PIDControlConfig(**PARAMETERS), aa.DCMotorClampingConfig(**LIMITS), aa.MaxEffortClampingConfig(11.0)]
     return aa.ActuatedArrays(
         JOINTS, {pattern: [*motor, aa.DelayConfig(2)] for pattern in groups.values()}, num_robots=robots
@@ -292,7 +281,6 @@ def test_reading_every_parameter_changes_no_effort(engine_kind, groups, robots, 
 
 @pytest.mark.parametrize("groups", ["one actuator", "joints apart"])
 def test_what_is_written_acts_on_its_robot_and_joint(engine_kind, groups, rng) -> None:
-    """Values of every robot and joint, through actuators of many joints and through those of one: the same efforts."""
     robots = 70
     many, single = arrays(GROUPS[groups], robots), arrays(GROUPS["one each"], robots)
     delays = rng.integers(0, 3, size=(robots, len(JOINTS)))

@@ -2,11 +2,10 @@
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
-import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators.engine.entry import ActuatorEntry
 from isaacsim.core.experimental.actuators.engine.plan import array_stages, compile_plan
-from refusals import refused
+from refusals import cases, refused
 
 
 def array(*values: float, dtype=wp.float32) -> wp.array:
@@ -44,7 +43,6 @@ def test_slots_may_stand_anywhere() -> None:
 
 
 def test_parameters_that_robots_share_are_held_once() -> None:
-    """As those of a prim are; one actuator with values per robot spreads the rows it has, no other."""
     shared = actuator()
     shared.shared = True
     plan = compile_plan([shared, actuator(clamping=[aa.ClampingMaxEffort(array(1, 2))])], 2)
@@ -61,16 +59,14 @@ def test_missing_limits_are_neutral() -> None:
     assert [values[:, 0].tolist() for values in own if values is not None] == [[np.inf, np.inf], [0, 0], [0, 0]]
 
 
-@pytest.mark.parametrize(
-    ("orders", "expected"),
-    [
-        (["m"], "m"),
-        (["dm", "d", "pm"], "dpm"),
-        (["md", "dm"], "dmd"),
-        (["mm", "dd"], "dmdm"),
-        (["pd", "dp", ""], "dpd"),
-        (["mdpm"], "mdpm"),
-    ],
+@cases(
+    "orders, expected",
+    (["m"], "m"),
+    (["dm", "d", "pm"], "dpm"),
+    (["md", "dm"], "dmd"),
+    (["mm", "dd"], "dmdm"),
+    (["pd", "dp", ""], "dpd"),
+    (["mdpm"], "mdpm"),
 )
 def test_limits_keep_the_order_of_every_actuator(orders, expected) -> None:
     made = {
@@ -92,8 +88,6 @@ def test_ring_holds_the_largest_delay() -> None:
 
 
 class OwnPD(aa.ControllerPD):
-    """A user's computation of a known law."""
-
     def compute(self, *arguments, **more) -> None:
         arguments[9].zero_()
 
@@ -110,25 +104,23 @@ def late(**values: wp.array) -> aa.DelayTimed:
     return aa.DelayTimed(**{name: values.get(name, array(1, 1)) for name in aa.DelayTimed.PARAMETERS})
 
 
-@pytest.mark.parametrize(
-    ("wrong", "words"),
-    [
-        (actuator(aa.ControllerPD(array(1), array(1))), ["knee_motor", "kp has 1 elements: must be 2, one per joint"]),
-        (actuator(OwnPD(array(1), array(1))), ["knee_motor", "kp has 1 elements: must be 2, one per joint"]),
-        (actuator(OwnPD(array(1, np.nan), array(1, 1))), ["kp = nan"]),
-        (actuator(aa.ControllerPD(wide(1, 1), array(1, 1))), ["kp has dtype float64: must be float32"]),
-        (actuator(aa.ControllerPD(table(1, 1), table(1, 1))), ["kp has shape (1, 2): must be 2"]),
-        (actuator(delay=aa.Delay(array(1, 1), 3)), ["delay_steps has dtype float32: must be int32"]),
-        (actuator(aa.ControllerPD(array(1, np.nan), array(1, 1))), ["kp = nan", "finite"]),
-        (actuator(aa.ControllerPD(array(1, 1), array(np.inf, 1))), ["kd = inf", "finite"]),
-        (actuator(clamping=[aa.ClampingMaxEffort(array(5, np.nan))]), ["max_effort = nan"]),
-        (actuator(clamping=[aa.ClampingMaxEffort(array(5, -1))]), ["max_effort = -1", ">= 0"]),
-        (actuator(clamping=[aa.ClampingDCMotor(array(5, 5), array(1, 0), array(5, 5))]), ["velocity_limit = 0", "> 0"]),
-        (actuator(aa.ControllerPID(*[array(1, 1)] * 3, array(1, -1))), ["integral_max = -1", ">= 0"]),
-        (actuator(delay=delay_written_later(0, 4)), ["delay_steps = 4", "max_delay = 3"]),
-        (actuator(delay=delay_written_later(-1, 0)), ["delay_steps = -1"]),
-        (actuator(delay=late(hold_probability=array(0, 1.5))), ["hold_probability = 1.5", "<= 1"]),
-    ],
+@cases(
+    "wrong, words",
+    (actuator(aa.ControllerPD(array(1), array(1))), ["knee_motor", "kp has 1 elements: must be 2, one per joint"]),
+    (actuator(OwnPD(array(1), array(1))), ["knee_motor", "kp has 1 elements: must be 2, one per joint"]),
+    (actuator(OwnPD(array(1, np.nan), array(1, 1))), ["kp = nan"]),
+    (actuator(aa.ControllerPD(wide(1, 1), array(1, 1))), ["kp has dtype float64: must be float32"]),
+    (actuator(aa.ControllerPD(table(1, 1), table(1, 1))), ["kp has shape (1, 2): must be 2"]),
+    (actuator(delay=aa.Delay(array(1, 1), 3)), ["delay_steps has dtype float32: must be int32"]),
+    (actuator(aa.ControllerPD(array(1, np.nan), array(1, 1))), ["kp = nan", "finite"]),
+    (actuator(aa.ControllerPD(array(1, 1), array(np.inf, 1))), ["kd = inf", "finite"]),
+    (actuator(clamping=[aa.ClampingMaxEffort(array(5, np.nan))]), ["max_effort = nan"]),
+    (actuator(clamping=[aa.ClampingMaxEffort(array(5, -1))]), ["max_effort = -1", ">= 0"]),
+    (actuator(clamping=[aa.ClampingDCMotor(array(5, 5), array(1, 0), array(5, 5))]), ["velocity_limit = 0", "> 0"]),
+    (actuator(aa.ControllerPID(*[array(1, 1)] * 3, array(1, -1))), ["integral_max = -1", ">= 0"]),
+    (actuator(delay=delay_written_later(0, 4)), ["delay_steps = 4", "max_delay = 3"]),
+    (actuator(delay=delay_written_later(-1, 0)), ["delay_steps = -1"]),
+    (actuator(delay=late(hold_probability=array(0, 1.5))), ["hold_probability = 1.5", "<= 1"]),
 )
 def test_bad_parameters_are_refused_by_name(wrong, words) -> None:
     text = refused(ValueError, lambda: compile_plan([wrong], 2))
@@ -147,17 +139,14 @@ OWN_CLAMP, OWN_DELAY = OwnClamping(), type("OwnDelay", (aa.Delay,), {})(array(1,
 LIMIT = aa.ClampingMaxEffort(array(1, 1))
 
 
-@pytest.mark.parametrize(
-    ("entry", "names"),
-    [
-        (actuator(), None),
-        (actuator(OwnController(), [LIMIT]), ["OwnController"]),
-        (actuator(clamping=[LIMIT, OWN_CLAMP, LIMIT]), ["ClampingMaxEffort", "OwnClamping"]),
-        (actuator(delay=OWN_DELAY), ["OwnDelay", "ControllerPD"]),
-    ],
+@cases(
+    "entry, names",
+    (actuator(), None),
+    (actuator(OwnController(), [LIMIT]), ["OwnController"]),
+    (actuator(clamping=[LIMIT, OWN_CLAMP, LIMIT]), ["ClampingMaxEffort", "OwnClamping"]),
+    (actuator(delay=OWN_DELAY), ["OwnDelay", "ControllerPD"]),
 )
 def test_components_that_compute_arrays_stand_between_the_phases(entry, names) -> None:
-    """So do clamps that come before one of them, and the controller after a delay; the plan has the rest."""
     apart = array_stages(entry)
     if names is None:
         assert apart is None
@@ -169,7 +158,6 @@ def test_components_that_compute_arrays_stand_between_the_phases(entry, names) -
 
 
 def test_what_robots_share_is_what_the_first_has() -> None:
-    """Rows hold it beside the values of single robots, and alone where an actuator is shared."""
     given = actuator(aa.ControllerPD(array(5, 6), array(7, 8)))
     assert compile_plan([given], 2).control["kp"].shared.tolist() == [5]
     given.shared = True
@@ -183,8 +171,6 @@ def squashed(effort: float, q: float, qd: float, dt: float, last: float, gain: f
 
 
 class Squash(aa.Clamping):
-    """A limit with a state whose law does nothing with a gain of one."""
-
     PARAMETERS = ("gain", "most")
     NEUTRAL = (1.0, 9.0)
     STATE = ("last",)
@@ -199,8 +185,7 @@ def test_slots_without_a_law_have_its_neutral_values() -> None:
     assert rows["gain"].own is not None
     assert rows["gain"].own.tolist() == [[1, 2], [1, 3]] and rows["gain"].shared.tolist() == [1, 2]
     assert {row.neutral for row in plan.control.values()} == {0} and plan.lag.neutral == 0
-    limited = compile_plan([actuator(clamping=[LIMIT])], 2)
-    assert limited.stages[0].rows["max_effort"].neutral == np.inf
+    assert compile_plan([actuator(clamping=[LIMIT])], 2).stages[0].rows["max_effort"].neutral == np.inf
 
 
 def test_laws_with_a_state_have_one_order() -> None:

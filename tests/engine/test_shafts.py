@@ -66,12 +66,10 @@ def test_friction_of_a_tendon_is_that_of_a_rope_behind_its_motor(unilateral: boo
     pulled, speed, asked = np.transpose(found)
     # it rests with the motor's effort held in part, and moves in between
     assert np.abs(speed[1150:1200]).max() < 5e-3 < np.abs(speed).max()
-    assert np.abs(pulled - asked)[1150] > coulomb
-    assert (pulled.min() >= 0.0) == unilateral and not arrays.faults
+    assert np.abs(pulled - asked)[1150] > coulomb and (pulled.min() >= 0.0) == unilateral and not arrays.faults
 
 
 def test_inertia_of_a_shaft_is_that_of_the_mass_matrix() -> None:
-    """On MuJoCo, of two tendons that move each other; without one, an error says what helps."""
     model = mujoco.MjModel.from_xml_string(CHAIN.format(armature="", across="b"))
     rope = aa.ShaftFrictionConfig(0.01)
     second = [aa.PDControlConfig(1.0, 0.01), rope, aa.LinkageConfig.tendon({"c": 1.0, "d": 0.5})]
@@ -110,7 +108,6 @@ CHAIN = """
 
 
 def motion(model: Any, motors: dict[str, Any], ticks: int = 2000) -> np.ndarray:
-    """Positions over time, of targets that change."""
     found = []
     with aa.MujocoSimulation(model, data := mujoco.MjData(model)) as sim:
         robot, actuators = sim.articulation("finger"), driven("finger", motors)

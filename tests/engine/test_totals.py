@@ -17,34 +17,20 @@ from isaacsim.core.experimental.actuators.engine.totals import share_totals
 from isaacsim.core.experimental.actuators.laws.contract.base import Passive, Supply
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from own_components import OwnController
-from refusals import refused
+from refusals import cases, refused
 
 
 def array(value: float, robots: int = ROBOTS) -> wp.array:
     return wp.full(robots, value, dtype=wp.float32, device="cpu")
 
 
-@pytest.mark.parametrize(
-    ("law", "said", "words"),
-    [
-        (
-            heated.ThermalWinding,
-            {"PUBLISHES": {"heat": "heat"}},
-            r"PUBLISHES: \['heat'\]: must be some of .*'derating'",
-        ),
-        (heated.ThermalWinding, {"PUBLISHES": {"robot_power": "heat"}}, r"PUBLISHES: \['robot_power'\]: must be"),
-        (
-            heated.ThermalWinding,
-            {"PUBLISHES": {"power": "warmth"}},
-            r"PUBLISHES has \['warmth'\]: must be some of STATE",
-        ),
-        (heated.ThermalWinding, {"LAW": None}, r"/A/hip.*ThermalOdd: must have a law"),
-        (
-            heated.ClampingDerated,
-            {"LAW": None, "PUBLISHES": {"power": "x"}},
-            r"publishes \['power'\] and computes arrays",
-        ),
-    ],
+@cases(
+    "law, said, words",
+    (heated.ThermalWinding, {"PUBLISHES": {"heat": "heat"}}, r"PUBLISHES: \['heat'\]: must be some of .*'derating'"),
+    (heated.ThermalWinding, {"PUBLISHES": {"robot_power": "heat"}}, r"PUBLISHES: \['robot_power'\]: must be"),
+    (heated.ThermalWinding, {"PUBLISHES": {"power": "warmth"}}, r"PUBLISHES has \['warmth'\]: must be some of STATE"),
+    (heated.ThermalWinding, {"LAW": None}, r"/A/hip.*ThermalOdd: must have a law"),
+    (heated.ClampingDerated, {"LAW": None, "PUBLISHES": {"power": "x"}}, r"publishes \['power'\] and computes arrays"),
 )
 def test_a_class_that_says_other_things_is_refused(law, said, words) -> None:
     odd = type("ThermalOdd", (law,), said)(*[array(1.0)] * len(law.PARAMETERS))
@@ -84,7 +70,6 @@ def test_two_laws_of_a_joint_do_not_publish_the_same_signal() -> None:
 
 
 def test_a_plan_keeps_what_is_read() -> None:
-    """A signal that no law of it asks for is not published, unless a total adds it up."""
     plan = compile_plan([heated.entry("hip", supplied=False)], ROBOTS)
     assert plan.signals == ["derating", "power"] and plan.has_totals and not plan.totals
     plan = compile_plan([heated.entry("hip")], ROBOTS)
@@ -92,13 +77,10 @@ def test_a_plan_keeps_what_is_read() -> None:
     assert [(name, part, slots.tolist()) for name, part, slots in plan.totals] == [("robot_power", "power", [0])]
     pd = ActuatorEntry("/A/hip", ("hip",), aa.ControllerPD(array(1), array(1)), [aa.ClampingMaxEffort(array(1))], None)
     plan = compile_plan([pd], ROBOTS)
-    assert not plan.signals and not plan.has_totals
-    assert not Assembly([pd], ROBOTS, "cpu").has_totals
+    assert not plan.signals and not plan.has_totals and not Assembly([pd], ROBOTS, "cpu").has_totals
 
 
 class Spread:
-    """Assemblies of joints of the same robots, and the arrays they read."""
-
     def __init__(self, *spread: Sequence[ActuatorEntry], robots: Sequence = range(ROBOTS)) -> None:
         self.arrays = [np.zeros((ROBOTS, len(NAMES)), np.float32) for _ in range(6)]
         self.assemblies: list[Assembly] = []
@@ -164,9 +146,7 @@ def test_a_reset_between_steps_of_a_round_counts_for_both_orders(rng) -> None:
         one.reset([1])
     both.assemblies[0].step(DT)
     hip = both.total() - before
-    assert before.all() and hip[[0, 2]].all()
-    assert both.total()[1] == 0
-    # all of them
+    assert before.all() and hip[[0, 2]].all() and both.total()[1] == 0
     for one in both.assemblies:
         one.reset()
     both.assemblies[0].step(DT)

@@ -10,7 +10,7 @@ import warp as wp
 from isaacsim.core.experimental.actuators.engine import user_components
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from own_components import OwnController, OwnLimit
-from refusals import refused
+from refusals import cases, refused
 
 NAMES = ["hip", "knee", "ankle"]
 ROBOTS = 3
@@ -56,13 +56,11 @@ def test_components_are_the_objects_given(host) -> None:
         config.controller.kp.assign([1.0, 2.0, 3.0])
         config.clamping[0].max_effort = array(2.5)
         own.controller.kp = array(7.0)
-        assert efforts(host) == [1.0, 2.0, 2.5]
-        assert efforts(host, 1) == [7.0] * 3
+        assert efforts(host) == [1.0, 2.0, 2.5] and efforts(host, 1) == [7.0] * 3
 
 
 @pytest.mark.parametrize("law", [aa.ControllerPID, OwnController])
 def test_component_of_several_joints_is_copied_for_the_second(host, law) -> None:
-    """The copies share neither parameters nor what they work with; one in a list twice is two."""
     limit = aa.ClampingMaxEffort(array(50.0))
     config = aa.ActuatorConfig(law(*[array(value) for value in (10.0, 10.0, 0.0, 9.0)]), [limit, limit])
     with wrapped((config, "hip"), (config, "knee")) as wrapper:
@@ -88,16 +86,13 @@ def test_component_of_an_open_wrapper_is_copied_with_its_values(host, own) -> No
         config.controller.kp = array([1.0, 2.0, 3.0])
         with wrapped((config, "knee"), (config, "ankle")) as second:
             held = {id(one.controller) for one in (*first.actuators, *second.actuators)}
-            assert len(held) == 3
-            assert efforts(host, 1) == efforts(host, 2) == [1.0, 2.0, 3.0]
+            assert len(held) == 3 and efforts(host, 1) == efforts(host, 2) == [1.0, 2.0, 3.0]
             second.actuators[0].controller.kp.fill_(5.0) if not own else None
             assert efforts(host, 0) == [1.0, 2.0, 3.0]
-        assert efforts(host, 0) == [1.0, 2.0, 3.0]
-        assert first.actuators[0].controller is config.controller
+        assert efforts(host, 0) == [1.0, 2.0, 3.0] and first.actuators[0].controller is config.controller
 
 
 def test_closed_wrapper_leaves_components_with_their_values(host) -> None:
-    """They can be read and changed, and the next wrapper takes them as they are: the same objects."""
     config = aa.ActuatorConfig(pd(), [aa.ClampingMaxEffort(array(50.0))], aa.Delay(array(0, wp.int32), 1))
     with wrapped((config, "hip")) as first:
         live = config.controller.kp
@@ -114,17 +109,14 @@ def test_closed_wrapper_leaves_components_with_their_values(host) -> None:
         assert efforts(host, 1) == [9.0] * 3
 
 
-@pytest.mark.parametrize(
-    ("kp", "message"),
-    [
-        (wp.ones(2, dtype=wp.float32, device="cpu"), "has 2 elements: must be 3"),
-        (array(1.0, wp.float64), "has dtype float64: must be float32"),
-        (array(-1.0), "'knee': kp = -1.0: must be finite and >= 0"),
-        (None, "kp = None: must be an array"),
-    ],
+@cases(
+    "kp, message",
+    (wp.ones(2, dtype=wp.float32, device="cpu"), "has 2 elements: must be 3"),
+    (array(1.0, wp.float64), "has dtype float64: must be float32"),
+    (array(-1.0), "'knee': kp = -1.0: must be finite and >= 0"),
+    (None, "kp = None: must be an array"),
 )
 def test_wrapper_that_was_refused_changes_nothing(host: ArraysHost, kp: Any, message: str) -> None:
-    """An array of the last joint that does not fit: the components of the first are as they were."""
     good, bad = aa.ActuatorConfig(pd()), aa.ActuatorConfig(pd())
     before = dict(vars(good.controller))
     bad.controller.kp = kp
@@ -135,8 +127,6 @@ def test_wrapper_that_was_refused_changes_nothing(host: ArraysHost, kp: Any, mes
 
 
 class Broken(aa.Controller):
-    """A law that takes more than its class says."""
-
     PARAMETERS = ("kp",)
     LAW = aa.ControllerPD.LAW
 
@@ -145,8 +135,7 @@ def test_law_that_cannot_run_takes_no_component(host) -> None:
     good, bad = aa.ActuatorConfig(pd()), aa.ActuatorConfig(Broken(array(1.0)))
     before = good.controller.kp
     refused(TypeError, lambda: wrapped((good, "hip"), (bad, "knee")), r"Broken\.LAW takes")
-    assert vars(good.controller)["kp"] is before
-    assert "parameter_source" not in vars(good.controller)
+    assert vars(good.controller)["kp"] is before and "parameter_source" not in vars(good.controller)
 
 
 def test_arrays_go_to_the_device_of_the_articulation(monkeypatch) -> None:
@@ -166,9 +155,7 @@ def test_arrays_go_to_the_device_of_the_articulation(monkeypatch) -> None:
     monkeypatch.setattr(wp.array, "to", to)
     monkeypatch.setattr(user_components, "wp", SimpleNamespace(array=wp.array, get_device=lambda device: device))
     (entry,) = user_components.entries_from_configs([(config, "hip")], ROBOTS, "cuda:0")
-    assert moved == ["cuda:0"] * 4
-    assert entry.controller is config.controller
-    assert config.controller.kp is not before
+    assert moved == ["cuda:0"] * 4 and entry.controller is config.controller and config.controller.kp is not before
 
 
 @pytest.mark.skipif(not wp.is_cuda_available(), reason="this machine has no GPU")

@@ -11,7 +11,7 @@ from isaacsim.core.experimental.actuators import ActuatorConfig, ArticulationAct
 from isaacsim.core.experimental.actuators.base.errors import HostError
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from pxr import Usd, UsdPhysics
-from refusals import refused
+from refusals import cases, refused
 from stages import stage_of
 
 NAMES = ["shoulder", "elbow", "wrist"]
@@ -53,7 +53,6 @@ def robot_stage() -> Usd.Stage:
 
 @pytest.fixture
 def wrapper(host: ArraysHost):
-    """Actuators on wrist and shoulder; the elbow is left to its drive."""
     with ArticulationActuators.from_actuators(
         "/Robot_.*", [(config(20, limit=5.0), "wrist"), (config(delay=2), "shoulder")]
     ) as made:
@@ -139,7 +138,6 @@ def test_gains_are_copied_into_the_only_element(robot) -> None:
 
 
 def test_reset_of_environments_resets_their_actuators(host, wrapper) -> None:
-    """The delay of the robots that were reset starts over; that of the others goes on."""
     for target in (1.0, 2.0):
         host.arrays().position_targets[:] = target
         host.step(DT)
@@ -149,21 +147,18 @@ def test_reset_of_environments_resets_their_actuators(host, wrapper) -> None:
     np.testing.assert_allclose(efforts(host)[:, 0] / 10, [1, 3, 1, 1])
 
 
-@pytest.mark.parametrize(
-    ("indices", "fresh"),
-    [
-        (None, [0, 1, 2, 3]),
-        (2, [2]),
-        ([3, 0], [0, 3]),
-        ([], []),
-        (np.array([False, True, True, False]), [1, 2]),
-        (wp.array([1], dtype=wp.int32, device="cpu"), [1]),
-    ],
+@cases(
+    "indices, fresh",
+    (None, [0, 1, 2, 3]),
+    (2, [2]),
+    ([3, 0], [0, 3]),
+    ([], []),
+    (np.array([False, True, True, False]), [1, 2]),
+    (wp.array([1], dtype=wp.int32, device="cpu"), [1]),
 )
 def test_reset_takes_robots(
     indices: object, fresh: list[int], host: ArraysHost, wrapper: ArticulationActuators
 ) -> None:
-    """Delays and faults of the chosen robots start over, those of the others go on."""
     host.arrays().velocities[2::3] = np.nan
     for target in (1.0, 2.0):
         host.arrays().position_targets[:] = target
@@ -188,7 +183,6 @@ def test_reset_of_some_robots_keeps_the_error(host, wrapper) -> None:
 
 
 def test_disable_stops_automatic_steps(host, wrapper) -> None:
-    """After disabling, only explicit steps write efforts; enabling turns them on again."""
     host.arrays().position_targets[:] = 0.1
     wrapper.disable_auto_step_pre_physics()
     wrapper.disable_auto_step_pre_physics()
@@ -203,14 +197,12 @@ def test_disable_stops_automatic_steps(host, wrapper) -> None:
 
 
 def test_enabling_twice_steps_once(host, wrapper) -> None:
-    """The delay advances by one per physics step however often auto-step was enabled."""
     before = host.bus.num_callbacks
     wrapper.enable_auto_step_pre_physics()
     assert host.bus.num_callbacks == before
 
 
 def test_feedforward_takes_subsets_and_stays(host, wrapper) -> None:
-    """Robot and joint subsets, lists, masks and Warp arrays; values stay through reset."""
     wrapper.set_dof_feedforward_effort_targets([1.5], indices=2, dof_indices=[2])
     wrapper.set_dof_feedforward_effort_targets(
         wp.array([[2.5]], dtype=wp.float32, device="cpu"), indices=np.array([True, False, False, False]), dof_indices=2
@@ -230,15 +222,13 @@ def test_feedforward_passes_delay_and_clamp(host, wrapper) -> None:
     assert seen == [[0, 0, 5], [0, 0, 5], [8, 0, 5]]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ({"target_feedforward_efforts": 1.0, "dof_indices": [3]}, ["DOF index 3", "0 … 2"]),
-        ({"target_feedforward_efforts": 1.0, "indices": -1}, ["robot index -1", "0 … 3"]),
-        ({"target_feedforward_efforts": np.nan}, ["nan", "finite"]),
-        ({"target_feedforward_efforts": [1.0, 2.0]}, ["shape (2,)", "(4, 3)"]),
-        ({"target_feedforward_efforts": 1.0, "indices": 0.5}, ["0.5", "integers"]),
-    ],
+@cases(
+    "arguments, words",
+    ({"target_feedforward_efforts": 1.0, "dof_indices": [3]}, ["DOF index 3", "0 … 2"]),
+    ({"target_feedforward_efforts": 1.0, "indices": -1}, ["robot index -1", "0 … 3"]),
+    ({"target_feedforward_efforts": np.nan}, ["nan", "finite"]),
+    ({"target_feedforward_efforts": [1.0, 2.0]}, ["shape (2,)", "(4, 3)"]),
+    ({"target_feedforward_efforts": 1.0, "indices": 0.5}, ["0.5", "integers"]),
 )
 def test_bad_feedforward_changes_nothing(arguments, words, host, wrapper) -> None:
     text = refused(ValueError, lambda: wrapper.set_dof_feedforward_effort_targets(**arguments))
@@ -269,8 +259,7 @@ def test_error_in_the_callback_leaves_no_effort(host, wrapper) -> None:
     host.step(DT)
     before = host.bus.num_callbacks
     refused(ValueError, lambda: host.step(-1.0), "step_dt")
-    assert not efforts(host)[:, [0, 2]].any()
-    assert host.bus.num_callbacks == before - 1
+    assert not efforts(host)[:, [0, 2]].any() and host.bus.num_callbacks == before - 1
     host.step(DT)
     assert not efforts(host).any()
     refused(ValueError, lambda: wrapper.step_actuators(DT), "step_dt")
@@ -279,16 +268,14 @@ def test_error_in_the_callback_leaves_no_effort(host, wrapper) -> None:
     assert efforts(host).any()
 
 
-@pytest.mark.parametrize(
-    ("pairs", "words"),
-    [
-        ([(config(), "hip")], ["'hip'", "/Robot_0", "shoulder"]),
-        ([(config(), "wrist"), (config(), "wrist")], ["'wrist'", "two"]),
-        (
-            [(ActuatorConfig(ControllerPD(*[wp.zeros(2, dtype=float, device="cpu")] * 2)), "wrist")],
-            ["wrist", "has 2 elements", "must be 4"],
-        ),
-    ],
+@cases(
+    "pairs, words",
+    ([(config(), "hip")], ["'hip'", "/Robot_0", "shoulder"]),
+    ([(config(), "wrist"), (config(), "wrist")], ["'wrist'", "two"]),
+    (
+        [(ActuatorConfig(ControllerPD(*[wp.zeros(2, dtype=float, device="cpu")] * 2)), "wrist")],
+        ["wrist", "has 2 elements", "must be 4"],
+    ),
 )
 def test_bad_construction_leaves_nothing_behind(pairs: list, words: list[str], host: ArraysHost) -> None:
     gains = host.arrays().stiffnesses.copy()
@@ -312,15 +299,12 @@ def test_step_before_play_says_so() -> None:
 
 
 def test_empty_wrapper_is_legal(host) -> None:
-    """No actuators: nothing is taken, a step does nothing."""
     with ArticulationActuators.from_actuators("/Robot_.*", []) as wrapper:
         wrapper.step_actuators(DT)
-        assert wrapper.actuated_dof_indices == []
-        assert host.arrays().stiffnesses.all()
+        assert wrapper.actuated_dof_indices == [] and host.arrays().stiffnesses.all()
 
 
 def test_skipping_discovery_makes_an_empty_wrapper(robots) -> None:
-    """`_skip_discovery` is part of the documented constructor."""
     with aa.Simulation(robots / "pendulum.usda"):
         assert ArticulationActuators("/World/Pendulum", _skip_discovery=True).actuators == []
 
@@ -334,7 +318,6 @@ def test_one_config_serves_several_joints(host) -> None:
 
 
 def test_component_parameters_are_live(host, wrapper) -> None:
-    """Writing one robot's gain acts at the next step, on that robot alone."""
     host.arrays().position_targets[:] = 0.1
     wrapper.actuators[1].controller.kp.numpy()[3] = 40.0
     host.step(DT)
@@ -415,7 +398,6 @@ def test_another_device_is_passed_over(host, monkeypatch) -> None:
 
 
 def test_limits_of_a_drive_do_not_clamp(robots) -> None:
-    """It is the drive's: an actuator accelerates the joint as if it were not there."""
     speeds = []
     for limit in (None, 1e-3):
         stage = Usd.Stage.Open(str(robots / "pendulum.usda"))

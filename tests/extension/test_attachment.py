@@ -22,7 +22,6 @@ DT = 0.01
 
 
 def test_no_step_before_physics_is_ready(leg) -> None:
-    """Kit steps a little while it starts; a wrapper that steps automatically waits for ready."""
     wrapper = leg.wrap("knee")
     wrapper.enable_auto_step_pre_physics()
     leg.host.step(DT)
@@ -34,7 +33,6 @@ def test_no_step_before_physics_is_ready(leg) -> None:
 
 
 def test_wrapper_of_another_simulation_says_so(robots) -> None:
-    """With a new stage open, the old wrapper is harmless and its error names the remedy."""
     with aa.Simulation(robots / "arm_2dof.usda") as old:
         old.play()
         wrapper = aa.ArticulationActuators("/World/Arm")
@@ -93,7 +91,6 @@ def test_columns_follow_the_joints_through_an_edit(robots) -> None:
 
 
 def test_feedforward_follows_the_joints_through_an_edit(robots) -> None:
-    """It belongs to the joint, not to its column: here another joint comes in before it."""
     with aa.Simulation(stage_of(robots / "franka_panda.usda")) as sim:
         first = sim.stage.GetPrimAtPath("/World/Panda/joints/panda_joint1")
         sim.stage.GetPrimAtPath("/World/Panda/Actuators/panda_joint1").SetActive(False)
@@ -156,7 +153,6 @@ def test_efforts_of_a_joint_that_another_drives_too_stay(leg) -> None:
 
 
 def test_stepping_may_end_while_physics_does_not_run(leg) -> None:
-    """There is nothing to clear before play, after stop and after close."""
     wrapper = leg.wrap("knee")
     wrapper.disable_auto_step_pre_physics()
     wrapper.enable_auto_step_pre_physics()
@@ -190,8 +186,7 @@ def test_a_wrapper_is_not_copied(leg, duplicate) -> None:
             duplicate(thing)
     leg.host.arrays().position_targets[:] = 1.0
     leg.host.step(DT)
-    assert leg.host.arrays().efforts.tolist() == [0, 1, 0]
-    assert leg.gains() == [1.1, 0.0, 3.3]
+    assert leg.host.arrays().efforts.tolist() == [0, 1, 0] and leg.gains() == [1.1, 0.0, 3.3]
     wrapper.close()
 
 
@@ -256,8 +251,6 @@ class Fragile:
 
 
 class FragileHost:
-    """The leg's host, any part of which may fail."""
-
     stage = None
 
     def __init__(self, host: ArraysHost, uses: Uses, *, late: bool = False, copies: bool = False) -> None:
@@ -274,7 +267,6 @@ class FragileHost:
 @pytest.mark.parametrize("copies", [False, True])
 @pytest.mark.parametrize("late", [False, True])
 def test_constructor_is_all_or_nothing(leg, playing, copies, late) -> None:
-    """Whatever use of the host fails, there is no callback, and gains and efforts are as found."""
     if playing:
         leg.host.play()
     uses = Uses()
@@ -317,7 +309,6 @@ def test_an_interrupt_leaves_no_effort(leg, copies, interrupt) -> None:
 
 @pytest.mark.parametrize("late", [False, True])
 def test_close_that_failed_is_tried_again(leg, late) -> None:
-    """Whatever use of the host fails in it, the error is raised, and the next close leaves all as it was found."""
     leg.host.play()
     uses = Uses()
     before, call, failed = leg.host.bus.num_callbacks, 1, True
@@ -365,14 +356,12 @@ def test_close_gives_back_though_the_bus_fails(leg, monkeypatch) -> None:
     with monkeypatch.context() as patch, pytest.raises(Broken) as error:
         patch.setattr(type(leg.host.bus.on_stop(leg.gains)), "close", _fail)
         wrapper.close()
-    assert len(error.value.__notes__) == 3
-    assert leg.gains() == [1.1, 2.2, 3.3]
+    assert len(error.value.__notes__) == 3 and leg.gains() == [1.1, 2.2, 3.3]
     wrapper.close()
     assert leg.host.bus.num_callbacks == before + 1
 
 
 def test_drives_that_were_not_given_back_are_void_after_a_stop(leg, monkeypatch) -> None:
-    """Play reads the gains again; a repeated close then changes nothing."""
     leg.host.play()
     wrapper = leg.wrap("hip", "knee")
     with monkeypatch.context() as patch, pytest.raises(Broken):
@@ -383,8 +372,7 @@ def test_drives_that_were_not_given_back_are_void_after_a_stop(leg, monkeypatch)
     leg.host.arrays().stiffnesses[:] = leg.host.arrays().dampings[:] = 0.0
     leg.host.arrays().efforts[:] = 5.0
     wrapper.close()
-    assert leg.gains() == [0.0, 0.0, 0.0]
-    assert leg.host.arrays().efforts.tolist() == [5.0, 5.0, 5.0]
+    assert leg.gains() == [0.0, 0.0, 0.0] and leg.host.arrays().efforts.tolist() == [5.0, 5.0, 5.0]
     assert leg.host.bus.num_callbacks == 1
 
 
@@ -473,7 +461,6 @@ def test_failure_in_a_step_leaves_no_effort_and_no_half_step(leg, part) -> None:
 
 
 def test_failure_by_hand_leaves_no_effort(leg) -> None:
-    """The error is the caller's, and the next step goes on where the last good one ended."""
     uses = Uses()
     leg.host.play()
     with aa.use_host(FragileHost(leg.host, uses)):
@@ -532,7 +519,6 @@ def test_reset_of_the_simulation_clears_an_error(robots) -> None:
 
 
 def test_failure_of_a_second_ready_leaves_nothing_stepping(leg) -> None:
-    """Physics was initialized again and no longer matches the wrapper, which drops the old arrays."""
     leg.host.play()
     wrapper = leg.wrap("knee")
     leg.host.robots().clear()

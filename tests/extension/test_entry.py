@@ -35,7 +35,6 @@ def world(request: pytest.FixtureRequest) -> Iterator[KitWorld]:
 
 @pytest.fixture
 def extension(world: KitWorld) -> Iterator:
-    """Started; stopped at the end, which does no harm a second time."""
     made = importlib.import_module(f"{PACKAGE}.extension.entry").Extension()
     made.on_startup(EXT_ID)
     yield made
@@ -51,7 +50,6 @@ def test_extension_is_one_of_kits(world, extension) -> None:
 
 
 def test_start_says_which_version_runs(world, extension) -> None:
-    """Log one line: the version and its path."""
     (line,) = world.log.info
     assert line.startswith(f"{PACKAGE} {__version__} runs, from {REPOSITORY}.") and "does not" not in line
     assert world.log.warn == world.log.error == []
@@ -86,7 +84,6 @@ def test_start_tells_usd_of_our_schemas(world, monkeypatch) -> None:
 
 
 def test_documentation_shows_the_same_pin() -> None:
-    """Keep the page that tells of the bundled extension and the log line together."""
     assert PIN in (REPOSITORY / "docs" / "Overview.md").read_text("utf-8")
 
 
@@ -138,7 +135,6 @@ def test_setting_that_cannot_be_used_trusts_nothing(world, listed, tmp_path) -> 
 
 
 def without_actuators(path: str) -> ArticulationActuators:
-    """The wrapper of a robot that has none, which it warns of."""
     with pytest.warns(UserWarning, match="no actuator found"):
         return ArticulationActuators(path)
 
@@ -155,18 +151,15 @@ def test_shutdown_gives_everything_back(world, extension) -> None:
     world.update()
     extension.on_shutdown()
     np.testing.assert_array_equal(gains(world), before)
-    assert not world.physics.arrays["actuation_forces"].any()
-    assert our_callbacks(world) == []
+    assert not world.physics.arrays["actuation_forces"].any() and our_callbacks(world) == []
 
 
 def test_shutdown_without_use_does_nothing(world, extension) -> None:
     extension.on_shutdown()
-    assert our_callbacks(world) == []
-    assert world.log.error == []
+    assert our_callbacks(world) == [] and world.log.error == []
 
 
 def test_shutdown_closes_the_others_when_one_cannot_close(world, extension) -> None:
-    """Show the error after everything else was given back."""
     world.play()
     world.update()
     first, second = ArticulationActuators("/World/Robot_0"), without_actuators("/World/Robot_1")
@@ -179,12 +172,10 @@ def test_shutdown_closes_the_others_when_one_cannot_close(world, extension) -> N
     with pytest.raises(ArithmeticError, match="no gains today"):
         extension.on_shutdown()
     knee = second.articulation.dof_names.index("knee")
-    assert gains(world)[0, 1, knee] > 0
-    assert our_callbacks(world) == []
+    assert gains(world)[0, 1, knee] > 0 and our_callbacks(world) == []
 
 
 def test_reload_starts_afresh(world, extension) -> None:
-    """Drive robots again after the extension was switched off and on."""
     ArticulationActuators(ROBOTS)
     extension.on_shutdown()
     extension.on_startup(EXT_ID)
@@ -196,7 +187,6 @@ def test_reload_starts_afresh(world, extension) -> None:
 
 
 def laid_out(world: KitWorld, folder: Path, nodes: Path) -> None:
-    """Let the extension lie in a folder, with its node at a place in it."""
     shutil.copytree(REPOSITORY / "config", folder / "config")
     (folder / nodes).mkdir(parents=True)
     assert world.app.manager.add(folder, PACKAGE) == EXT_ID
@@ -217,7 +207,6 @@ def test_node_is_registered_where_kit_does_not_find_it(world, tmp_path, monkeypa
 
 
 def test_shutdown_releases_what_nodes_drive(world, extension) -> None:
-    """A node starts afresh at its next pulse, should the extension come back."""
     from isaacsim.core.experimental.actuators.extension.action_graphs.nodes.state import (
         OgnArticulationActuatorsInternalState,
     )

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from isaacsim.core.experimental.actuators import Shard
 from places import ROBOTS
+from refusals import cases
 from warm_python import warm_python
 
 # what one process simulates: motion of pendulums whose motors are drawn by number of the environment
@@ -34,14 +35,12 @@ np.savez(sys.argv[3], first_env=shard.first_env, seen=seen)
 
 
 def environment(rank: int | None = None, num_ranks: int | None = None) -> dict[str, str]:
-    """Variables of a process as torchrun starts it, or of one that it did not start."""
     given = {name: value for name, value in os.environ.items() if name not in ("RANK", "WORLD_SIZE")}
     return given if rank is None else given | {"RANK": str(rank), "WORLD_SIZE": str(num_ranks)}
 
 
 @given(st.data())
 def test_every_environment_belongs_to_one_rank(data) -> None:
-    """Ranks in order have all of them in order; none has two more than another."""
     num_ranks = data.draw(st.integers(1, 40))
     total = data.draw(st.integers(num_ranks, 2000))
     shards = [Shard.of(total, rank, num_ranks, seed=5) for rank in range(num_ranks)]
@@ -57,16 +56,14 @@ def test_numpy_integers_are_taken() -> None:
     assert Shard.of(np.int64(8), np.int32(1), np.uint8(2)) == Shard(1, 2, 4, 4, 0)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((3, 0, 4), r"total_envs = 3: must be an integer >= 4\. Ask for more .* fewer processes than 4\."),
-        ((8.0, 0, 2), r"total_envs = 8\.0: must be an integer >= 2\."),
-        ((8, 2, 2), r"rank = 2: must be less than num_ranks = 2\. Number processes from 0\."),
-        ((8, -1, 2), r"rank = -1: must be an integer >= 0\. Number processes from 0\."),
-        ((8, 0, 0), r"num_ranks = 0: must be an integer >= 1\. Pass the number of processes\."),
-        ((8, 0, 2, -1), r"seed = -1: must be an integer >= 0\. Pass the same to every process\."),
-    ],
+@cases(
+    "arguments, message",
+    ((3, 0, 4), r"total_envs = 3: must be an integer >= 4\. Ask for more .* fewer processes than 4\."),
+    ((8.0, 0, 2), r"total_envs = 8\.0: must be an integer >= 2\."),
+    ((8, 2, 2), r"rank = 2: must be less than num_ranks = 2\. Number processes from 0\."),
+    ((8, -1, 2), r"rank = -1: must be an integer >= 0\. Number processes from 0\."),
+    ((8, 0, 0), r"num_ranks = 0: must be an integer >= 1\. Pass the number of processes\."),
+    ((8, 0, 2, -1), r"seed = -1: must be an integer >= 0\. Pass the same to every process\."),
 )
 def test_numbers_out_of_range_are_refused(arguments, message) -> None:
     with pytest.raises(ValueError, match=message):
@@ -84,16 +81,14 @@ def test_variables_of_torchrun_are_read(rank, num_ranks, expected, monkeypatch) 
     assert Shard.from_environment(9, seed=7) == (expected or alone)
 
 
-@pytest.mark.parametrize(
-    ("rank", "num_ranks", "told"),
-    [
-        ("2", "2", "RANK = '2', WORLD_SIZE = '2'"),
-        ("-1", "2", "RANK = '-1', WORLD_SIZE = '2'"),
-        ("one", "2", "RANK = 'one', WORLD_SIZE = '2'"),
-        ("0", "", "RANK = '0', WORLD_SIZE = ''"),
-        ("0", None, "RANK = '0', WORLD_SIZE unset"),
-        (None, "2", "RANK unset, WORLD_SIZE = '2'"),
-    ],
+@cases(
+    "rank, num_ranks, told",
+    ("2", "2", "RANK = '2', WORLD_SIZE = '2'"),
+    ("-1", "2", "RANK = '-1', WORLD_SIZE = '2'"),
+    ("one", "2", "RANK = 'one', WORLD_SIZE = '2'"),
+    ("0", "", "RANK = '0', WORLD_SIZE = ''"),
+    ("0", None, "RANK = '0', WORLD_SIZE unset"),
+    (None, "2", "RANK unset, WORLD_SIZE = '2'"),
 )
 def test_wrong_variables_are_refused(rank, num_ranks, told, monkeypatch) -> None:
     for name, value in (("RANK", rank), ("WORLD_SIZE", num_ranks)):

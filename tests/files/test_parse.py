@@ -54,7 +54,6 @@ def test_prim_becomes_classes_and_arguments(stage) -> None:
 
 
 def test_arguments_make_the_component(stage) -> None:
-    """Parsed arguments pass `resolve_arguments` of their class unchanged."""
     table = aa.PositionBasedClampingConfig([0.0, 1.0], [2.0, 3.0])
     parsed = aa.parse_actuator_prim(
         aa.add_actuator(ROOT, "knee", "act", aa.PDControlConfig(1.0, 2.0), clamping=[table], stage=stage)
@@ -66,7 +65,6 @@ def test_arguments_make_the_component(stage) -> None:
 
 
 def test_other_prims_are_none(stage) -> None:
-    """Only `NewtonActuator` prims are parsed."""
     assert aa.parse_actuator_prim(stage.GetPrimAtPath(ROOT)) is None
 
 
@@ -110,8 +108,6 @@ class Constant(aa.Controller):
 
 
 class Doubling(aa.Clamping):
-    """A clamp of the host program without parameters."""
-
     @classmethod
     def resolve_arguments(cls, args: dict) -> dict:
         return {}

@@ -49,7 +49,6 @@ class Odd:
 
 
 def empty(kind):
-    """An object without `__init__`."""
     return kind.__new__(kind)
 
 
@@ -101,7 +100,6 @@ def odd_array(rng: np.random.Generator, array: np.ndarray):
                 fixed.flags.writeable = False
                 return fixed
             if kind == 8:
-                # one byte off
                 memory = np.zeros(array.nbytes + 8, np.uint8)
                 off = memory[1 : 1 + array.nbytes].view(array.dtype).reshape(array.shape)
                 off[...] = array
@@ -153,7 +151,6 @@ def fences_stand() -> bool:
 
 
 def changed(rng: np.random.Generator, value):
-    """Something of `value` replaced by something odd."""
     if isinstance(value, np.ndarray):
         return odd_array(rng, value) if rng.random() < 0.85 else others(rng)
     if isinstance(value, (list, tuple)) and rng.random() < 0.85:
@@ -179,7 +176,6 @@ def changed(rng: np.random.Generator, value):
 
 
 def fenced(rng: np.random.Generator, value):
-    """The same, its arrays between numbers that have to stay."""
     if isinstance(value, np.ndarray):
         inside = beside(value, rng) if value.ndim == 1 or value.flags.c_contiguous else value
         # what must be contiguous stays so
@@ -282,7 +278,6 @@ def run_chunk(seed: int, first: int, count: int) -> tuple[Counter[str], list[str
 
 
 def main() -> int:
-    """See above."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=20000)
     parser.add_argument("--seed", type=int, default=18)

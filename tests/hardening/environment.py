@@ -43,7 +43,6 @@ class Done:
 
 
 def run(arguments: list[str], **environment: str) -> Done:
-    """Run a program; variables set to nothing are taken away."""
     variables = {name: value for name, value in (os.environ | environment).items() if value}
     done = subprocess.run(arguments, capture_output=True, text=True, env=variables, timeout=LIMIT, check=False)
     return Done(done.returncode, done.stdout, [line for line in done.stderr.splitlines() if "CUDA" not in line])
@@ -59,18 +58,14 @@ def read_only(folder: Path) -> list[str]:
 
 
 class Situations:
-    """Each method is one, says what happened and complains if that is wrong."""
-
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def home_is_a_file(self) -> str:
-        """HOME is a file."""
         (home := self.folder / "home").touch()
         return self._falls_back(run([*COMMAND, "run", GRAPH, "--steps", "5"], HOME=str(home), XDG_CACHE_HOME=""))
 
     def home_is_read_only(self) -> str:
-        """HOME is on a read-only disk."""
         (home := self.folder / "read only").mkdir()
         command = with_mounts(read_only(home), [*COMMAND, "run", GRAPH, "--steps", "5"])
         return self._falls_back(run(command, HOME=str(home), XDG_CACHE_HOME=""))
@@ -84,7 +79,6 @@ class Situations:
         return done.out.splitlines()[-1]
 
     def output_is_ascii(self) -> str:
-        """A terminal that knows ASCII only."""
         done = run([*COMMAND, "inspect", PENDULUM], PYTHONIOENCODING="ascii")
         assert (done.code, done.err) == (0, []) and done.out.isascii(), done
         return "signs it lacks are shown as ?"

@@ -77,14 +77,7 @@ FIELDS: dict[type, list] = {
         "",
         "\0",
         "x" * 2000,
-        "../../etc/passwd",
-        "/dev/zero",
-        "ai.onnx",
-        "com.microsoft",
-        "é",
-        "[1, 2]",
-        "nan",
-        "-1",
+        *("../../etc/passwd", "/dev/zero", "ai.onnx", "com.microsoft", "é", "[1, 2]", "nan", "-1"),
     ],
     bytes: [b"", b"\xff", b"\0" * 4, b"\0\0\x80\x7f", b"\0\0\xc0\x7f" * 9, b"x" * 1000, b"forward", b"bidirectional"],
 }
@@ -185,7 +178,6 @@ def _turn_network(rng: np.random.Generator, data: bytes) -> bytes:
             case 2 if node.input:
                 node.input[int(rng.integers(len(node.input)))] = any_of(names)
             case 2 | 3:
-                # between two others
                 count = int(rng.integers(1, 4))
                 before = (
                     [any_of(names) for _ in range(count)] if rng.random() < 0.5 else [*node.input[:1], any_of(names)]
@@ -207,7 +199,6 @@ def _turn_network(rng: np.random.Generator, data: bytes) -> bytes:
 
 
 def _array(rng: np.random.Generator, array: np.ndarray) -> np.ndarray:
-    """Numbers of another shape, type or size."""
     numbers = FIELDS[int if array.dtype.kind == "i" else float]
     match int(rng.integers(6)):
         case 0:
@@ -226,7 +217,6 @@ def _array(rng: np.random.Generator, array: np.ndarray) -> np.ndarray:
 
 
 def _parsed(data: bytes):
-    """The model in these bytes, None for no model."""
     import onnx
 
     try:
@@ -309,7 +299,6 @@ def _turn_field(rng: np.random.Generator, one, field, same: list, words: list[st
         del values[at]
     elif field.message_type is not None:
         if how < 0.6 and len(values) > 1:
-            # in another order
             parts = [type(part).FromString(part.SerializeToString()) for part in values]
             parts.insert(int(rng.integers(len(parts))), parts.pop(at))
             del values[:]
@@ -368,7 +357,6 @@ def _turn_text(rng: np.random.Generator, data: bytes) -> bytes:
 
 
 def _turn_meaning(rng: np.random.Generator, data: bytes) -> bytes:
-    """The text with something in it that USD reads, and nobody expects."""
     if rng.random() < 0.2:
         prims = list(re.finditer(rb'(?<=def )\w+(?= ")', data))
         if not prims:
@@ -434,7 +422,6 @@ def tasks(file: Path, kind: str) -> Iterator[tuple[str, Callable[[], object]]]:
 
 
 def is_ours(error: BaseException, file: Path) -> bool:
-    """Whether an error is of a documented kind, raised by us, and names the file or a prim."""
     from isaacsim.core.experimental.actuators.base import errors
 
     own = [kind for kind in vars(errors).values() if isinstance(kind, type)]
@@ -449,7 +436,6 @@ def is_ours(error: BaseException, file: Path) -> bool:
 
 
 def child(file: Path, kind: str, out: int) -> None:
-    """Do the tasks in this process, and write a line about each."""
     allowed = MEMORY + PER_BYTE * file.stat().st_size
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     # addresses that are not used cost nothing: this only keeps the machine alive
@@ -493,7 +479,6 @@ class Child:
         os.close(write)
 
     def ended(self) -> tuple[str, str] | None:
-        """How it ended and why, or None while it works."""
         if select.select([self.read], [], [], 0)[0] and (more := os.read(self.read, 1 << 16)):
             self.text += more
             self.deadline = time.monotonic() + WALL
@@ -525,7 +510,6 @@ class Child:
 
 
 def run_kind(kind: str, count: int, seed: int, only: int | None) -> Counter[str]:
-    """How variants of a kind end; what is wrong with them is printed."""
     ends: Counter[str] = Counter()
     shown: Counter[str] = Counter()
     bad = set(BAD).difference(OF_USD.get(kind, ()))

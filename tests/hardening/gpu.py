@@ -69,7 +69,6 @@ def motors_of(joint: Joint) -> Motors:
 
 @contextlib.contextmanager
 def without_core():
-    """Make actuators of Warp on the CPU."""
     core, native.core = native.core, None
     try:
         yield
@@ -79,8 +78,6 @@ def without_core():
 
 @dataclass
 class Compared:
-    """Numbers that were compared with those of another engine."""
-
     count: int = 0
     unequal: int = 0
     largest: float = 0.0
@@ -111,10 +108,7 @@ class Compared:
 
 
 class Engines:
-    """The same actuators on the GPU, by Warp on the CPU and by the core.
-
-    `robots`: How many robots.
-    """
+    """The same actuators on the GPU, by Warp on the CPU and by the core."""
 
     def __init__(self, motors: Motors, device: str, robots: int = ROBOTS) -> None:
         self.device, self.robots = device, robots
@@ -139,7 +133,6 @@ class Engines:
         return [self.gpu, *self.others.values()]
 
     def give(self, bad: bool = False) -> None:
-        """Draw inputs for all, with some that are not finite on request."""
         for array in self.inputs:
             array[:] = 0.6 * self.numbers.normal(size=array.shape)
             if bad:
@@ -147,32 +140,26 @@ class Engines:
         self.hand_over()
 
     def hand_over(self) -> None:
-        """Copy the inputs to the GPU."""
         for array, there in zip(self.inputs, self.there, strict=True):
             there.assign(array)
 
     def step_gpu(self):
-        """Step on the GPU and return its array of efforts."""
         q, qd, target, velocity, feedforward = self.there
         return self.gpu.step(q, qd, target, DT, qd_target=velocity, feedforward=feedforward)
 
     def step_others(self) -> dict[str, np.ndarray]:
-        """Step on the CPU and return the efforts."""
         q, qd, target, velocity, feedforward = self.inputs
         given = {"qd_target": velocity, "feedforward": feedforward}
         return {name: one.step(q, qd, target, DT, **given) for name, one in self.others.items()}
 
     def compare(self, found: np.ndarray, expected: dict[str, np.ndarray], what: str) -> None:
-        """Compare numbers of the GPU with those of the others."""
         for name, right in expected.items():
             self.compared[name].add(found, right, f"{what}, {name}", same=self.same)
 
     def step(self) -> None:
-        found = self.step_gpu().numpy()
-        self.compare(found, self.step_others(), "efforts")
+        self.compare(self.step_gpu().numpy(), self.step_others(), "efforts")
 
     def check(self) -> None:
-        """Compare faults, states and published signals."""
         found, saved = [str(one) for one in self.gpu.faults], self.gpu.save_state()
         signals = signals_of(self.gpu)
         for name, one in self.others.items():
@@ -191,21 +178,18 @@ class Engines:
                 add(signals[key], values, f"signal {key}, {name}")
 
     def run(self, steps: int = 12, bad: bool = False) -> None:
-        """Draw inputs, step all and compare, some times."""
         for _ in range(steps):
             self.give(bad)
             self.step()
         self.check()
 
     def reset(self, chosen, there) -> None:
-        """Reset robots; the GPU gets them in its own form."""
         self.gpu.reset(indices=there)
         for one in self.others.values():
             one.reset(indices=chosen)
 
 
 def signals_of(made: ActuatedArrays) -> dict[str, np.ndarray]:
-    """The signals of laws by name, `(robots, joints)`."""
     return {
         name: np.concatenate([array.numpy() for _, array in parts], axis=1)
         for name, parts in made._assembly.signals.items()
@@ -264,7 +248,6 @@ def parameter_at_fault(engines: Engines) -> None:
 
 
 def given_signals(engines: Engines) -> None:
-    """Inertia and load as a simulator gives them, some of them not finite at last."""
     parts = [one._assembly.signals for one in engines.all]
     for step in range(24):
         for name in [name for name in GIVEN if name in parts[0]]:
@@ -280,7 +263,6 @@ def given_signals(engines: Engines) -> None:
 
 
 def observed(engines: Engines) -> None:
-    """Efforts before the limits and behind them, and what limited them."""
     for one in engines.all:
         one.observe_efforts()
     for number in range(8):
@@ -297,7 +279,6 @@ def observed(engines: Engines) -> None:
 
 
 def graph(engines: Engines) -> None:
-    """Steps that a graph replays, with faults whose steps are counted, and resets in between."""
     engines.run()
     with wp.ScopedCapture(device=engines.device) as capture:
         efforts = engines.step_gpu()
@@ -335,7 +316,6 @@ def graph_of_an_episode(engines: Engines) -> None:
 
 
 def moved_state(engines: Engines) -> None:
-    """What the CPU remembers goes on on the GPU, and back."""
     engines.run(bad=True)
     for name, one in engines.others.items():
         engines.gpu.restore_state(one.save_state())
@@ -366,7 +346,6 @@ def arrays_with_a_pitch(engines: Engines) -> None:
 
 
 def torch_tensors(engines: Engines) -> None:
-    """Tensors that Torch has just computed on its stream, and efforts that it reads at once."""
     import torch
 
     device = "cuda" if engines.device.startswith("cuda") else "cpu"
@@ -383,7 +362,6 @@ def torch_tensors(engines: Engines) -> None:
 
 
 def many_robots(engines: Engines) -> None:
-    """More of them than the second side of a grid has blocks."""
     engines.run(2)
 
 
@@ -429,7 +407,6 @@ def tried(name: str, motors: Motors, device: str) -> list[Row]:
 
 
 def refused(device: str) -> list[Row]:
-    """What has no GPU code says so."""
     try:
         with contextlib.suppress(ImportError):
             ActuatedArrays(JOINTS, {".*": [PDControlConfig(60.0, 2.0)]}, device=device, requires_grad=True)

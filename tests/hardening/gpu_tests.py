@@ -19,22 +19,15 @@ import warp as wp
 REPOSITORY = Path(__file__).parents[2]
 GPU = "cuda:0"
 FILES = (
-    "laws/test_conformance_of_laws.py",
-    "laws/contract/test_functions.py",
-    "engine/gradients/test_network_gradients.py",
-    "laws/contract/test_product.py",
-    "laws/networks/test_warp_gradients.py",
-    "engine/gradients/test_actuator_gradients.py",
-    "engine/test_gradients_of_networks.py",
-    "engine/step/test_graph.py",
-    "engine/gradients/test_warp_gradients.py",
+    *("laws/test_conformance_of_laws.py", "laws/contract/test_functions.py"),
+    *("engine/gradients/test_network_gradients.py", "laws/contract/test_product.py"),
+    *("laws/networks/test_warp_gradients.py", "engine/gradients/test_actuator_gradients.py"),
+    *("engine/test_gradients_of_networks.py", "engine/step/test_graph.py", "engine/gradients/test_warp_gradients.py"),
 )
 # files that are right as they are: they choose the GPU themselves
 AS_THEY_ARE = (
-    "loops/test_mujoco_warp.py",
-    "engine/test_user_components.py",
-    "engine/step/test_cuda_code.py",
-    "engine/gradients/test_gradient_kernels.py",
+    *("loops/test_mujoco_warp.py", "engine/test_user_components.py"),
+    *("engine/step/test_cuda_code.py", "engine/gradients/test_gradient_kernels.py"),
 )
 SUPPORT = ("support/step_bench.py", "support/heated.py", "support/neural_bench.py")
 CPU_ONLY = (
@@ -69,15 +62,7 @@ def main(options: list[str]) -> int:
         left_out = " and ".join(f"not {name}" for name in CPU_ONLY)
         chosen = [f"tests/{name}" for name in (*FILES, *AS_THEY_ARE)]
         command = [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-p",
-            "no:cacheprovider",
-            "-p",
-            "no:benchmark",
-            "-k",
-            left_out,
+            *(sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:benchmark", "-k", left_out),
             *options,
             *chosen,
         ]

@@ -43,7 +43,6 @@ LEFT_OUT = re.compile(r"actuators of the model that no motor stands for: (.*)\. 
 
 
 def load(path: Path) -> mujoco.MjModel:
-    """The model of a file, without meshes that are not there, and without contacts."""
     try:
         model = mujoco.MjModel.from_xml_path(str(path))
     except ValueError:

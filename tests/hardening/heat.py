@@ -28,7 +28,6 @@ MOTORS = {
 
 
 def error(motor: tuple[float, ...], powers: list[float], seconds: float) -> float:
-    """Largest error of both temperatures at the end [K], the powers one after the other."""
     c_w, r_w, c_h, r_h = motor
     heat = ThermalConfig(c_w, r_w, c_h, r_h, motor_constant=CONSTANT, temperature_coefficient=0.0)
     arrays = joints_of(heat, 1)

@@ -48,14 +48,8 @@ LEFT_OUT |= {"ComponentKind", "GraphError"}
 LEFT_OUT |= {
     # what plans call of components, hosts of their buses, and articulations of their hosts
     *(
-        "compute",
-        "modify_forces",
-        "get_delayed_targets",
-        "update_state",
-        "finalize",
-        "kernel",
-        "compile",
-        "from_config",
+        *("compute", "modify_forces", "get_delayed_targets", "update_state", "finalize", "kernel"),
+        *("compile", "from_config"),
     ),
     *("from_config", "LAW", "PREPARE"),
     *("emit_ready", "emit_pre_step", "emit_reset", "emit_stop"),
@@ -75,17 +69,8 @@ MODULES = {
     "tools.trials.step_response": ("step_response",),
 }
 MOMENTS = (
-    "before",
-    "playing",
-    "playing",
-    "playing",
-    "stopped",
-    "closed",
-    "callback",
-    "thread",
-    "finaliser",
-    "fork",
-    "copy",
+    *("before", "playing", "playing", "playing", "stopped", "closed", "callback", "thread", "finaliser"),
+    *("fork", "copy"),
 )
 
 
@@ -142,8 +127,6 @@ def odd_values() -> list[Callable]:
 
 
 class Scene:
-    """A simulation with a robot and its actuators, made of files here."""
-
     def __init__(self) -> None:
         self.a = importlib.import_module(PACKAGE)
         self._made: dict = {}
@@ -305,8 +288,7 @@ def calls(scene: Scene) -> list[tuple[str, str, str]]:
                 kind = "get" if isinstance(inspect.getattr_static(type(held), name), property) else "call"
                 found.append((subject, name, kind))
     # half of all calls are methods of what people hold most
-    methods = [one for one in found if one[0] in ("sim", "wrapper", "robot", "group", "actuator")]
-    return found + methods
+    return found + [one for one in found if one[0] in ("sim", "wrapper", "robot", "group", "actuator")]
 
 
 def arguments(rng: np.random.Generator, call: Callable, scene: Scene, odd: list) -> tuple[dict, list]:
@@ -467,7 +449,6 @@ PROMISED = [""]
 
 
 def child(seed: int, numbers: list[int], out: int) -> None:
-    """Make calls, and write a line before and after each."""
     # it and its children are ended together
     os.setpgid(0, 0)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -537,7 +518,6 @@ def main() -> int:
         importlib.import_module(f"{PACKAGE}.{module}")
     start, ends, shown = time.perf_counter(), Counter[str](), Counter[str]()
     print(f"seed {args.seed}, {args.count} calls", flush=True)
-    # where calls write
     folder = tempfile.TemporaryDirectory(prefix="misuse-", ignore_cleanup_errors=True)
     os.chdir(folder.name)
     for number, what, ending in results(args.seed, list(range(args.count)) if args.only is None else [args.only]):

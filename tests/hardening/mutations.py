@@ -102,8 +102,6 @@ Edit = tuple[int, int, str, str]
 
 @dataclass(frozen=True)
 class Fault:
-    """A stretch of a file replaced by another text."""
-
     path: Path
     start: int
     end: int
@@ -178,8 +176,7 @@ class Places(ast.NodeVisitor):
 
     def at(self, line: int, column: int) -> int:
         begin = self.starts[line - 1]
-        text = self.source[begin : self.starts[line]]
-        return begin + len(text.encode()[:column].decode())
+        return begin + len(self.source[begin : self.starts[line]].encode()[:column].decode())
 
     def span(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
         assert node.end_lineno is not None and node.end_col_offset is not None
@@ -296,7 +293,6 @@ class Reached:
 
 
 def functions_of(source: str):
-    """Lines of the functions in Python that are not inside another one."""
     waiting: list[ast.AST] = [ast.parse(source)]
     while waiting:
         item = waiting.pop()
@@ -473,7 +469,6 @@ def tests_of(path: Path, place: Path) -> list[str]:
 
 
 def try_fault(tree: Tree, fault: Fault, reached: dict[str, Reached]) -> str:
-    """How a fault came out; the tree is as before afterwards."""
     path = tree.place / fault.path
     source = path.read_text("utf-8")
     native = fault.path.parts[0] == "native"
@@ -515,7 +510,6 @@ def is_of_law(path: Path) -> bool:
 
 
 def try_listed(tree: Tree, fault: Fault, tests: list[str]) -> str:
-    """How a fault of a list came out, by these tests; the tree is as before afterwards."""
     path = tree.place / fault.path
     source = path.read_text("utf-8")
     of_law, of_core = is_of_law(fault.path), fault.path.parent == NATIVE
@@ -546,7 +540,6 @@ def try_listed(tree: Tree, fault: Fault, tests: list[str]) -> str:
 
 
 def run_listed(tree: Tree, list_of_faults: str) -> int:
-    """Try the faults of a list; the number of those that nothing notices."""
     survivors, passing = 0, set[str]()
     for line in filter(None, list_of_faults.splitlines()):
         name, old, new, *more = (part.strip() for part in line.split("\t"))
@@ -599,7 +592,6 @@ def drawn(faults: list[Fault], place: Path, seed: int):
 
 
 def main() -> int:
-    """See above."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--native", type=int, default=0)
     parser.add_argument("--pipeline", type=int, default=0)

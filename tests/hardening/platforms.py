@@ -72,7 +72,6 @@ spec.loader.exec_module(setup)
 
 
 def run(command: list[str]) -> str:
-    """What a command prints, on both streams; one that fails ends the script."""
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     if done.returncode:
         sys.exit(f"{' '.join(command)}\n{done.stdout[-6000:]}\nexit code {done.returncode}")
@@ -98,7 +97,6 @@ def compiled(
     warnings: Sequence[str] = (),
     headers: Sequence[str] = HEADERS,
 ) -> list[str]:
-    """Objects of all sources for a platform, each instruction set for itself."""
     wanted = setup.variants_of(system, machine)
     each, once = setup.sources(NATIVE)
     present = [f"-D{key}" for key, _ in setup.presence_of(wanted)]
@@ -133,7 +131,6 @@ def self_test(name: str, compiler: list[str], before: list[str], flags: list[str
 
 
 def here() -> dict[str, str]:
-    """What the self-test prints on this machine, by instruction set."""
     from isaacsim.core.experimental.actuators.base.native import core
 
     known = setup.variants_of("linux", platform.machine())
@@ -141,7 +138,6 @@ def here() -> dict[str, str]:
 
 
 def same_bits(name: str, said: str) -> None:
-    """End the script unless the self-test printed the same here."""
     for variant, ours in here().items():
         if said != ours:
             pairs = zip(said.splitlines(), ours.splitlines(), strict=True)

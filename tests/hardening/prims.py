@@ -68,7 +68,6 @@ def misspelt(rng: np.random.Generator, schema: str) -> str:
 
 
 def odd_prim(rng: np.random.Generator, name: str) -> tuple[hostile.Prim, dict[str, str]]:
-    """A prim, and which schemas are misspelt: name to what is meant."""
     prim = hostile.any_prim(rng, name)
     meant: dict[str, str] = {}
     if rng.random() < 0.3:
@@ -112,13 +111,11 @@ def said_of(prim: hostile.Prim, meant: dict[str, str]) -> list[tuple[str, ...]]:
 
 
 def is_said(wanted: tuple[str, ...], lines: list[str]) -> bool:
-    """Whether one line has the first text, and one of the others if there are any."""
     first, *others = wanted
     return any(first in line and (not others or any(other in line for other in others)) for line in lines)
 
 
 def check_chunk(seed: int, chunk: int, count: int) -> dict:
-    """Counts and examples of `count` prims."""
     rng = np.random.default_rng([seed, chunk])
     counts: Counter[str] = Counter()
     examples: list[str] = []
@@ -156,7 +153,6 @@ def check_chunk(seed: int, chunk: int, count: int) -> dict:
 
 
 def in_own_process(seed: int, chunk: int, count: int) -> dict:
-    """The same, where nothing can hang or crash us."""
     command = [sys.executable, __file__, "--seed", str(seed), "--count", str(count), "--chunk", str(chunk)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=LIMIT)

@@ -12,7 +12,6 @@ entered: set[CodeType] = set()
 
 
 def _trace(frame: FrameType, _event: str, _arg: object) -> None:
-    """Called when a function is; its lines are let be."""
     entered.add(frame.f_code)
 
 
@@ -21,7 +20,6 @@ sys.settrace(_trace)
 
 
 def pytest_unconfigure() -> None:
-    """Write it: files and first lines."""
     sys.settrace(None)
     lines = [(code.co_filename, code.co_firstlineno) for code in entered if PIPELINE in code.co_filename]
     Path(os.environ["REACHED"]).write_text(json.dumps(lines), "utf-8")

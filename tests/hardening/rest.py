@@ -27,7 +27,6 @@ ARM_RESTS, CHAIN_RESTS, NO_BAR, G1_STANDS = (1e-6, 1e-5), (1e-3, math.inf), (mat
 
 
 def report(what: str, dt: float, load: float, found: Rest, bar: tuple[float, float]) -> bool:
-    """Print what was found; return True if it is within the bar."""
     good = found.rms <= bar[0] and found.drift <= bar[1]
     said = "" if bar == NO_BAR else "ok" if good else "MISSED"
     print(

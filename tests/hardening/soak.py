@@ -120,7 +120,6 @@ class Part:
 
 
 def usage() -> tuple[float, int, int]:
-    """Resident memory [MiB], open files and threads."""
     gc.collect()
     if TRIM is not None:
         # what is free again and only not given back is no growth
@@ -210,7 +209,6 @@ class Twin:
         return law(q, qd, *acting, DT, past, **said)[0]
 
     def _network(self, error: np.ndarray, velocity: np.ndarray) -> np.ndarray:
-        """Of all steps at once where only inputs are remembered."""
         kind = next(name for name, config in NEURAL.items() if config is self.law)
         network, steps = NETWORKS[kind][0], len(error)
         line = np.concatenate([self.past, [error, velocity]], axis=1)
@@ -306,7 +304,6 @@ class OwnGo1:
         return state
 
     def restore(self, other: OwnGo1, spec: mujoco.mjtState) -> None:
-        """Take over physics and actuators, from where another one is."""
         mujoco.mj_setState(self.model, self.data, other.saved(spec), spec)
         self.actuators.restore_state(other.actuators.save_state())
 

@@ -42,7 +42,6 @@ def efforts_alone(robots: int) -> list[np.ndarray]:
 
 
 def own_plan(robots: int) -> Callable[[int], None]:
-    """Each thread has a plan; its efforts are those of one that was stepped alone."""
     known = efforts_alone(robots)
 
     def work(_thread: int) -> None:
@@ -58,7 +57,6 @@ def own_plan(robots: int) -> Callable[[int], None]:
 
 
 def helped(robots: int) -> Callable[[int], None]:
-    """Each thread has a large plan, with which a second thread helps that all of them share."""
     known = efforts_alone(5 * robots)
     os.environ["ACTUATORS_HELPER"] = "1"
     try:
@@ -153,7 +151,6 @@ def same_network(robots: int) -> Callable[[int], None]:
 
 
 def gradients(_robots: int) -> Callable[[int], None]:
-    """All threads note steps of one chain and go back."""
     chain = Chain()
 
     def work(_thread: int) -> None:
@@ -175,7 +172,6 @@ def run(name: str, work: Callable[[int], None], seconds: float) -> tuple[int, li
     def loop(thread: int) -> None:
         ready.wait()
         try:
-            # once at least
             while not rounds[thread] or time.monotonic() < end:
                 work(thread)
                 rounds[thread] += 1
@@ -193,7 +189,6 @@ def run(name: str, work: Callable[[int], None], seconds: float) -> tuple[int, li
 
 
 def main() -> int:
-    """See above."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--race", action="store_true", help="do what a sanitizer has to find, and nothing else")

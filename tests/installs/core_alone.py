@@ -24,7 +24,6 @@ def floats(value: float, size: int) -> wp.array:
 
 
 def parts(size: int) -> tuple[ea.ControllerPD, ea.Delay, list[ea.ClampingMaxEffort]]:
-    """The law, the delay and the limit of `size` joints."""
     law = ea.ControllerPD(floats(KP, size), floats(KD, size))
     delay = ea.Delay(wp.full(size, LAG, dtype=wp.int32, device="cpu"), LAG)
     return law, delay, [ea.ClampingMaxEffort(floats(LIMIT, size))]

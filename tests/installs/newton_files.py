@@ -20,7 +20,6 @@ TOLERANCE = 1e-5
 
 
 def main() -> int:
-    """Print a line per file, as a Markdown table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     shipped = sorted((REPOSITORY / "data" / "robots").glob("*.usda"))
     parser.add_argument("files", nargs="*", type=Path, default=shipped, metavar="FILE")

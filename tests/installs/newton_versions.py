@@ -24,7 +24,6 @@ COUNTED = ("passed", "failed", "errors", "skipped")
 
 
 def environment(version: str, home: Path, extra: str = "") -> Path:
-    """Return the interpreter of an environment with that newton, made where it is not there yet."""
     python = home / "bin" / "python"
     if not python.exists():
         subprocess.run([sys.executable, "-m", "venv", str(home)], check=True)

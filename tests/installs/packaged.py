@@ -38,7 +38,6 @@ print(leg.engine, f"{least * 1e6:.2f}", sep=" | ")
 
 
 def run(python: Path, root: Path) -> tuple[str, str]:
-    """Engine and step time of the package at an import root, and what was logged."""
     where = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
     where |= {"PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run([python, "-c", STEP, root], env=where, capture_output=True, text=True, check=False)

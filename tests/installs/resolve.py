@@ -35,7 +35,6 @@ WHOLE = {
     "newton": ("newton", "", "mujoco"),
     "mujoco": ("mujoco", "", "mujoco"),
 }
-# README's first example
 README = r"""
 import re, sys
 code = re.findall(r"^```python\n(.*?)^```", open("README.md", encoding="utf-8").read(), re.DOTALL | re.MULTILINE)
@@ -77,14 +76,12 @@ def resolve(pip: Sequence[object], wheel: Path, peer: str) -> dict[str, str] | s
     ours = f"{wheel}[mujoco]"
     done = run(*pip, "install", "--quiet", "--dry-run", "--ignore-installed", "--report", "-", ours, peer)
     if done.returncode:
-        errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
-        return (errors or ["pip failed"])[-1]
+        return ([line for line in done.stderr.splitlines() if line.startswith("ERROR")] or ["pip failed"])[-1]
     chosen = (each["metadata"] for each in json.loads(done.stdout)["install"])
     return {each["name"].lower(): each["version"] for each in chosen}
 
 
 def try_it(home: Path, wheel: Path, peer: str, versions: dict[str, str]) -> tuple[str, str]:
-    """Install a library beside the core, and return what was installed and how the core ran."""
     python = environment(home, peer)
     whole = LARGE not in versions
     pins = [f"{name}=={versions[name]}" for name in SHOWN if name in versions]

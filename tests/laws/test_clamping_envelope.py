@@ -78,7 +78,6 @@ def test_is_that_of_a_dc_motor(rng) -> None:
 
 
 def test_step_of_a_table_is_mirrored_to_the_bit() -> None:
-    """The first of two rows holds at their velocity, for both signs of the effort."""
     config = aa.EnvelopeClampingConfig([-2.0, -2.0, 0.0, 0.0, 3.0, 3.0], [1.0, 9.0, 9.0, 5.0, 5.0, 2.0])
     near = [np.nextafter(np.float32(at), np.float32(way)) for at in (-2.0, 3.0) for way in (-9.0, 9.0)]
     velocities = np.array([-9.0, -2.0, -1.0, -1e-30, 0.0, 1e-30, 1.0, 3.0, 9.0, *near], np.float32)
@@ -134,7 +133,6 @@ SPEEDS = np.array([-3.5, -3.1, -2.5, -2.0, -1.0, -0.3, 0.0, 0.3, 0.5, 1.0, 1.5, 
 
 
 def of_physx(limits: tuple[float, float, float, float], dt: float) -> np.ndarray:
-    """Efforts of a drive of PhysX that asks for all it can, from the change of the velocity in one step."""
     made = pendulum()
     UsdPhysics.Scene(made.stage.GetPrimAtPath("/World/physicsScene")).CreateGravityMagnitudeAttr(0.0)
     most, resistance, fastest, gradient = limits

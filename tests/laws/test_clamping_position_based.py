@@ -3,16 +3,14 @@
 import pytest
 from isaacsim.core.experimental.actuators import ClampingPositionBased
 from pipe_files import needs_pipes, require_refused
-from refusals import refused
+from refusals import cases, refused
 
 
-@pytest.mark.parametrize(
+@cases(
     "given",
-    [
-        {},
-        {"lookup_table_path": "table.txt", "lookup_positions": [0.0], "lookup_efforts": [1.0]},
-        {"lookup_table_path": "table.txt", "lookup_efforts": [1.0]},
-    ],
+    {},
+    {"lookup_table_path": "table.txt", "lookup_positions": [0.0], "lookup_efforts": [1.0]},
+    {"lookup_table_path": "table.txt", "lookup_efforts": [1.0]},
     ids=["neither", "both", "file and half a list"],
 )
 def test_table_is_given_once(given) -> None:
@@ -25,15 +23,13 @@ def test_half_a_table_is_refused(given) -> None:
     refused(ValueError, lambda: ClampingPositionBased(**given), "must be equally many")
 
 
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        ("0.5", ["line 3", "'0.5'", "a position and an effort"]),
-        ("position effort", ["line 3", "'position effort'", "a position and an effort"]),
-        ("2 -1", ["lookup_efforts", ">= 0"]),
-        ("2 nan", ["lookup_efforts", "finite"]),
-        ("-1 1", ["lookup_positions[1] = -1.0 comes after 0.0", "must not decrease"]),
-    ],
+@cases(
+    "line, words",
+    ("0.5", ["line 3", "'0.5'", "a position and an effort"]),
+    ("position effort", ["line 3", "'position effort'", "a position and an effort"]),
+    ("2 -1", ["lookup_efforts", ">= 0"]),
+    ("2 nan", ["lookup_efforts", "finite"]),
+    ("-1 1", ["lookup_positions[1] = -1.0 comes after 0.0", "must not decrease"]),
 )
 def test_bad_line_of_a_file_is_named(tmp_path, line, words) -> None:
     file = tmp_path / "table.txt"

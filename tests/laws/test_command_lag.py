@@ -19,8 +19,7 @@ def closed_form(commands: np.ndarray, start: float, dt: float, time_constant: fl
     times = dt * np.arange(1, len(commands) + 1)
     jumps = np.diff(commands.astype(float), prepend=start)
     since = times[:, None] - times[None, :] + dt
-    rises = np.where(since > 0, 1 - np.exp(-np.maximum(since, 0) / time_constant), 0)
-    return start + rises @ jumps
+    return start + np.where(since > 0, 1 - np.exp(-np.maximum(since, 0) / time_constant), 0) @ jumps
 
 
 @pytest.mark.parametrize("time_constant", [0.0005, 0.004, 0.03, 20.0])

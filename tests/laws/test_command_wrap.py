@@ -5,26 +5,42 @@ import late_reference
 import numpy as np
 import pytest
 from late_reference import on_both
+from refusals import cases
 
 P = aa.PDControlConfig(1.0, 0.0)
 TURN = 2 * np.pi
 
 
 def efforts(stages, positions, targets, velocities=0.0) -> np.ndarray:
-    """Efforts of one joint over steps, the same on both engines."""
     columns = np.broadcast_arrays(positions, velocities, targets, 0.0)
     given = [np.array(row, np.float32)[:, None, None] for row in zip(*columns, strict=True)]
     return on_both(["j"], {"j": stages}, given, 0.005)[:, 0, 0]
 
 
 def test_error_is_the_shorter_way(rng) -> None:
-    """In (−π, π], of positions and targets over several turns, each the first after a reset."""
     q, target = rng.uniform(-30, 30, (2, 1, 500, 1)).astype(np.float32)
     given = [[q[0], 0 * q[0], target[0], 0 * q[0]]]
     found = on_both(["j"], {"j": [P, aa.WrapConfig()]}, given, 0.005)[0, :, 0]
     expected = np.remainder(target.astype(float) - q + np.pi, TURN)[0, :, 0] - np.pi
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5)
     assert np.abs(found).max() <= np.pi + 1e-5 and np.abs(found).max() > 3.1
+
+
+def test_flag_of_a_controller_is_that_stage(tmp_path) -> None:
+    """In Python and in files of motors, once; of another type it is refused."""
+    motor = aa.MotorConfig(aa.ServoControlConfig.of("MX"))
+    assert motor.others == []
+    motor = aa.MotorConfig(aa.PDControlConfig(1.0, 0.0, wrap=True), others=[aa.WrapConfig(period=2.0)])
+    assert motor.others == [aa.WrapConfig(period=2.0)] and motor.controller == P
+    (tmp_path / "motors.yaml").write_text("j:\n  controller: {law: pd, kp: 1.0, kd: 0.0, wrap: true}\n")
+    read = aa.load_motors(tmp_path / "motors.yaml")
+    assert read["j"] == aa.MotorConfig(P, others=[aa.WrapConfig()])
+    aa.save_motors(tmp_path / "again.yaml", {"j": [aa.PDControlConfig(1.0, 0.0, wrap=True)]})
+    assert aa.load_motors(tmp_path / "again.yaml") == read
+    q = np.radians(350.0)
+    assert efforts([aa.PDControlConfig(1.0, 0.0, wrap=True)], [q], [0.0])[0] == pytest.approx(TURN - q, rel=1e-5)
+    with pytest.raises(ValueError, match="wrap = 'yes': must be True or False"):
+        aa.MotorConfig(aa.PDControlConfig(1.0, 0.0, wrap="yes"))
 
 
 def test_without_it_targets_are_literal() -> None:
@@ -55,19 +71,17 @@ def test_side_is_kept_half_a_turn_away() -> None:
     assert (np.sign(chattering) != np.sign(np.roll(chattering, 1)))[1:].sum() > 3
 
 
-@pytest.mark.parametrize(
+@cases(
     "stages",
+    [aa.PIDControlConfig(5.0, 2.0, 0.3)],
+    [aa.GearedPDControlConfig(5.0, 0.3, 1.0)],
+    [aa.SlewedPIDControlConfig(5.0, 2.0, 0.3, max_rate=100.0)],
+    [aa.StartupPDControlConfig(5.0, 0.3, startup=0.2)],
+    [aa.PDControlConfig(5.0, 0.3), aa.TransmissionConfig(7.0, offset=0.4)],
+    [aa.PDControlConfig(5.0, 0.3), aa.EncoderConfig(latency_steps=1.5)],
     [
-        [aa.PIDControlConfig(5.0, 2.0, 0.3)],
-        [aa.GearedPDControlConfig(5.0, 0.3, 1.0)],
-        [aa.SlewedPIDControlConfig(5.0, 2.0, 0.3, max_rate=100.0)],
-        [aa.StartupPDControlConfig(5.0, 0.3, startup=0.2)],
-        [aa.PDControlConfig(5.0, 0.3), aa.TransmissionConfig(7.0, offset=0.4)],
-        [aa.PDControlConfig(5.0, 0.3), aa.EncoderConfig(latency_steps=1.5)],
-        [
-            aa.ServoControlConfig.of("XL330", profile_velocity=3.0),
-            aa.ElectricalConfig(torque_constant=0.4, resistance=4.0, command="voltage"),
-        ],
+        aa.ServoControlConfig.of("XL330", profile_velocity=3.0),
+        aa.ElectricalConfig(torque_constant=0.4, resistance=4.0, command="voltage"),
     ],
     ids=lambda stages: "+".join(type(one).__name__ for one in stages),
 )

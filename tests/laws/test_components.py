@@ -9,40 +9,35 @@ import warp as wp
 from isaacsim.core.experimental.actuators import ControllerPID, Delay
 from isaacsim.core.experimental.actuators.laws.contract.base import Clamping, Controller, actuator_axis
 from isaacsim.core.experimental.actuators.laws.contract.catalogue import build
-from refusals import refused
+from refusals import cases, refused
 
 
 def array(values, dtype=wp.float32) -> wp.array:
     return wp.array(np.asarray(values), dtype=dtype, device="cpu")
 
 
-@pytest.mark.parametrize(
-    ("component", "given", "expected"),
-    [
-        (aa.ControllerPD, {}, {"kp": 0.0, "kd": 0.0, "const_effort": 0.0}),
-        (aa.ControllerPD, {"kp": 2.0, "gear": 9}, {"kp": 2.0, "kd": 0.0, "const_effort": 0.0}),
-        (aa.ClampingMaxEffort, {}, {"max_effort": np.inf}),
-        (Delay, {}, {"delay_steps": 1}),
-        (Delay, {"delay_steps": 0}, {"delay_steps": 0}),
-    ],
+@cases(
+    "component, given, expected",
+    (aa.ControllerPD, {}, {"kp": 0.0, "kd": 0.0, "const_effort": 0.0}),
+    (aa.ControllerPD, {"kp": 2.0, "gear": 9}, {"kp": 2.0, "kd": 0.0, "const_effort": 0.0}),
+    (aa.ClampingMaxEffort, {}, {"max_effort": np.inf}),
+    (Delay, {}, {"delay_steps": 1}),
+    (Delay, {"delay_steps": 0}, {"delay_steps": 0}),
 )
 def test_arguments_get_their_defaults(component, given, expected) -> None:
-    """Absent arguments take the schema's fallback, unknown ones are dropped."""
     assert component.resolve_arguments(given) == expected
 
 
-@pytest.mark.parametrize(
-    ("component", "given"),
-    [
-        (aa.ControllerPD, {"kp": -1.0}),
-        (aa.ControllerPD, {"kd": np.nan}),
-        (aa.ControllerPD, {"const_effort": np.inf}),
-        (aa.ClampingMaxEffort, {"max_effort": -0.5}),
-        (aa.ClampingMaxEffort, {"max_effort": -np.inf}),
-        (Delay, {"delay_steps": -1}),
-        (Delay, {"delay_steps": 1.5}),
-        (Delay, {"delay_steps": 2**31 - 1}),
-    ],
+@cases(
+    "component, given",
+    (aa.ControllerPD, {"kp": -1.0}),
+    (aa.ControllerPD, {"kd": np.nan}),
+    (aa.ControllerPD, {"const_effort": np.inf}),
+    (aa.ClampingMaxEffort, {"max_effort": -0.5}),
+    (aa.ClampingMaxEffort, {"max_effort": -np.inf}),
+    (Delay, {"delay_steps": -1}),
+    (Delay, {"delay_steps": 1.5}),
+    (Delay, {"delay_steps": 2**31 - 1}),
 )
 def test_bad_arguments_are_refused_by_name(component, given) -> None:
     ((name, value),) = given.items()
@@ -116,7 +111,6 @@ class Scaled(Controller):
 
 
 def test_limit_may_have_a_state() -> None:
-    """It is made and reset as a controller's; called by itself there is no place for it."""
     clamp = Divided(array([2.0, 4.0]))
     assert clamp.is_stateful() and not aa.ClampingMaxEffort(array([1.0])).is_stateful()
     assert aa.ClampingMaxEffort(array([1.0])).state(1, "cpu") is None
@@ -130,21 +124,18 @@ def test_limit_may_have_a_state() -> None:
 
 
 def test_own_law_is_prepared_when_called_by_itself() -> None:
-    """By its own PREPARE."""
     q, q_target, every = array([0.0, 0.0]), array([1.0, 1.0]), array([0, 1], wp.uint32)
     efforts = wp.zeros(2, dtype=wp.float32, device="cpu")
     Scaled(array([2.0, 4.0])).compute(q, q, q_target, q, None, *[every] * 4, efforts, None, 0.01)
     assert efforts.numpy().tolist() == [0.5, 0.25]
 
 
-@pytest.mark.parametrize(
-    ("names", "words"),
-    [
-        ({"PREPARE": scaled}, r"Scaled2.PREPARE takes 7 arguments .*must take 1 \(divisor\)"),
-        ({"PREPARE": None, "PARAMETERS": ("one", "two")}, "Scaled2.LAW takes 7 arguments .*must take 8"),
-        ({"PREPARE": 3}, "Scaled2.PREPARE = 3: must be a wp.func"),
-        ({"CURVES": ("one", "two"), "PARAMETERS": (), "PREPARE": None}, "must take 8"),
-    ],
+@cases(
+    "names, words",
+    ({"PREPARE": scaled}, r"Scaled2.PREPARE takes 7 arguments .*must take 1 \(divisor\)"),
+    ({"PREPARE": None, "PARAMETERS": ("one", "two")}, "Scaled2.LAW takes 7 arguments .*must take 8"),
+    ({"PREPARE": 3}, "Scaled2.PREPARE = 3: must be a wp.func"),
+    ({"CURVES": ("one", "two"), "PARAMETERS": (), "PREPARE": None}, "must take 8"),
 )
 def test_law_that_does_not_fit_is_refused(names: dict, words: str) -> None:
     refused(TypeError, lambda: type("Scaled2", (Scaled,), names).kernel(), words)
@@ -164,21 +155,18 @@ def test_axis_of_a_state_array_is_declared() -> None:
         ACTUATOR_AXIS: ClassVar[dict[str, int]] = {"counts": 0}
 
     component = type("Recurrent", (Controller,), {"STATE_AXIS": 1})()
-    assert actuator_axis(component, State(), "counts") == 0
-    assert actuator_axis(component, State(), "hidden") == 1
+    assert actuator_axis(component, State(), "counts") == 0 and actuator_axis(component, State(), "hidden") == 1
     assert actuator_axis(Controller(), Controller.State(), "integral") == -1
     assert actuator_axis(object(), object(), "integral") == -1
 
 
-@pytest.mark.parametrize(
-    ("make", "name"),
-    [
-        (lambda: aa.ClampingMaxEffort(None), "ClampingMaxEffort: max_effort"),
-        (lambda: aa.ClampingDCMotor(array([1.0]), None, array([1.0])), "ClampingDCMotor: velocity_limit"),
-        (lambda: aa.ControllerPD(None, array([1.0])), "ControllerPD: kp"),
-        (lambda: ControllerPID(*[array([1.0])] * 3, None), "ControllerPID: integral_max"),
-        (lambda: Delay(None, 3), "Delay: delay_steps"),
-    ],
+@cases(
+    "make, name",
+    (lambda: aa.ClampingMaxEffort(None), "ClampingMaxEffort: max_effort"),
+    (lambda: aa.ClampingDCMotor(array([1.0]), None, array([1.0])), "ClampingDCMotor: velocity_limit"),
+    (lambda: aa.ControllerPD(None, array([1.0])), "ControllerPD: kp"),
+    (lambda: ControllerPID(*[array([1.0])] * 3, None), "ControllerPID: integral_max"),
+    (lambda: Delay(None, 3), "Delay: delay_steps"),
 )
 def test_array_that_is_not_given_is_refused(make, name) -> None:
     refused(ValueError, make, f"{name} = None: must be an array")
@@ -199,8 +187,7 @@ def test_delay_out_of_range_is_refused(steps, wrong) -> None:
 @pytest.mark.parametrize(("longest", "depth"), [(0, 1), (1, 1), (7, 7), (np.int64(4096), 4096)])
 def test_depth_of_a_delay(longest, depth) -> None:
     delay = Delay(array([0], wp.int32), longest)
-    assert delay.buf_depth == len(delay.state(1, "cpu").buffer_pos) == depth
-    assert delay.is_stateful()
+    assert delay.buf_depth == len(delay.state(1, "cpu").buffer_pos) == depth and delay.is_stateful()
 
 
 def test_delay_has_the_names_of_newton() -> None:

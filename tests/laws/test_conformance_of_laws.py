@@ -23,6 +23,7 @@ from isaacsim.core.experimental.actuators.specs.signals import SIGNALS as STAGE_
 from isaacsim.core.experimental.actuators.specs.stages import KINDS, Kind
 from other_laws import replace_laws
 from places import REPOSITORY
+from refusals import cases
 
 try:
     from isaacsim.core.experimental.actuators.base.native import core
@@ -83,7 +84,6 @@ def inputs_of(law: Law) -> list[str]:
 
 
 def named(law: Law) -> tuple[str, ...]:
-    """Names of the parameters among the inputs: one may be that of a signal."""
     return tuple(f"given_{name}" if name in SIGNALS[law.kind] else name for name in law.parameters)
 
 
@@ -93,12 +93,10 @@ def described_of(law: Law) -> dict[str, Parameter]:
 
 
 def results_of(law: Law) -> int:
-    """How many numbers it returns, its state among them."""
     return law_module.results_of(law.component) + len(law.state)
 
 
 def missing() -> list[str]:
-    """Missing parts of the catalogue and of generated code, by name."""
     header = (REPOSITORY / "native" / "generated_laws.h").read_text("utf-8")
     page = "".join((REPOSITORY / "docs" / "api" / f"{room}.rst").read_text("utf-8") for room in ("specs", "laws"))
     lines = {law.config for law in catalogue.LAWS}
@@ -134,15 +132,13 @@ def test_nothing_is_missing() -> None:
     assert not missing(), "\n".join(missing())
 
 
-@pytest.mark.parametrize(
-    ("taken", "named"),
-    [
-        ("line", "PIDControlConfig: add a line"),
-        ("line", "laws/controller_pid.py: add a line"),
-        ("oracle", "ControllerPID: write its published formula"),
-        ("file", "HeatClampingConfig: add a line"),
-        ("class", "ClampingHeat: write it in components/clamping_heat.py"),
-    ],
+@cases(
+    "taken, named",
+    ("line", "PIDControlConfig: add a line"),
+    ("line", "laws/controller_pid.py: add a line"),
+    ("oracle", "ControllerPID: write its published formula"),
+    ("file", "HeatClampingConfig: add a line"),
+    ("class", "ClampingHeat: write it in components/clamping_heat.py"),
 )
 def test_what_is_missing_is_named(taken, named, monkeypatch) -> None:
     heat = dataclasses.make_dataclass("HeatClampingConfig", [], bases=(catalogue.MaxEffortClampingConfig,))
@@ -160,7 +156,6 @@ def test_what_is_missing_is_named(taken, named, monkeypatch) -> None:
 
 @each_law
 def test_config_fits_the_component(law) -> None:
-    """A component with parameters takes what its config holds, under the same names; neutral values are one each."""
     if law.parameters:
         single = [name for name, one in parameters_of(law.config).items() if one.is_single and one.of_law]
         assert tuple(single) == law.parameters
@@ -196,7 +191,6 @@ def test_canonical_order() -> None:
 
 @functools.cache
 def kernel_of(law: Law) -> wp.Kernel:
-    """A kernel that prepares the parameters of each row of a table and evaluates the law."""
     names = inputs_of(law)
     component, signals = law.component, SIGNALS[law.kind]
     at = {name: f"table[i, {column}]" for column, name in enumerate(names)}
@@ -216,7 +210,6 @@ def call(table: wp.array2d[float], out: wp.array2d[float]):
 
 
 def by_warp(law: Law, table: np.ndarray) -> np.ndarray:
-    """Results of the `wp.func` for every row of a table."""
     out = wp.zeros((len(table), results_of(law)), dtype=wp.float32, device="cpu")
     wp.launch(kernel_of(law), len(table), [wp.array(table, dtype=wp.float32, device="cpu")], [out], device="cpu")
     return out.numpy()
@@ -261,7 +254,6 @@ def by_oracle(law: Law, table: np.ndarray) -> np.ndarray:
 
 
 def flags_of(law: Law) -> dict[str, int]:
-    """Parameters that are true or false, and choices, with the number of their values."""
     described = described_of(law)
     chosen = {name: len(described[name].choices) for name in named(law) if described[name].choices}
     return {name: 2 for name in named(law) if described[name].type == "bool"} | chosen
@@ -277,7 +269,6 @@ def whole_numbers_of(law: Law) -> list[str]:
 
 
 def random_table(law: Law, rng: np.random.Generator, rows: int = 4000) -> np.ndarray:
-    """Signals and parameters over many magnitudes, all of them in range."""
     names = inputs_of(law)
     table = rng.normal(size=(rows, len(names))) * 10.0 ** rng.integers(-3, 4, size=(rows, len(names)))
     table[:, names.index("dt")] = rng.uniform(1e-4, 0.1)
@@ -319,7 +310,6 @@ def put_in_range(law: Law, table: np.ndarray, rng: np.random.Generator) -> np.nd
 
 
 def middle_row(law: Law) -> np.ndarray:
-    """Numbers that differ, all of them in range, and flags that are set."""
     flags, described = {*flags_of(law), *whole_numbers_of(law)}, described_of(law)
     row = [1.0 if name in flags else 0.5 + 0.25 * at for at, name in enumerate(inputs_of(law))]
     most = [0.75 * described[name].upper if name in described else math.inf for name in inputs_of(law)]
@@ -337,7 +327,6 @@ def middle_row(law: Law) -> np.ndarray:
 
 
 def edge_table(law: Law) -> np.ndarray:
-    """Two inputs at a time at their edges, the others in between."""
     names, numbers = inputs_of(law), (*named(law), *law.curves)
     blocks = []
     for pair in itertools.combinations(range(len(names)), 2):
@@ -361,7 +350,6 @@ def sparse_table(law: Law, rng: np.random.Generator) -> np.ndarray:
 
 
 def first_table(law: Law, rng: np.random.Generator) -> np.ndarray:
-    """As `alike_table`, in the first step after a reset."""
     table = alike_table(law, rng)
     for name in law.state:
         table[:, inputs_of(law).index(name)] = law.component.START.get(name, 0.0)
@@ -379,7 +367,6 @@ each_kind_of_table = pytest.mark.parametrize("kind", TABLE_OF)
 
 
 def in_range(law: Law, table: np.ndarray) -> np.ndarray:
-    """Rows whose signals are finite and whose parameters may be authored."""
     good = np.ones(len(table), bool)
     described = described_of(law)
     # a state may be unset after a reset, which sets all of them
@@ -475,7 +462,6 @@ def assert_right(law: Law, table: np.ndarray, results: np.ndarray) -> None:
 @each_law
 @each_kind_of_table
 def test_law_agrees_with_the_oracle(law, kind, rng) -> None:
-    """The `wp.func` gives the published formula."""
     table = TABLE_OF[kind](law, rng)
     assert_right(law, table, by_warp(law, table))
 
@@ -501,7 +487,6 @@ def test_component_alone_has_the_bits_of_the_law(law, rng) -> None:
 )
 @pytest.mark.parametrize("kind", ["random", "alike"])
 def test_other_function_agrees_with_its_formula(law, name, kind, rng) -> None:
-    """The signals of a motor, what it feels, when a controller is due, and the end of a step without its motor."""
     component, signals = law.component, SIGNALS[law.kind]
     column = dict(zip(inputs_of(law), TABLE_OF[kind](law, rng).T, strict=True))
     count = len(law_module.prepared_of(component, signals))
@@ -581,7 +566,6 @@ def test_law_hands_on_what_is_not_finite(law, value, rng) -> None:
 
 @pytest.mark.parametrize("law", [law for law in LAWS if law.parameters], ids=lambda law: law.name)
 def test_parameters_that_may_be_authored_are_no_fault(law) -> None:
-    """Each at the edges, the others in between: what a config accepts gives numbers."""
     # what is next to nothing has inverses beyond all numbers
     edges = [(inputs_of(law).index(name), edge) for name in named(law) for edge in PARAMETER_EDGES if edge != 1e-30]
     table = np.tile(middle_row(law), (len(edges), 1))
@@ -651,7 +635,6 @@ def positions_of(points: list[float], rng: np.random.Generator) -> np.ndarray:
 
 @each_table
 def test_curve_agrees_with_the_oracle_and_its_twin(table, rng) -> None:
-    """Of rows at one position the first one holds there; the last row passed gives the line."""
     check_curve(TABLES[table], rng)
 
 
@@ -699,7 +682,6 @@ def test_component_with_a_curve_has_the_bits_of_its_parts(law, table, rng) -> No
 
 @pytest.mark.parametrize("law", [law for law in LAWS if law.kind == "controller"], ids=lambda law: law.name)
 def test_config_says_the_gains_at_the_joint(law) -> None:
-    """They are the slopes of the published formula; an integral answers to the error of the same step."""
     dt, small = 0.01, 1e-3
     given = {name: 0.5 + 0.25 * number for number, name in enumerate(law.parameters)}
     gains = law.config(**given).gains_at_joint()

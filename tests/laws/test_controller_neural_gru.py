@@ -11,7 +11,7 @@ from isaacsim.core.experimental.actuators.base import native
 from isaacsim.core.experimental.actuators.base.quiet_warp import quiet_warp
 from neural_bench import COUNT, DT, array, largest_difference
 from neural_twin import Twin, random_motion, random_network, write_network
-from refusals import refused
+from refusals import cases, refused
 
 COLUMNS = ["position", "target_position", "position_error", "velocity", "target_velocity", "velocity_error"]
 
@@ -50,7 +50,6 @@ def test_state_has_the_name_and_shape_of_newton(tmp_path) -> None:
 
 
 def with_load(tmp_path: Path) -> tuple[ControllerNeuralGRU, Twin]:
-    """A controller that takes the caller's `load`, and its twin."""
     metadata = metadata_of(["velocity", "load", "position_error"]) | {"custom_inputs": ["load"]}
     network = random_network("gru", 3, layers=2)
     return ControllerNeuralGRU(write_network(tmp_path / "knee.safetensors", network, metadata)), Twin(
@@ -59,7 +58,6 @@ def with_load(tmp_path: Path) -> tuple[ControllerNeuralGRU, Twin]:
 
 
 def flat(values, *, step: int = 1) -> wp.array:
-    """A flat array on the CPU whose numbers are `step` numbers apart."""
     held = np.zeros((len(values), step), np.float32)
     held[:, 0] = values
     return array(held)[:, 0] if step > 1 else array(values)
@@ -136,21 +134,19 @@ def test_column_of_the_caller_has_to_be_there_and_fit(tmp_path) -> None:
     assert sim.joint_f.numpy().all()
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"input_columns": ["position", "dynamic_bias"]}, "input_columns"),
-        ({"input_columns": ["velocity"]}, "input_columns"),
-        ({"input_columns": ["velocity", "velocity"]}, "input_columns"),
-        ({"custom_inputs": ["bias"]}, "custom_inputs must name columns in input_columns: bias"),
-        ({"custom_inputs": ["velocity"]}, "may not reuse built-in feature names"),
-        ({"custom_inputs": ["bias", "load"]}, "at most one custom input"),
-        ({"custom_inputs": ["the load"]}, "valid names"),
-        ({"custom_inputs": ["class"]}, "valid names"),
-        ({"custom_inputs": "bias"}, "valid names"),
-        ({"normalization": 3}, "normalization"),
-        ({"sample_dt_s": 0}, "sample_dt_s = 0"),
-    ],
+@cases(
+    "wrong, message",
+    ({"input_columns": ["position", "dynamic_bias"]}, "input_columns"),
+    ({"input_columns": ["velocity"]}, "input_columns"),
+    ({"input_columns": ["velocity", "velocity"]}, "input_columns"),
+    ({"custom_inputs": ["bias"]}, "custom_inputs must name columns in input_columns: bias"),
+    ({"custom_inputs": ["velocity"]}, "may not reuse built-in feature names"),
+    ({"custom_inputs": ["bias", "load"]}, "at most one custom input"),
+    ({"custom_inputs": ["the load"]}, "valid names"),
+    ({"custom_inputs": ["class"]}, "valid names"),
+    ({"custom_inputs": "bias"}, "valid names"),
+    ({"normalization": 3}, "normalization"),
+    ({"sample_dt_s": 0}, "sample_dt_s = 0"),
 )
 def test_what_cannot_be_used_is_refused(wrong, message, tmp_path) -> None:
     metadata = metadata_of(["velocity", "position_error"]) | wrong

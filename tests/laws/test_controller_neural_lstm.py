@@ -10,6 +10,7 @@ from isaacsim.core.experimental.actuators.base.quiet_warp import quiet_warp
 from isaacsim.core.experimental.actuators.laws.networks.checkpoint import Checkpoint
 from neural_bench import COUNT, DT, array, largest_difference
 from neural_twin import Twin, random_network, write_network
+from refusals import cases
 
 
 @pytest.mark.parametrize("layers", [1, 2, 3])
@@ -35,14 +36,12 @@ def test_state_has_the_names_and_shapes_of_newton(tmp_path) -> None:
         assert held.numpy().any(axis=2).tolist() == [[True, False, True]] * 2
 
 
-@pytest.mark.parametrize(
-    ("kind", "inputs", "metadata", "message"),
-    [
-        ("gru", 2, {}, "kind gru, no LSTM: must be lstm"),
-        ("lstm", 3, {}, "inputs = 3"),
-        ("lstm", 2, {"num_layers": 2}, "num_layers = 2"),
-        ("lstm", 2, {"hidden_size": 4}, "hidden_size = 4"),
-    ],
+@cases(
+    "kind, inputs, metadata, message",
+    ("gru", 2, {}, "kind gru, no LSTM: must be lstm"),
+    ("lstm", 3, {}, "inputs = 3"),
+    ("lstm", 2, {"num_layers": 2}, "num_layers = 2"),
+    ("lstm", 2, {"hidden_size": 4}, "hidden_size = 4"),
 )
 def test_what_cannot_be_used_is_refused(kind, inputs, metadata, message, tmp_path) -> None:
     path = write_network(tmp_path / "knee.safetensors", random_network(kind, inputs), metadata)
@@ -51,7 +50,6 @@ def test_what_cannot_be_used_is_refused(kind, inputs, metadata, message, tmp_pat
 
 
 def test_states_of_files_of_torch_are_tensors_where_torch_is_used() -> None:
-    """As in newton, a value written into a tensor changes the state, in the controller and in a plan."""
     torch = pytest.importorskip("torch", reason="PyTorch is not installed: there are no tensors")
     network, metadata = random_network("lstm", 2), {"model_type": "lstm"}
     first, second = (ControllerNeuralLSTM(Checkpoint(network, metadata, format, "a")) for format in ("onnx", "pt2"))

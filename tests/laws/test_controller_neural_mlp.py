@@ -9,24 +9,22 @@ from isaacsim.core.experimental.actuators import Actuator, ControllerNeuralLSTM,
 from isaacsim.core.experimental.actuators.files.networks.load import load_checkpoint
 from neural_bench import COUNT, array, largest_difference
 from neural_twin import Twin, random_network, write_network
-from refusals import refused
+from refusals import cases, refused
 
 SCALES = {"pos_scale": 2.0, "vel_scale": 0.25, "effort_scale": 20.0}
 
 
-@pytest.mark.parametrize(
+@cases(
     "metadata",
-    [
-        {},
-        SCALES,
-        {"input_idx": [0, 2, 4], **SCALES},
-        {"input_idx": [0, 2, 4], "input_order": "vel_pos", **SCALES},
-        {"input_idx": [7, 1, 1], "torque_scale": 3.0},
-        {"input_idx": [3]},
-        {"input_idx": [0, 2, 4], "history_fill": "first", **SCALES},
-        {"input_idx": [7, 1, 1], "history_fill": "first", "input_order": "vel_pos"},
-        {"history_fill": "first"},
-    ],
+    {},
+    SCALES,
+    {"input_idx": [0, 2, 4], **SCALES},
+    {"input_idx": [0, 2, 4], "input_order": "vel_pos", **SCALES},
+    {"input_idx": [7, 1, 1], "torque_scale": 3.0},
+    {"input_idx": [3]},
+    {"input_idx": [0, 2, 4], "history_fill": "first", **SCALES},
+    {"input_idx": [7, 1, 1], "history_fill": "first", "input_order": "vel_pos"},
+    {"history_fill": "first"},
     ids=str,
 )
 @pytest.mark.slow
@@ -49,7 +47,6 @@ def test_state_has_the_names_and_shapes_of_newton(tmp_path) -> None:
 
 
 def test_masked_reset_clears_the_columns_of_the_mask(tmp_path) -> None:
-    """Others keep theirs; without a mask everything goes, and a mask that does not fit is refused."""
     path = write_network(tmp_path / "knee.safetensors", random_network("mlp", 4), {"input_idx": [0, 3]})
     state = ControllerNeuralMLP(path).state(3, "cpu")
     for history in vars(state).values():
@@ -94,26 +91,23 @@ def test_checkpoint_instead_of_a_path(tmp_path) -> None:
 
 
 def test_arguments_are_resolved() -> None:
-    """The path is required, other arguments are dropped, as in newton."""
     assert ControllerNeuralMLP.resolve_arguments({"model_path": "a.onnx", "kp": 1}) == {"model_path": "a.onnx"}
     for lacking in ({}, {"model_path": ""}):
         with pytest.raises(ValueError, match="ControllerNeuralMLP requires a non-empty 'model_path'"):
             ControllerNeuralMLP.resolve_arguments(lacking)
 
 
-@pytest.mark.parametrize(
-    ("kind", "inputs", "metadata", "message"),
-    [
-        ("lstm", 2, {}, "kind lstm, no MLP: must be mlp"),
-        ("mlp", 2, {"input_order": "up"}, "input_order = 'up'"),
-        ("mlp", 2, {"input_idx": [-1]}, r"input_idx = \[-1\]"),
-        ("mlp", 2, {"input_idx": [10**9]}, "input_idx"),
-        ("mlp", 2, {"input_idx": []}, "input_idx"),
-        ("mlp", 4, {}, "input_idx.*4"),
-        ("mlp", 2, {"pos_scale": 0}, "pos_scale = 0"),
-        ("mlp", 2, {"effort_scale": "20"}, "effort_scale = '20'"),
-        ("mlp", 2, {"sample_dt": -1}, "sample_dt = -1"),
-    ],
+@cases(
+    "kind, inputs, metadata, message",
+    ("lstm", 2, {}, "kind lstm, no MLP: must be mlp"),
+    ("mlp", 2, {"input_order": "up"}, "input_order = 'up'"),
+    ("mlp", 2, {"input_idx": [-1]}, r"input_idx = \[-1\]"),
+    ("mlp", 2, {"input_idx": [10**9]}, "input_idx"),
+    ("mlp", 2, {"input_idx": []}, "input_idx"),
+    ("mlp", 4, {}, "input_idx.*4"),
+    ("mlp", 2, {"pos_scale": 0}, "pos_scale = 0"),
+    ("mlp", 2, {"effort_scale": "20"}, "effort_scale = '20'"),
+    ("mlp", 2, {"sample_dt": -1}, "sample_dt = -1"),
 )
 def test_what_cannot_be_used_is_refused(kind, inputs, metadata, message, tmp_path) -> None:
     path = write_network(tmp_path / "knee.safetensors", random_network(kind, inputs), metadata)

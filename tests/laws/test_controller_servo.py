@@ -40,11 +40,9 @@ def duties(arrays: ActuatedArrays, targets, positions=0.0, velocities=0.0) -> np
 
 
 def test_has_the_pwm_of_a_real_servo() -> None:
-    """To the counts that the logged position lags behind the logged PWM."""
     kp, targets, positions, pwm = np.array(LOG).T
     found = np.array([885.0 * duties(servos(kp=k), t, q)[0] for k, t, q in zip(kp, targets, positions, strict=True)])
-    assert np.abs(found - pwm).max() < 4.0
-    assert np.abs(found - pwm).mean() < 1.2
+    assert np.abs(found - pwm).max() < 4.0 and np.abs(found - pwm).mean() < 1.2
     assert (np.abs(found[np.abs(pwm) == 885]) == 885.0).all()
 
 
@@ -100,8 +98,7 @@ def test_profile_is_the_trapezoid(distance) -> None:
     wanted = far / fastest + fastest / a
     assert abs((np.flatnonzero(np.abs(np.array(places) - distance) > 1e-6)[-1] + 2) * h - wanted) < 4 * h
     assert np.abs(speeds).max() == pytest.approx(fastest, rel=0.01, abs=a * h)
-    assert (np.abs(places) <= far + 5e-6).all()
-    assert np.abs(np.diff(speeds)).max() <= a * h * 1.001
+    assert (np.abs(places) <= far + 5e-6).all() and np.abs(np.diff(speeds)).max() <= a * h * 1.001
     assert places[-1] == pytest.approx(distance, abs=1e-6) and abs(speeds[-1]) < 1e-3
 
 
@@ -120,7 +117,6 @@ def test_profile_brakes_by_its_acceleration_in_each_step() -> None:
 
 
 def test_profile_with_one_limit() -> None:
-    """Velocity alone: a ramp; acceleration alone: a triangle of velocity."""
     ramp, zero = servos(profile_velocity=2.0), np.zeros((1, 1), np.float32)
     for _ in range(50):
         ramp.step(zero, zero, zero + 1, H)

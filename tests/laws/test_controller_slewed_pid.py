@@ -4,21 +4,10 @@ import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.base import native
+from mujoco_joint import SECONDS, mujoco_steps, our_steps
 from one_inertia import state_of
+from refusals import cases
 
-INERTIA, DAMPING, SECONDS = 0.02, 0.05, 10.0
-MODEL = """
-<mujoco>
-  <option timestep="{dt}" gravity="0 0 0"/>
-  <worldbody>
-    <body>
-      <joint name="j" axis="0 0 1" damping="{damping}"/>
-      <inertial pos="0 0 0" mass="1" diaginertia="{inertia} {inertia} {inertia}"/>
-    </body>
-  </worldbody>
-  <actuator>{actuator}</actuator>
-</mujoco>
-"""
 DC_MOTOR = '<dcmotor joint="j" motorconst="0.3" resistance="0.7" input="pos" controller="5 {ki} 0.3 3 0 {volts}"/>'
 
 
@@ -26,44 +15,13 @@ def slewed(**values) -> aa.SlewedPIDControlConfig:
     return aa.SlewedPIDControlConfig(**{"kp": 5.0, "ki": 0.0, "kd": 0.3, "max_rate": 3.0} | values)
 
 
-def mujoco_steps(dt: float, actuator: str, targets: np.ndarray) -> np.ndarray:
-    mujoco = pytest.importorskip("mujoco")
-    try:
-        text = MODEL.format(dt=dt, damping=DAMPING, inertia=INERTIA, actuator=actuator)
-        model = mujoco.MjModel.from_xml_string(text)
-    except ValueError:
-        pytest.skip("this MuJoCo has no such actuator, or another one")
-    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_EULERDAMP
-    data, found = mujoco.MjData(model), np.zeros((len(targets), 3))
-    for step, target in enumerate(targets):
-        data.ctrl[:] = target
-        mujoco.mj_step(model, data)
-        found[step] = data.qvel[0], data.qpos[0], data.actuator_force[0]
-    return found
-
-
-def our_steps(dt: float, stages: list, targets: np.ndarray) -> np.ndarray:
-    """The same, of our stages on a joint of one inertia in float64."""
-    arrays, found = aa.ActuatedArrays(["j"], {".*": stages}), np.zeros((len(targets), 3))
-    q = v = 0.0
-    for step, value in enumerate(targets):
-        position, velocity, target = (np.full(1, one, np.float32) for one in (q, v, value))
-        effort = float(arrays.step(position, velocity, target, dt)[0])
-        v += dt * (effort - DAMPING * v) / INERTIA
-        q += dt * v
-        found[step] = v, q, effort
-    return found
-
-
 @pytest.mark.parametrize("dt", [0.005, 0.001])
-@pytest.mark.parametrize(
-    ("actuator", "ki", "volts"),
-    [
-        ('<pid joint="j" input="pos" kp="5" kv="0.3" slewmax="3"/>', 0.0, None),
-        ('<pid joint="j" input="pos" kp="5" kv="0.3" ki="2" slewmax="3"/>', 2.0, None),
-        (DC_MOTOR.format(ki=2, volts=0), 2.0, np.inf),
-        (DC_MOTOR.format(ki=0, volts=4), 0.0, 4.0),
-    ],
+@cases(
+    "actuator, ki, volts",
+    ('<pid joint="j" input="pos" kp="5" kv="0.3" slewmax="3"/>', 0.0, None),
+    ('<pid joint="j" input="pos" kp="5" kv="0.3" ki="2" slewmax="3"/>', 2.0, None),
+    (DC_MOTOR.format(ki=2, volts=0), 2.0, np.inf),
+    (DC_MOTOR.format(ki=0, volts=4), 0.0, 4.0),
 )
 def test_has_the_numbers_of_mujoco(actuator, ki, volts, dt) -> None:
     """Ten seconds of targets that jump; an integral of the step before is a proportional gain that is less by ki·dt."""
@@ -78,7 +36,6 @@ def test_has_the_numbers_of_mujoco(actuator, ki, volts, dt) -> None:
 
 
 def test_setpoint_is_a_ramp_to_the_target() -> None:
-    """From the position of the first step after a reset on, up and down, and it stops at the target to the bit."""
     arrays = aa.ActuatedArrays(["j"], {"j": [slewed(max_rate=2.0)]})
     position, rest, target = (np.full(1, one, np.float32) for one in (0.5, 0.0, 0.73))
     for _ in range(2):

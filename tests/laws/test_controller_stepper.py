@@ -24,7 +24,6 @@ def settled(stages, load, target: float = 0.0, start: float = 0.0) -> np.ndarray
 
 
 def test_effort_is_the_torque_curve(rng) -> None:
-    """Its period is four full steps, its top one full step off the target; the same on both engines."""
     lag = np.linspace(-4, 4, 81).astype(np.float32) * np.float32(STEP)
     rows = [np.float32([0.0, 0.0, one, 0.02]).reshape(4, 1, 1) for one in lag]
     found = on_both(["j"], {"j": [STEPPER]}, rows, 0.001)[:, 0, 0]
@@ -33,7 +32,6 @@ def test_effort_is_the_torque_curve(rng) -> None:
 
 
 def test_shaft_lags_by_its_load_and_loses_steps_beyond() -> None:
-    """By arcsin(load/holding effort); a push beyond two full steps ends four full steps away."""
     loads = np.array([0.0, 0.1, -0.25])
     np.testing.assert_allclose(settled([STEPPER], loads), np.arcsin(loads / 0.4) / 50, atol=1e-5)
     assert settled([STEPPER], 0.0, start=1.9 * STEP)[0] == pytest.approx(0.0, abs=1e-5)
@@ -41,7 +39,6 @@ def test_shaft_lags_by_its_load_and_loses_steps_beyond() -> None:
 
 
 def test_detents_hold_what_they_are_given() -> None:
-    """At their places, without a controller's gains; more moves on."""
     detents = [aa.PDControlConfig(0.0, 0.005), aa.CoggingConfig.of_detents(24, 0.02, at=0.1)]
     loads = np.array([0.0, 0.01, -0.019])
     np.testing.assert_allclose(settled(detents, loads, start=0.12), 0.1 + np.arcsin(loads / 0.02) / 24, atol=1e-5)

@@ -6,6 +6,7 @@ import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 from one_inertia import Plant, efforts_of
+from refusals import cases
 from scipy.integrate import solve_ivp
 
 K, R, VOLTS, INERTIA = 0.5, 0.2, 24.0, 0.01
@@ -106,13 +107,11 @@ def test_ripple_grows_with_the_torque() -> None:
     assert found.mean() == pytest.approx(-5.0, rel=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("values", "said"),
-    [
-        ({"bandwidth": 50.0, "inductance": 1e-3}, "bandwidth = 50.0 beside inductance = 0.001: must be one of both"),
-        ({"dead_zone": 0.1, "command": "voltage"}, "dead_zone = 0.1: must be left out where the command is a voltage"),
-        ({"saturation_current": 9.0, "discretization": "mujoco"}, "saturation_current = 9.0: must be left out with"),
-    ],
+@cases(
+    "values, said",
+    ({"bandwidth": 50.0, "inductance": 1e-3}, "bandwidth = 50.0 beside inductance = 0.001: must be one of both"),
+    ({"dead_zone": 0.1, "command": "voltage"}, "dead_zone = 0.1: must be left out where the command is a voltage"),
+    ({"saturation_current": 9.0, "discretization": "mujoco"}, "saturation_current = 9.0: must be left out with"),
 )
 def test_what_does_not_go_together_is_named(values, said) -> None:
     with pytest.raises(ValueError, match=said):

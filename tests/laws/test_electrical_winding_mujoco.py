@@ -5,21 +5,10 @@ import math
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
+from mujoco_joint import SECONDS, mujoco_steps, our_steps
 
-K, R, L, INERTIA = 0.3, 0.7, 0.002, 0.02
-SECONDS = 10.0
-MODEL = """
-<mujoco>
-  <option timestep="{dt}" gravity="0 0 0"/>
-  <worldbody>
-    <body>
-      <joint name="j" axis="0 0 1" damping="0.05"/>
-      <inertial pos="0 0 0" mass="1" diaginertia="{inertia} {inertia} {inertia}"/>
-    </body>
-  </worldbody>
-  <actuator><dcmotor joint="j" motorconst="{K}" resistance="{R}" {more}/></actuator>
-</mujoco>
-"""
+K, R, L = 0.3, 0.7, 0.002
+MOTOR = f'<dcmotor joint="j" motorconst="{K}" resistance="{R}" '
 HEAT = 'thermal="2 5 0 0.00393 25 25"'
 # of a warm room
 WARM = 'thermal="2 5 0 0.00393 25 60"'
@@ -45,38 +34,9 @@ def warm(ambient: float = 25.0, **values) -> list:
 
 
 def commands(dt: float, most: float, in_volts: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Targets and feedforwards that change at random; of a controller of positions, the target."""
     rng = np.random.default_rng(5)
     held = np.repeat(rng.uniform(-most, most, round(20 * SECONDS)), round(0.05 / dt)).astype(np.float32)
     return (np.zeros_like(held), held) if in_volts else (held, np.zeros_like(held))
-
-
-def mujoco_steps(dt: float, more: str, given: np.ndarray) -> np.ndarray:
-    mujoco = pytest.importorskip("mujoco")
-    try:
-        model = mujoco.MjModel.from_xml_string(MODEL.format(dt=dt, inertia=INERTIA, K=K, R=R, more=more))
-    except ValueError:
-        pytest.skip("this MuJoCo has no dcmotor, or another one")
-    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_EULERDAMP
-    data, found = mujoco.MjData(model), np.zeros((len(given), 3))
-    for step, command in enumerate(given):
-        data.ctrl[:] = command
-        mujoco.mj_step(model, data)
-        found[step] = data.qvel[0], data.qpos[0], data.actuator_force[0]
-    return found
-
-
-def our_steps(dt: float, stages: list, targets: np.ndarray, feedforward: np.ndarray) -> np.ndarray:
-    """The same, of our stages on a joint of one inertia in float64."""
-    arrays, found = aa.ActuatedArrays(["j"], {".*": stages}, num_robots=1), np.zeros((len(targets), 3))
-    q = v = 0.0
-    for step, values in enumerate(zip(targets, feedforward, strict=True)):
-        position, velocity, target, volts = (np.full((1, 1), one, np.float32) for one in (q, v, *values))
-        effort = float(arrays.step(position, velocity, target, dt, feedforward=volts)[0, 0])
-        v += dt * (effort - 0.05 * v) / INERTIA
-        q += dt * v
-        found[step] = v, q, effort
-    return found
 
 
 CASES: dict[str, tuple[str, list, float]] = {
@@ -149,7 +109,7 @@ CASES: dict[str, tuple[str, list, float]] = {
 def test_has_the_numbers_of_mujoco(case, dt) -> None:
     more, stages, most = CASES[case]
     targets, feedforward = commands(dt, most, stages[0] is VOLTS)
-    theirs = mujoco_steps(dt, more, targets + feedforward)
+    theirs = mujoco_steps(dt, f"{MOTOR}{more}/>", targets + feedforward)
     ours = our_steps(dt, stages, targets, feedforward)
     scale = np.abs(theirs).max(axis=0)
     assert (scale > [1.0, 0.5, 0.3]).all()
@@ -161,7 +121,7 @@ def test_integral_is_a_step_ahead_of_mujocos(supply) -> None:
     """It has the error of the same step: a proportional gain that is less by ki·dt gives the same numbers."""
     dt, ki = 0.002, 8.0
     targets, feedforward = commands(dt, 2.0, False)
-    theirs = mujoco_steps(dt, f'input="pos" controller="5 {ki} 0.2 0 0 {supply}"', targets)
+    theirs = mujoco_steps(dt, f'{MOTOR}input="pos" controller="5 {ki} 0.2 0 0 {supply}"/>', targets)
     limit = winding(voltage=supply) if supply else winding()
     ours = our_steps(dt, [aa.PIDControlConfig(5.0 - ki * dt, ki, 0.2), limit], targets, feedforward)
     assert (np.abs(ours - theirs).max(axis=0) <= 1e-5 * np.abs(theirs).max(axis=0)).all()
@@ -175,7 +135,7 @@ def test_the_default_converges_to_the_same(case) -> None:
     errors = []
     for dt in (0.001, 0.00025):
         targets, feedforward = commands(dt, most, stages[0] is VOLTS)
-        theirs = mujoco_steps(dt, more, targets + feedforward)
+        theirs = mujoco_steps(dt, f"{MOTOR}{more}/>", targets + feedforward)
         values = {name: value for name, value in vars(stages[1]).items() if name != "discretization"}
         ours = our_steps(dt, [stages[0], aa.ElectricalConfig(**values)], targets, feedforward)
         errors.append(np.abs(ours - theirs)[:, :2].max(axis=0) / np.abs(theirs)[:, :2].max(axis=0))

@@ -10,6 +10,7 @@ import pytest
 from isaacsim.core.experimental.actuators.base import native
 from isaacsim.core.experimental.actuators.base.errors import ActuatorParseError
 from late_reference import ENGINES, Late, arrays_on, on_both, stepped
+from refusals import cases
 
 DT = 0.005
 # the efforts are what is measured, with the other sign
@@ -51,23 +52,20 @@ def expected(
     return np.array(found)
 
 
-@pytest.mark.parametrize(
+@cases(
     "encoder",
-    [
-        aa.EncoderConfig(),
-        aa.EncoderConfig(resolution=0.125),
-        aa.EncoderConfig(bias=-0.3),
-        aa.EncoderConfig(noise=0.05, seed=7),
-        aa.EncoderConfig(velocity_filter=0.02),
-        aa.EncoderConfig(velocity="register", velocity_resolution=0.25),
-        aa.EncoderConfig(velocity="register", velocity_resolution=0.25, velocity_filter=0.01),
-        aa.EncoderConfig(latency_steps=3),
-        aa.EncoderConfig(latency=0.0125),
-        aa.EncoderConfig(0.125, 0.1, 0.05, 0.0075, 1.25, velocity_filter=0.004, seed=1),
-    ],
+    aa.EncoderConfig(),
+    aa.EncoderConfig(resolution=0.125),
+    aa.EncoderConfig(bias=-0.3),
+    aa.EncoderConfig(noise=0.05, seed=7),
+    aa.EncoderConfig(velocity_filter=0.02),
+    aa.EncoderConfig(velocity="register", velocity_resolution=0.25),
+    aa.EncoderConfig(velocity="register", velocity_resolution=0.25, velocity_filter=0.01),
+    aa.EncoderConfig(latency_steps=3),
+    aa.EncoderConfig(latency=0.0125),
+    aa.EncoderConfig(0.125, 0.1, 0.05, 0.0075, 1.25, velocity_filter=0.004, seed=1),
 )
 def test_sequences_agree_with_the_oracle(encoder, rng) -> None:
-    """Of two robots, one of which is reset on the way; the number of its samples goes on."""
     given = late_reference.inputs(rng, 40, 2, 1)
     resets = {21: [1]} if not encoder.noise else None
     for signal, controller in enumerate((OF_POSITION, OF_VELOCITY)):
@@ -109,7 +107,6 @@ def correlation(one: np.ndarray, other: np.ndarray) -> float:
 
 
 def test_noise_is_normal_and_independent() -> None:
-    """Between joints, robots, steps and seeds; kurtosis and tails are those of the normal distribution."""
     found = noises([aa.EncoderConfig(noise=0.1, seed=seed) for seed in (0, 0, 1)]) / 0.1
     count = found.size
     assert found.mean() == pytest.approx(0.0, abs=4 / math.sqrt(count))
@@ -139,7 +136,6 @@ def test_equal_seeds_draw_equal_numbers() -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_noise_goes_on_over_a_reset(engine) -> None:
-    """An episode has other noise than the one before."""
     arrays = arrays_on(engine, ["j"], {"j": [OF_POSITION, aa.EncoderConfig(noise=0.1)]}, 2)
     zeros = [np.zeros((2, 1), np.float32)] * 4
     first = stepped(arrays, [zeros] * 10, DT)
@@ -183,7 +179,6 @@ def test_side_matters_only_with_a_transmission(rng) -> None:
 
 @pytest.mark.slow
 def test_backlash_shows_at_the_joint_only() -> None:
-    """A joint that moves within the gap: an encoder at the joint sees it, one at the motor does not."""
     gear = aa.ElasticTransmissionConfig(
         4.0, rotor_inertia=1.0, stiffness=1e3, damping=1.0, backlash=0.2, assumed_inertia=0.1
     )
@@ -230,7 +225,6 @@ def test_signals_that_are_not_finite_leave_the_encoder_as_it_is(rng) -> None:
 
 @pytest.mark.parametrize("name", ["noise", "velocity", "velocity_filter"])
 def test_value_that_joints_get_between_steps_acts_from_then_on(name, rng) -> None:
-    """The core compiles usual values as constants; one that is not usual any more is read, as Warp does."""
     given, found = late_reference.inputs(rng, 8, 40, 1), []
     for engine in ENGINES:
         arrays = arrays_on(engine, ["j"], {"j": [OF_VELOCITY, aa.EncoderConfig(0.125, max_steps=0)]}, 40)
@@ -246,7 +240,6 @@ def test_value_that_joints_get_between_steps_acts_from_then_on(name, rng) -> Non
 
 
 def test_limit_behind_an_encoder_gives_what_it_gives_alone(rng) -> None:
-    """It runs together with the controller; a fault there leaves the encoder as it was, and so the next efforts."""
     given = late_reference.inputs(rng, 12, 33, 2)
     motor = [aa.PDControlConfig(5.0, 0.5), aa.EncoderConfig(0.125), aa.MaxEffortClampingConfig(2.0)]
     unlimited = stepped(arrays_on(ENGINES[0], ["a", "b"], {".*": motor[:2]}, 33), given, DT)

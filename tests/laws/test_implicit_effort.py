@@ -12,6 +12,7 @@ from isaacsim.core.experimental.actuators.base import native
 from isaacsim.core.experimental.actuators.laws.contract.coupling import inertias_of
 from isaacsim.core.experimental.actuators.loops import actuated
 from one_inertia import state_of
+from refusals import cases
 
 DT = float(np.float32(0.005))
 COUNT = 1000
@@ -28,7 +29,6 @@ def joints_of(stages: list, inertia: np.ndarray | float, load=None, **mode: floa
 
 
 def column(values) -> np.ndarray:
-    """Numbers per robot as an array that actuators take."""
     return np.ascontiguousarray(np.asarray(values, np.float32).reshape(-1, 1))
 
 
@@ -88,7 +88,6 @@ def test_friction_is_told_of_a_whole_load_by_the_simulator_alone(modes, whole) -
 @pytest.mark.parametrize("gains", [(25.0, 0.5), (2000.0, 20.0), (20000.0, 100.0)], ids=str)
 @pytest.mark.parametrize("limit", LIMITS)
 def test_effort_is_that_of_the_end_of_the_step(gains, limit, rng) -> None:
-    """The law of position and velocity that it leads to, of inertias and loads of many magnitudes."""
     (kp, kd), (stages, limited) = gains, LIMITS[limit]
     q, qd, target, speed, fed, load = (
         np.float32(rng.normal(size=COUNT) * most).astype(float) for most in (1, 4, 1, 2, 3, 5)
@@ -110,17 +109,14 @@ def test_effort_is_that_of_the_end_of_the_step(gains, limit, rng) -> None:
 
 @pytest.mark.usefixtures("backend")
 @pytest.mark.parametrize("gains", [(25.0, 0.5), (2000.0, 20.0), (20000.0, 100.0)], ids=str)
-@pytest.mark.parametrize(
-    ("limit", "limits"),
-    [
-        (1e9, []),
-        (15.0, [aa.MaxEffortClampingConfig(15.0)]),
-        (15.0, [aa.PositionBasedClampingConfig([-9.0, 9.0], [15.0, 15.0])]),
-    ],
+@cases(
+    "limit, limits",
+    (1e9, []),
+    (15.0, [aa.MaxEffortClampingConfig(15.0)]),
+    (15.0, [aa.PositionBasedClampingConfig([-9.0, 9.0], [15.0, 15.0])]),
     ids=["free", "one sweep", "stages"],
 )
 def test_what_a_simulator_takes_over_is_the_law_as_a_line(gains, limit, limits, rng, monkeypatch) -> None:
-    """The solution at the final velocity, and at the first one the law with its limit, if its slope is not exceeded."""
     # as with a simulator
     monkeypatch.setattr(actuated, "require_no_damping_in_engine", lambda entries: None)
     (kp, kd), inertia = gains, np.float32(10.0 ** rng.uniform(-3, 0, COUNT)).astype(float)
@@ -148,7 +144,6 @@ def test_what_a_simulator_takes_over_is_the_law_as_a_line(gains, limit, limits, 
 @pytest.mark.parametrize("gains", [(25.0, 40.0, 0.5), (2000.0, 500.0, 20.0)], ids=str)
 @pytest.mark.parametrize("limit", [np.inf, 15.0])
 def test_setpoint_that_moves_slowly_is_that_of_the_end_of_the_step(gains, limit, rng) -> None:
-    """Over steps with changing targets; from a reset on it starts at the position of the end of the first step."""
     (kp, ki, kd), rate, most = gains, 2.0, 0.4
     law = aa.SlewedPIDControlConfig(kp, ki, kd, max_rate=rate, integral_max=most)
     inertia = np.float32(10.0 ** rng.uniform(-2, 0, COUNT)).astype(float)
@@ -156,7 +151,6 @@ def test_setpoint_that_moves_slowly_is_that_of_the_end_of_the_step(gains, limit,
     arrays = joints_of([law, aa.MaxEffortClampingConfig(limit)], inertia, np.zeros(COUNT))
 
     def solved(effort: np.ndarray, given: Sequence, kept: Sequence) -> tuple[np.ndarray, ...]:
-        """Effort, integral and setpoint of the law at the end of a step under an effort."""
         position, velocity, wish = given
         after = velocity + DT * effort / inertia
         signals = position + DT * after, after, wish, 0.0, 0.0, DT
@@ -175,7 +169,6 @@ def test_setpoint_that_moves_slowly_is_that_of_the_end_of_the_step(gains, limit,
 
 
 def _excess(law_at: Callable[..., tuple[np.ndarray, ...]], limit: float, effort: np.ndarray) -> np.ndarray:
-    """How much the limited effort of a law exceeds the one that it is computed for."""
     return np.clip(law_at(effort)[0], -limit, limit) - effort
 
 
@@ -260,17 +253,15 @@ def test_friction_sees_states_once(has_mode) -> None:
 @pytest.mark.parametrize(
     "limits", [[], [15.0], [DC_MOTOR], [DC_MOTOR, 15.0]], ids=["none", "constant", "motor", "both"]
 )
-@pytest.mark.parametrize(
-    ("law", "friction"),
-    [
-        (aa.PDControlConfig(2000.0, 20.0), []),
-        (aa.PIDControlConfig(2000.0, 5000.0, 20.0), []),
-        (aa.PDControlConfig(2000.0, 20.0), [aa.FrictionConfig(coulomb=2.0, viscous=0.1, static=3.0)]),
-        (
-            aa.PDControlConfig(2000.0, 20.0),
-            [aa.FrictionConfig(coulomb=2.0, stribeck_exponent=1.5, motor_load=0.1, external_load=0.1)],
-        ),
-    ],
+@cases(
+    "law, friction",
+    (aa.PDControlConfig(2000.0, 20.0), []),
+    (aa.PIDControlConfig(2000.0, 5000.0, 20.0), []),
+    (aa.PDControlConfig(2000.0, 20.0), [aa.FrictionConfig(coulomb=2.0, viscous=0.1, static=3.0)]),
+    (
+        aa.PDControlConfig(2000.0, 20.0),
+        [aa.FrictionConfig(coulomb=2.0, stribeck_exponent=1.5, motor_load=0.1, external_load=0.1)],
+    ),
     ids=["PD", "PID", "friction", "friction of loads"],
 )
 def test_one_sweep_solves_what_stages_do_one_by_one(law, friction, limits, robots, in_engine, rng, monkeypatch) -> None:
@@ -310,7 +301,6 @@ def test_motor_keeps_its_limit_behind_friction(rng) -> None:
 
 @pytest.mark.usefixtures("backend")
 def test_sensor_keeps_its_controller_explicit(rng) -> None:
-    """What is measured has no value at the end of the step; limits act there in any case."""
     stages = [aa.EncoderConfig(velocity="register"), aa.PDControlConfig(400.0, 5.0)]
     arrays = joints_of(stages, np.full(60, 0.02), np.zeros(60))
     q, qd, target = (column(rng.normal(size=60)) for _ in range(3))
@@ -318,7 +308,6 @@ def test_sensor_keeps_its_controller_explicit(rng) -> None:
 
 
 def test_load_that_is_not_told_is_learned_from_the_motion() -> None:
-    """A share of it per step; the first step after a reset knows none."""
     arrays = joints_of([aa.PDControlConfig(2000.0, 10.0)], 0.1, load_share=0.5)
     zero = column([0.0])
     efforts = [float(arrays.step(zero, column([v]), zero, DT)[0, 0]) for v in (0.0, 0.01)]

@@ -34,7 +34,6 @@ def test_stops_a_joint_as_the_closed_form() -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_levels_ramp_in_their_times(engine) -> None:
-    """Up in `engage_time`, down in `release_time`, from where they are; at once without a time."""
     brake = aa.BrakeConfig(4.0, release_time=0.02, engage_time=0.05, engaged=True, assumed_inertia=1.0)
     arrays = arrays_on(engine, ["j"], {"j": [aa.PDControlConfig(0.0, 0.0), brake]})
     zero, fast = np.zeros((1, 1), np.float32), np.full((1, 1), 1e4, np.float32)
@@ -95,7 +94,6 @@ def test_beside_friction_it_rests_all_the_same(told) -> None:
 
 
 def test_arm_is_held_where_its_motor_has_no_gains() -> None:
-    """In the embedded simulator: it falls when the brake is released, and not before."""
     motors = {".*": [aa.PDControlConfig(0.0, 0.0), aa.BrakeConfig(40.0, release_time=0.05, engaged=True)]}
     with aa.Simulation(ROBOTS / "pendulum.usda", dt=0.002) as sim:
         arm = aa.Articulation("/World/Pendulum")

@@ -65,7 +65,6 @@ def test_readings_of_the_quadratic_term_differ() -> None:
 
 
 def test_felt_load_is_the_load_of_the_step_before() -> None:
-    """An unknown load shows in the velocity: the same level from the second step on."""
     config = aa.FrictionConfig(**BAM["M6"], assumed_inertia=INERTIA)
     told, felt = (Plant(config, INERTIA, 1e-3, robots=3, velocity=4.0, told=told) for told in (True, False))
     load = np.array([-1.5, 0.3, 2.0])
@@ -91,7 +90,6 @@ def test_first_step_is_half_of_what_stops_the_joint(whole, coupled) -> None:
 
 
 def test_external_effort_is_told_by_the_effective_inertia() -> None:
-    """Of a joint that is stepped by its coupled inertia: the level is that of what really acts."""
     config, loads = aa.FrictionConfig(external_load=0.2), np.array([-1.5, 2.0])
     plant = Plant(config, INERTIA, 1e-3, robots=2, velocity=4.0)
     tell(plant.arrays, {"inertia": INERTIA, "coupled_inertia": 0.3 * INERTIA})
@@ -119,7 +117,6 @@ def test_friction_takes_energy_at_the_right_inertia(rng) -> None:
 
 @pytest.mark.parametrize("factor", [0.3, 0.6, 1.0, 1.5, 1.9])
 def test_kinetic_energy_never_rises_without_an_effort(factor) -> None:
-    """With an inertia that is off by a factor; where the load is felt, but for friction that is a step late."""
     speeds = np.array([0.01, 0.1, 0.5, 2.0, 7.0])
     for dt, told in ((0.005, False), (0.001, False), (0.005, True)):
         config = aa.FrictionConfig(**LEVELS | {"assumed_inertia": factor * INERTIA, "viscous": 0.02})
@@ -185,7 +182,6 @@ def test_period_of_stick_and_slip() -> None:
 
 
 def period_of_stick_and_slip(config: aa.FrictionConfig, dt: float, told: bool) -> float:
-    """Mean time between slips [s]."""
     plant = Plant(config, INERTIA, dt, told=told)
     slips, moved = [], False
     for step in range(round(4.0 / dt)):
@@ -242,7 +238,6 @@ def test_state_goes_on_with_another_time_step() -> None:
 
 @pytest.mark.parametrize(("velocity", "sticks"), [(1.0, False), (0.0, True)])
 def test_gradients_of_sliding_and_of_sticking(velocity, sticks) -> None:
-    """A sliding joint feels the level; one that sticks feels nothing: its friction is what it has to be."""
     at = wp.array([0], dtype=wp.uint32, device="cpu")
     component = catalogue.build(aa.FrictionConfig(**LEVELS), 1, "cpu")
     assert isinstance(component, aa.PassiveFriction)

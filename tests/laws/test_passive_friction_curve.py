@@ -4,6 +4,7 @@ import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 from one_inertia import Plant
+from refusals import cases
 
 INERTIA = 0.02
 SPEEDS, EFFORTS = [0.0, 0.1, 0.5, 5.0], [0.7, 0.5, 0.45, 0.9]
@@ -42,15 +43,13 @@ def test_moves_as_the_numbers_that_a_table_was_made_of(told) -> None:
         assert abs(plants[0].v[0] - plants[1].v[0]) < 1e-4
 
 
-@pytest.mark.parametrize(
-    ("columns", "message"),
-    [
-        (([], []), "lookup_speeds has 0 values"),
-        (([0.0, 1.0], [1.0]), "lookup_speeds has 2 values, lookup_efforts 1"),
-        (([1.0, 0.5], [1.0, 1.0]), r"lookup_speeds\[1\] = 0.5 comes after 1.0"),
-        (([-1.0, 0.5], [1.0, 1.0]), "lookup_speeds = "),
-        (([0.0, 0.5], [1.0, -1.0]), "lookup_efforts = "),
-    ],
+@cases(
+    "columns, message",
+    (([], []), "lookup_speeds has 0 values"),
+    (([0.0, 1.0], [1.0]), "lookup_speeds has 2 values, lookup_efforts 1"),
+    (([1.0, 0.5], [1.0, 1.0]), r"lookup_speeds\[1\] = 0.5 comes after 1.0"),
+    (([-1.0, 0.5], [1.0, 1.0]), "lookup_speeds = "),
+    (([0.0, 0.5], [1.0, -1.0]), "lookup_efforts = "),
 )
 def test_bad_tables_are_refused(columns, message) -> None:
     with pytest.raises(ValueError, match=f"^FrictionCurveConfig.{message}"):

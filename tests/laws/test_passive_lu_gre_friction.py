@@ -167,7 +167,6 @@ def test_holds_a_load_that_rises_slowly_as_a_spring(dt, told) -> None:
 @pytest.mark.parametrize("factor", [0.3, 1.0, 1.9])
 @pytest.mark.slow
 def test_energy_is_lost_but_for_what_bristles_store(factor) -> None:
-    """Of a coasting joint, also at an inertia that is off, but for friction that is a step late; it comes to rest."""
     for dt in (0.005, 0.001):
         config = LuGreFrictionConfig(**BRISTLES, viscous=0.02, assumed_inertia=factor * INERTIA)
         plant = Plant(config, INERTIA, dt, robots=3, velocity=[0.1, 1.0, 5.0])

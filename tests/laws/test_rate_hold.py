@@ -7,6 +7,7 @@ import oracle
 import pytest
 from checkpoint_files import checkpoint_file
 from late_reference import ENGINES, Inputs, arrays_on, on_both, stepped
+from refusals import cases
 
 PID = aa.PIDControlConfig(20.0, 1.0, 3.0, 0.5)
 ENCODER = aa.EncoderConfig(0.01, noise=0.02, latency_steps=1.5, velocity_filter=0.01)
@@ -44,17 +45,15 @@ def held(engine: str, motor: list, given: list[Inputs], due: list[bool], dt: flo
 
 
 @pytest.mark.parametrize("motor", MOTORS)
-@pytest.mark.parametrize(
-    ("rate", "dt", "period"),
-    [
-        (aa.RateConfig(), 0.001, 1.0),
-        (aa.RateConfig(decimation=4), 0.00025, 4.0),
-        (aa.RateConfig(frequency=1000.0), 0.00025, 4.0),
-        (aa.RateConfig(frequency=250.0), 0.001, 4.0),
-        (aa.RateConfig(frequency=300.0), 0.001, 1000.0 / 300.0),
-        (aa.RateConfig(frequency=5000.0), 0.001, 1.0),
-        (aa.RateConfig(decimation=3, phase=0.5), 0.002, 3.0),
-    ],
+@cases(
+    "rate, dt, period",
+    (aa.RateConfig(), 0.001, 1.0),
+    (aa.RateConfig(decimation=4), 0.00025, 4.0),
+    (aa.RateConfig(frequency=1000.0), 0.00025, 4.0),
+    (aa.RateConfig(frequency=250.0), 0.001, 4.0),
+    (aa.RateConfig(frequency=300.0), 0.001, 1000.0 / 300.0),
+    (aa.RateConfig(frequency=5000.0), 0.001, 1.0),
+    (aa.RateConfig(decimation=3, phase=0.5), 0.002, 3.0),
 )
 @pytest.mark.slow("warp")
 def test_controller_is_called_when_it_is_due(motor, rate, dt, period, rng) -> None:
@@ -78,7 +77,6 @@ def test_rate_is_kept_on_average() -> None:
 
 
 def test_robots_have_their_own_phases(rng) -> None:
-    """And their own rates; a reset of some starts their clocks anew, and runs their controllers at once."""
     phases, decimations = np.array([[0.0], [0.25], [0.5], [0.75]]), np.array([[4], [4], [8], [2]])
     given = late_reference.inputs(rng, 40, 4, 1)
     rate = aa.RateConfig(decimations, phase=phases)
@@ -129,7 +127,6 @@ def test_networks_run_when_they_are_due(engine, network, rng, tmp_path) -> None:
 
 
 def test_delay_in_steps_counts_those_of_the_controller(rng) -> None:
-    """A `DelayConfig` beside a rate becomes a delay by a law."""
     arrays = aa.ActuatedArrays(["j"], {"j": [PID, aa.DelayConfig(2), aa.RateConfig(4)]})
     assert isinstance(arrays.actuators[0].delay, aa.DelayTimed)
     given = late_reference.inputs(rng, 40, 2, 1)

@@ -5,6 +5,7 @@ import math
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
+from late_reference import ENGINES, arrays_on
 from one_inertia import Plant
 from scipy.integrate import solve_ivp
 
@@ -28,8 +29,7 @@ def test_power_that_nobody_takes_has_a_name() -> None:
     assert braking(aa.SupplyConfig(VOLTS, resistance=0.1)).state("brake_power")[0] == pytest.approx(RETURNED, rel=1e-5)
     taken = braking(aa.SupplyConfig(VOLTS, resistance=0.1, regeneration=True))
     volts = taken.state("supply_voltage")[0]
-    assert taken.state("brake_power")[0] == 0.0
-    assert volts == pytest.approx(VOLTS + 0.1 * RETURNED / volts, rel=1e-5)
+    assert taken.state("brake_power")[0] == 0.0 and volts == pytest.approx(VOLTS + 0.1 * RETURNED / volts, rel=1e-5)
 
 
 def test_voltage_has_a_bound() -> None:
@@ -64,8 +64,7 @@ def test_battery_empties_along_its_curve() -> None:
     found = solve_ivp(
         lambda _t, y: [-power / volts_of(y[0]) / 72.0], (0, 12.0), [0.9], method="LSODA", rtol=1e-10, atol=1e-12
     ).y[0, -1]
-    assert 0.05 < found < 0.2
-    assert plant.state("charge_left")[0] == pytest.approx(found, abs=1e-5)
+    assert 0.05 < found < 0.2 and plant.state("charge_left")[0] == pytest.approx(found, abs=1e-5)
     assert plant.state("supply_voltage")[0] == pytest.approx(volts_of(found), abs=3e-3)
     plant.arrays.reset()
     plant.run(1)
@@ -84,6 +83,34 @@ def test_robot_draws_at_most_its_power(limit) -> None:
     volts = next(values for key, values in states.items() if key.endswith(".supply_voltage")).reshape(-1)[0]
     assert power == pytest.approx(limit.get("max_power") or 5.0 * volts, rel=1e-4)
     assert efforts[0, 0] == pytest.approx(2.0 * efforts[0, 1], rel=1e-5) and efforts[0, 0] < 9.0
+
+
+def test_states_of_groups_that_come_and_go_are_as_on_warp() -> None:
+    """A limit and a charge that are taken away and given back, and a reset; the share is 1 without."""
+    found = []
+    for engine in ENGINES:
+        stages = [aa.PDControlConfig(100.0, 0.0), WINDING, aa.SupplyConfig(VOLTS, resistance=0.05, max_power=50.0)]
+        arrays = arrays_on(engine, ["a", "b"], {".*": stages}, 3)
+        supply = next(one for one in arrays.actuators[0].stages if isinstance(one, aa.SupplyBattery))
+        q, target, v = (np.full((3, 2), value, np.float32) for value in (0.0, 0.1, 20.0))
+        shares = []
+        for step in range(60):
+            if step in (15, 45):
+                supply.max_power.assign(np.full(supply.max_power.shape, np.inf if step == 15 else 50.0, np.float32))
+            if step == 25:
+                supply.capacity.assign(np.full(supply.capacity.shape, 0.01, np.float32))
+            if step == 35:
+                supply.capacity.assign(np.full(supply.capacity.shape, np.inf, np.float32))
+            if step == 50:
+                arrays.reset(indices=[1])
+            arrays.step(q, v, target, 0.001)
+            states = arrays.save_state()
+            shares.append(next(one for key, one in states.items() if key.endswith(".supply_share")).min())
+            found.append({key: one for key, one in states.items() if "supply" in key or "charge" in key})
+        assert shares[14] < 0.9 and shares[20] == shares[40] == 1.0 and shares[59] < 0.9
+    for ours, theirs in zip(found[:60], found[60:], strict=True):
+        for key, values in theirs.items():
+            np.testing.assert_array_equal(ours[key], values, err_msg=key)
 
 
 def test_voltages_in_a_wrong_order_are_named() -> None:

@@ -88,7 +88,6 @@ def call(large: wp.array[float], small: wp.array[float], out: wp.array[float]):
 
 
 def test_rest_is_the_sum_of_the_resistances() -> None:
-    """The winding is hotter than the surroundings by power times both, the housing by power times its own."""
     arrays = joints_of(config(), 1)
     run(arrays, effort_of(HOT), 30.0, 2000)
     expected = [AMBIENT + HOT * (R_W + R_H), AMBIENT + HOT * R_H]
@@ -207,7 +206,6 @@ def two_joints(robots: int = 2) -> ActuatedArrays:
 @pytest.mark.parametrize("on_core", [True, False])
 @pytest.mark.parametrize("robots", [None, [1]])
 def test_reset_cools_the_joints_that_are_not_kept(robots, on_core, monkeypatch) -> None:
-    """Joint by joint and robot by robot, on both engines, also twice; the first step after it starts from ambient."""
     if not on_core:
         monkeypatch.setattr(native, "core", None)
     arrays, fresh = two_joints(), two_joints()
@@ -264,7 +262,6 @@ def test_winding_begins_at_the_temperature_of_its_surroundings() -> None:
 
 @pytest.mark.usefixtures("backend")
 def test_surroundings_may_be_those_of_each_robot() -> None:
-    """Given as an array, and written before the first step or after a reset."""
     _, step = supplied([config(ambient=AMBIENTS)], 3)
     np.testing.assert_allclose(step(), of_supply(AMBIENTS), rtol=1e-6)
     arrays, step = supplied([config(ambient=40.0)], 3)

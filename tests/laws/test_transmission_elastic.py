@@ -13,7 +13,6 @@ ROTOR, JOINT = 0.03, 0.05
 
 
 def gear(count: int = 1, *, ratio: float = 50.0, rotor=ROTOR, **values) -> aa.ElasticTransmissionConfig:
-    """Transmissions of several robots, the inertia of the rotor given at the joint."""
     given = {"stiffness": 100.0, "assumed_inertia": JOINT} | values
     wide = {name: np.broadcast_to(np.asarray(one, float), count).copy() for name, one in given.items()}
     return aa.ElasticTransmissionConfig(ratio, rotor_inertia=np.full(count, rotor) / ratio**2, **wide)
@@ -115,7 +114,6 @@ def test_energy_of_a_motor_that_stops_goes_into_the_joint() -> None:
 
 
 def test_rotor_flies_through_the_gap() -> None:
-    """Nothing reaches the joint until the teeth touch; then they push and never pull."""
     backlash = 0.02
     masses = TwoMasses(gear(backlash=backlash), np.array([JOINT]), 1e-3, rotor_velocity=1.0)
     seen = []
@@ -127,8 +125,7 @@ def test_rotor_flies_through_the_gap() -> None:
         seen.append((ahead, after, masses.effort[0]))
     found = np.array(seen)
     inside = np.abs(found[:, 1]) < backlash / 2 - 1e-6
-    assert inside.sum() > 20 and (found[inside, 2] == 0).all()
-    assert (found[:, 2] * found[:, 1] >= 0).all()
+    assert inside.sum() > 20 and (found[inside, 2] == 0).all() and (found[:, 2] * found[:, 1] >= 0).all()
     # forward over half the gap, then back over all of it
     assert found[:9, 2].max() == 0 < found[12, 2] and found[:, 2].min() < 0
 
@@ -181,7 +178,6 @@ def test_a_stiff_spring_is_a_rigid_gear(product) -> None:
 
 
 def test_light_rotor_hands_on_its_effort() -> None:
-    """A thousandth of the inertia of the joint: its own oscillation is damped, the joint moves as it should."""
     masses = TwoMasses(gear(rotor=JOINT / 1000, stiffness=50.0), np.array([JOINT]), DT)
     for _ in range(25):
         masses.step(effort=0.7)
@@ -189,7 +185,6 @@ def test_light_rotor_hands_on_its_effort() -> None:
 
 
 def test_motor_is_the_rotor() -> None:
-    """Control law and limits get position and velocity of the rotor, in the coordinates of the motor."""
     config = aa.ElasticTransmissionConfig(
         -20.0, offset=0.3, rotor_inertia=1e-4, stiffness=50.0, damping=0.1, backlash=0.01, assumed_inertia=JOINT
     )
@@ -224,7 +219,6 @@ def test_targets_may_be_those_of_the_motor() -> None:
 
 
 def test_reset_puts_the_rotor_on_the_joint() -> None:
-    """Of the robots that are reset: position and velocity are those of the next step."""
     arrays = joints_of(gear(2), 2)
     q, v = np.array([[0.3], [0.3]], np.float32), np.array([[1.0], [1.0]], np.float32)
     for _ in range(5):

@@ -63,7 +63,6 @@ def test_power_of_the_motor_is_that_of_the_joint(rng) -> None:
 
 
 def sample(config: type[Config]) -> Config:
-    """A config of a motor whose limits matter, each number of its own."""
     if config is aa.ElectricalConfig:
         return aa.ElectricalConfig(**WINDING, max_current=3.0)
     if config is aa.SupplyConfig:
@@ -77,7 +76,6 @@ def sample(config: type[Config]) -> Config:
         elif one.type == "float[]":
             values[name] = [0.3 + 0.05 * at, 0.5 + 0.05 * at, 0.6 + 0.05 * at]
     if config is aa.ServoControlConfig:
-        # in seconds
         values["kd"] = 0.02
     return config(**values)
 
@@ -115,7 +113,6 @@ def test_every_law_is_one_of_the_joint(config, ratio, rng) -> None:
 
 @pytest.mark.parametrize("ratio", [9.0, -9.0])
 def test_table_of_positions_is_one_of_the_joint(ratio) -> None:
-    """It bounds the effort behind the gear at the angle of the joint, whatever the offset is."""
     q = np.linspace(-1.5, 1.5, 31)
     signals = np.zeros((1, 5, 31))
     signals[0, 0], signals[0, 2] = q, 50.0

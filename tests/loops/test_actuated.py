@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators.loops.actuated import Changes
-from refusals import refused
+from refusals import cases, refused
 
 NAMES, ROBOTS, DT = ["hip", "knee"], 3, 0.01
 
@@ -29,15 +29,13 @@ def arrays(target: float = 0.1) -> list[np.ndarray]:
     return [zero, zero, zero + np.float32(target)]
 
 
-@pytest.mark.parametrize(
-    ("names", "driven", "message"),
-    [
-        (NAMES, ["ankle"], r"joint 'ankle': not in the joints. Available: \['hip', 'knee'\]"),
-        (["hip", "hip"], ["hip"], "joint 'hip' is found 2 times"),
-        (NAMES, ["hip", "hip"], "joint 'hip' is given two actuators"),
-        (NAMES, [], r"motors = \[\]: must drive at least one of"),
-        ("hip", ["hip"], "dof_names = 'hip': must be a list of names"),
-    ],
+@cases(
+    "names, driven, message",
+    (NAMES, ["ankle"], r"joint 'ankle': not in the joints. Available: \['hip', 'knee'\]"),
+    (["hip", "hip"], ["hip"], "joint 'hip' is found 2 times"),
+    (NAMES, ["hip", "hip"], "joint 'hip' is given two actuators"),
+    (NAMES, [], r"motors = \[\]: must drive at least one of"),
+    ("hip", ["hip"], "dof_names = 'hip': must be a list of names"),
 )
 def test_names_that_do_not_fit_are_refused(names: Any, driven: list[str], message: str) -> None:
     refused(ValueError, lambda: aa.ActuatedArrays(names, [(config(), name) for name in driven], ROBOTS), message)
@@ -49,11 +47,9 @@ def test_there_is_a_robot_at_least() -> None:
 
 
 def test_it_tells_what_it_consists_of() -> None:
-    """Actuators stand in the order of joints, whichever way they were given."""
     actuated = aa.ActuatedArrays(NAMES, [(config(), "knee"), (config(), "hip")], ROBOTS)
     assert (actuated.dof_names, actuated.num_robots, actuated.device) == (NAMES, ROBOTS, "cpu")
-    assert [one.label for one in actuated.actuators] == NAMES
-    assert actuated.actuated_dof_indices == [0, 1]
+    assert [one.label for one in actuated.actuators] == NAMES and actuated.actuated_dof_indices == [0, 1]
     assert repr(actuated) == "<ActuatedArrays: 2 joints x 3 robots on cpu>"
 
 
@@ -84,8 +80,7 @@ def test_a_fault_is_told_and_held_off_others() -> None:
     q, qd, target = arrays()
     q = q.copy()
     q[1, 1] = np.nan
-    efforts = actuated.step(q, qd, target, DT)
-    assert efforts.tolist() == [[1, 1], [1, 0], [1, 1]]
+    assert actuated.step(q, qd, target, DT).tolist() == [[1, 1], [1, 0], [1, 1]]
     (fault,) = actuated.faults
     assert (fault.label, fault.robot, fault.step, fault.inputs) == ("knee", 1, 0, ("position",))
     actuated.reset(indices=[0, 2])
@@ -96,7 +91,6 @@ def test_a_fault_is_told_and_held_off_others() -> None:
 
 
 def test_reset_forgets_what_is_under_way() -> None:
-    """Of the robots asked for: their delayed targets."""
     actuated = aa.ActuatedArrays(NAMES, [(config(lag=2), "hip")], ROBOTS)
     for target in (0.1, 0.2):
         actuated.step(*arrays(target), DT)
@@ -122,8 +116,7 @@ def test_components_are_free_after_close() -> None:
         assert first.actuators[0].controller is given.controller
         second = aa.ActuatedArrays(NAMES, [(given, "hip")], ROBOTS)
         assert second.actuators[0].controller is not given.controller
-    third = aa.ActuatedArrays(NAMES, [(given, "hip")], ROBOTS)
-    assert third.actuators[0].controller is given.controller
+    assert aa.ActuatedArrays(NAMES, [(given, "hip")], ROBOTS).actuators[0].controller is given.controller
 
 
 AFTER_CLOSE: dict[str, Callable[[Any], Any]] = {
@@ -141,7 +134,6 @@ AFTER_CLOSE: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("call", AFTER_CLOSE.values(), ids=AFTER_CLOSE)
 def test_a_closed_one_says_so(call: Callable[[Any], Any]) -> None:
-    """Its components may drive another one; what it remembers is still there to look at."""
     actuated = aa.ActuatedArrays(NAMES, [(config(), "hip")], ROBOTS)
     actuated.close()
     with pytest.raises(RuntimeError, match=r"<ActuatedArrays: 1 joints x 3 robots on cpu> is closed\. Make a new one"):
@@ -174,8 +166,6 @@ class Model(SimpleNamespace):
 
 
 class Owner:
-    """Gives back when it is deleted, as actuators do."""
-
     def __init__(self, model: Model) -> None:
         self.model, self.changes = model, Changes(self)
         self.changes.set(model.gains, [1], 0.0)

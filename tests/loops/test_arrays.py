@@ -18,6 +18,7 @@ from isaacsim.core.experimental.actuators.base import native as package_native
 from isaacsim.core.experimental.actuators.base.native import core
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from own_components import Loaded
+from refusals import cases
 
 NAMES, ROBOTS, DT = ["hip", "free", "knee", "ankle"], 3, 0.005
 Make = Callable[[np.ndarray], Any]
@@ -40,7 +41,6 @@ def motors(robots: int = ROBOTS) -> list[tuple[ActuatorConfig, str]]:
 
 
 def signals(count: int, robots: int = ROBOTS) -> Iterator[list[np.ndarray]]:
-    """Positions, velocities, both targets and feedforward of so many steps."""
     random = np.random.default_rng(7)
     for _ in range(count):
         yield [random.normal(size=(robots, len(NAMES))).astype(np.float32) for _ in range(5)]
@@ -199,7 +199,6 @@ def test_an_array_that_does_not_fit_any_more_is_refused(library, change, with_co
 
 
 def test_arrays_take_turns() -> None:
-    """More sets than are remembered, with delays and integrals running on."""
     sets = list(signals(6))
     one, other = ActuatedArrays(NAMES, motors(), ROBOTS), ActuatedArrays(NAMES, motors(), ROBOTS)
     same = [np.zeros((ROBOTS, len(NAMES)), np.float32) for _ in range(3)]
@@ -213,7 +212,6 @@ def test_arrays_take_turns() -> None:
 @pytest.mark.skipif(core is None, reason="the native core was not built")
 @pytest.mark.parametrize("library", ["numpy", "torch", "jax"])
 def test_new_arrays_that_lie_alike_are_looked_at_once(library, monkeypatch) -> None:
-    """With delays and integrals running on, and without keeping those of the steps before."""
     make = make_of(library)
     if library == "torch" and not hasattr(sys.modules["torch"].Tensor, "__dlpack_c_exchange_api__"):
         pytest.skip("this version of Torch has no table of DLPack")
@@ -306,19 +304,17 @@ def test_rows_of_a_larger_array_are_read_in_place() -> None:
         np.testing.assert_array_equal(actuated.step(state[:, 7:], qd, target, DT), own.step(q, qd, target, DT))
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"q": np.zeros((3, 4))}, "q has dtype float64: must be float32"),
-        ({"qd": np.zeros((3, 5), np.float32)}, r"qd has shape \(3, 5\): must be \(robots, DOFs\) = \(3, 4\)"),
-        ({"q_target": np.zeros((4, 3), np.float32).T}, "q_target: must be contiguous within a row"),
-        ({"q_target": [0.0]}, "q_target is a list: must be an array of NumPy, Warp"),
-        ({"qd_target": np.zeros(4, np.float32)}, r"qd_target has shape \(4,\)"),
-        ({"feedforward": np.zeros((3, 4), ">f4")}, "feedforward has dtype >f4"),
-        ({"out": np.broadcast_to(np.zeros(4, np.float32), (3, 4))}, "out: must be"),
-        ({"dt": 0.0}, "dt = 0.0: must be a finite number of seconds > 0"),
-        ({"dt": float("nan")}, "dt = nan: must be"),
-    ],
+@cases(
+    "change, message",
+    ({"q": np.zeros((3, 4))}, "q has dtype float64: must be float32"),
+    ({"qd": np.zeros((3, 5), np.float32)}, r"qd has shape \(3, 5\): must be \(robots, DOFs\) = \(3, 4\)"),
+    ({"q_target": np.zeros((4, 3), np.float32).T}, "q_target: must be contiguous within a row"),
+    ({"q_target": [0.0]}, "q_target is a list: must be an array of NumPy, Warp"),
+    ({"qd_target": np.zeros(4, np.float32)}, r"qd_target has shape \(4,\)"),
+    ({"feedforward": np.zeros((3, 4), ">f4")}, "feedforward has dtype >f4"),
+    ({"out": np.broadcast_to(np.zeros(4, np.float32), (3, 4))}, "out: must be"),
+    ({"dt": 0.0}, "dt = 0.0: must be a finite number of seconds > 0"),
+    ({"dt": float("nan")}, "dt = nan: must be"),
 )
 def test_what_cannot_be_used_is_refused_by_name(change, message) -> None:
     actuated = ActuatedArrays(NAMES, motors(), ROBOTS)
@@ -365,7 +361,6 @@ def test_a_step_takes_no_memory() -> None:
 @pytest.mark.parametrize("imported", [[], ["numpy", "warp"]], ids=["alone", "after others"])
 @pytest.mark.slow
 def test_nothing_heavy_is_imported(imported) -> None:
-    """USD, simulators and other libraries of arrays are left where they are."""
     code = "\n".join(
         [
             *(f"import {name}" for name in imported),
@@ -382,7 +377,6 @@ def test_nothing_heavy_is_imported(imported) -> None:
 
 
 def test_a_closed_one_does_not_step() -> None:
-    """Not even with the arrays of before."""
     actuated = ActuatedArrays(NAMES, motors(), ROBOTS)
     arrays = next(signals(1))[:3]
     actuated.step(*arrays, DT)
@@ -392,7 +386,6 @@ def test_a_closed_one_does_not_step() -> None:
 
 
 def test_warp_steps_where_the_core_was_not_built(monkeypatch) -> None:
-    """As on a GPU: with sets of arrays that take turns, and with new ones."""
     native = ActuatedArrays(NAMES, motors(), ROBOTS)
     monkeypatch.setattr(package_native, "core", None)
     warped = ActuatedArrays(NAMES, motors(), ROBOTS)
@@ -406,7 +399,6 @@ def test_warp_steps_where_the_core_was_not_built(monkeypatch) -> None:
     "kind", [np.asarray, lambda one: wp.array(one, device="cpu", copy=False)], ids=["numpy", "warp"]
 )
 def test_column_of_the_caller_is_read_where_it_lies(kind: Any) -> None:
-    """By the columns of the joints, of each robot; what is not finite is a fault. Without an array there is none."""
     pairs = [(ActuatorConfig(Loaded(), [ClampingMaxEffort(full(2.5))]), "knee"), (ActuatorConfig(Loaded()), "hip")]
     # the same arrays at every step
     arrays = list(np.zeros((3, ROBOTS, len(NAMES)), np.float32))

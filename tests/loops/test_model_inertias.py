@@ -29,7 +29,6 @@ def positive(rng: np.random.Generator, count: int, size: int) -> np.ndarray:
 
 
 def test_inertias_are_those_of_the_matrices(rng) -> None:
-    """Of some coordinates, in rows of an array; an unknown matrix keeps what was there."""
     size, joints = 8, [6, 7, 4]
     masses = positive(rng, 5, size).astype(np.float32)
     places = np.arange(size * size).reshape(size, size)
@@ -93,7 +92,6 @@ def test_worlds_have_those_of_the_data() -> None:
 
 
 def dense(mjm, data) -> np.ndarray:
-    """The mass matrix of MuJoCo's data."""
     found = np.zeros((mjm.nv, mjm.nv))
     for row in range(mjm.nv):
         for entry in range(mjm.M_rowadr[row], mjm.M_rowadr[row] + mjm.M_rownnz[row]):

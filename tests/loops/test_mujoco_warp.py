@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import warp as wp
 from places import ROBOTS
+from refusals import cases
 
 mujoco = pytest.importorskip("mujoco")
 DT, WORLDS = 0.002, 3
@@ -61,7 +62,6 @@ def put(mjm, device: str = "cpu"):
 
 
 def data_of(mjm, worlds: int = WORLDS, device: str = "cpu", **changes):
-    """State and efforts; what stands where is told by its value."""
     arrays = {
         "qpos": floats(np.arange(worlds * mjm.nq).reshape(worlds, -1), device=device),
         "qvel": floats(np.zeros((worlds, mjm.nv)), device=device),
@@ -171,7 +171,6 @@ def test_armature_and_friction_of_motors_are_the_models(rows) -> None:
 
 
 def test_friction_acts_once() -> None:
-    """A stage in place of the model's, or hard in the solver, which gets its own back."""
     mjm = mixed()
     model = put(mjm)
     model.dof_frictionloss, model.dof_damping = (floats(np.full((1, mjm.nv), value)) for value in (0.25, 0.125))
@@ -204,16 +203,14 @@ def test_models_that_do_not_fit_are_refused() -> None:
             aa.ActuatedWorlds(first, second, {"hip": PD}, WORLDS)
 
 
-@pytest.mark.parametrize(
-    ("changes", "given", "message"),
-    [
-        ({"qpos": floats(np.zeros((2, 14)))}, {}, r"data.qpos has shape \(2, 14\): must be \(3, 15\), a row per world"),
-        ({}, {"q_target": targets(3, 2)}, r"q_target has shape \(3, 2\): must be \(3, 4\)"),
-        ({}, {"q_target": None}, "q_target is a NoneType: must be an array"),
-        ({}, {"feedforward": np.zeros((3, 4))}, "feedforward has dtype float64: must be float32"),
-        ({"qfrc_applied": floats(np.zeros((3, 13)), wp.float64)}, {}, "data.qfrc_applied has dtype float64"),
-        ({}, {"dt": 0.0}, "dt = 0.0: must be a finite number of seconds > 0"),
-    ],
+@cases(
+    "changes, given, message",
+    ({"qpos": floats(np.zeros((2, 14)))}, {}, r"data.qpos has shape \(2, 14\): must be \(3, 15\), a row per world"),
+    ({}, {"q_target": targets(3, 2)}, r"q_target has shape \(3, 2\): must be \(3, 4\)"),
+    ({}, {"q_target": None}, "q_target is a NoneType: must be an array"),
+    ({}, {"feedforward": np.zeros((3, 4))}, "feedforward has dtype float64: must be float32"),
+    ({"qfrc_applied": floats(np.zeros((3, 13)), wp.float64)}, {}, "data.qfrc_applied has dtype float64"),
+    ({}, {"dt": 0.0}, "dt = 0.0: must be a finite number of seconds > 0"),
 )
 def test_arrays_that_do_not_fit_are_refused(changes: dict[str, Any], given: dict[str, Any], message: str) -> None:
     mjm = mixed()

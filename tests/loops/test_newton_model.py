@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import warp as wp
 from own_components import Loaded
-from refusals import refused
+from refusals import cases, refused
 
 DT = 0.01
 PD = [aa.PDControlConfig(10.0, 1.0)]
@@ -19,7 +19,6 @@ def flat(values, dtype=wp.float32) -> wp.array:
 
 
 def model_of(joints: list[tuple[str, int, int]], robots: int = 2, **changes):
-    """What a model of newton tells of equal robots, whose joints have a name, coordinates and axes each."""
     q = np.cumsum([0, *(coordinates for _, coordinates, _ in joints * robots)])
     qd = np.cumsum([0, *(axes for _, _, axes in joints * robots)])
     told = {
@@ -38,7 +37,6 @@ LEG = [("root", 7, 6), ("hip", 1, 1), ("gimbal", 2, 2), ("knee", 1, 1)]
 
 
 def state_of(model, **changes):
-    """A state and a control in one: what stands where is told by its value."""
     num_q, num_qd = int(model.joint_q_start.numpy()[-1]), int(model.joint_qd_start.numpy()[-1])
     arrays = {"joint_q": flat(np.arange(num_q)), "joint_target_q": flat(np.zeros(num_q))}
     arrays |= {name: flat(np.zeros(num_qd)) for name in ("joint_qd", "joint_target_qd", "joint_act")}
@@ -168,16 +166,14 @@ def test_a_solver_with_one_dry_friction_has_no_breakaway_level() -> None:
         aa.ActuatedModel(model_of(LEG), {"hip": [*PD, friction]})
 
 
-@pytest.mark.parametrize(
-    ("joints", "changes", "arguments", "message"),
-    [
-        (LEG, {}, {"motors": {"ankle": PD}}, "ankle"),
-        (LEG, {}, {"articulations": "arm"}, "articulations = 'arm': must match one of"),
-        (LEG, {}, {"motors": {"root:3": PD}}, "joint 'root:3': must have one position per axis"),
-        ([("hip", 1, 1), ("ball", 4, 3), ("knee", 1, 1)], {}, {}, r"joints \['knee'\] stand behind a ball or free"),
-        (LEG, {"articulation_start": flat([0, 4, 7], wp.int32)}, {}, "must be those of '/World/env_0/robot'"),
-        (LEG, {"joint_label": None}, {}, "SimpleNamespace has no joint_label: must be a finalized newton.Model"),
-    ],
+@cases(
+    "joints, changes, arguments, message",
+    (LEG, {}, {"motors": {"ankle": PD}}, "ankle"),
+    (LEG, {}, {"articulations": "arm"}, "articulations = 'arm': must match one of"),
+    (LEG, {}, {"motors": {"root:3": PD}}, "joint 'root:3': must have one position per axis"),
+    ([("hip", 1, 1), ("ball", 4, 3), ("knee", 1, 1)], {}, {}, r"joints \['knee'\] stand behind a ball or free"),
+    (LEG, {"articulation_start": flat([0, 4, 7], wp.int32)}, {}, "must be those of '/World/env_0/robot'"),
+    (LEG, {"joint_label": None}, {}, "SimpleNamespace has no joint_label: must be a finalized newton.Model"),
 )
 def test_models_that_do_not_fit_are_refused(
     joints: list[tuple[str, int, int]], changes: dict[str, Any], arguments: dict[str, Any], message: str
@@ -196,13 +192,11 @@ def test_robots_that_stand_unevenly_are_refused() -> None:
     assert aa.ActuatedModel(model, {"other": PD}, articulations="b").num_robots == 1
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"joint_f": None}, "'joint_f' is None: must be an array"),
-        ({"joint_q": flat(np.zeros(3))}, "joint_q has 3 numbers of float32: must be 22 of float32"),
-        ({"joint_qd": flat(np.zeros(20), wp.float64)}, "joint_qd has 20 numbers of float64: must be 20 of float32"),
-    ],
+@cases(
+    "changes, message",
+    ({"joint_f": None}, "'joint_f' is None: must be an array"),
+    ({"joint_q": flat(np.zeros(3))}, "joint_q has 3 numbers of float32: must be 22 of float32"),
+    ({"joint_qd": flat(np.zeros(20), wp.float64)}, "joint_qd has 20 numbers of float64: must be 20 of float32"),
 )
 def test_arrays_that_do_not_fit_are_refused(changes: dict[str, Any], message: str) -> None:
     model = model_of(LEG)
@@ -211,7 +205,6 @@ def test_arrays_that_do_not_fit_are_refused(changes: dict[str, Any], message: st
 
 
 def arm(newton, worlds: int):
-    """A builder of arms of two links in as many worlds."""
     one, inertia, up = newton.ModelBuilder(), wp.mat33(np.eye(3, dtype=np.float32) * 0.1), wp.quat_identity()
     links = [one.add_link(mass=1.0, inertia=inertia) for _ in range(2)]
     ends = [wp.transform((0.0, 0.0, z), up) for z in (-0.5, 0.5)]

@@ -58,7 +58,6 @@ def restated(torch, signals: list[list], gains: dict) -> list:
 
 
 def numbers() -> tuple[list[list[np.ndarray]], dict[str, np.ndarray], np.ndarray]:
-    """Signals of each step, gains, and weights of the efforts."""
     rng = np.random.default_rng(5)
 
     def draw() -> np.ndarray:
@@ -246,7 +245,6 @@ class Soft(aa.Controller):
 
 
 def test_laws_of_ones_own_have_gradients(torch) -> None:
-    """Beside those of this package, with a delay, over several steps and for a number for each robot."""
     gain = wp.array(np.linspace(1, 2, ROBOTS), dtype=wp.float32, device="cpu")
     lag = wp.array(np.array([1, 0, 2]), dtype=wp.int32, device="cpu")
     kp, kd = (wp.full(ROBOTS, value, dtype=wp.float32, device="cpu") for value in (10.0, 1.0))
@@ -428,7 +426,6 @@ def test_reset_of_some_robots_ends_those_of_networks(torch, tmp_path) -> None:
 
 
 def test_network_is_trained_and_saved(torch, tmp_path) -> None:
-    """In the loop that it drives; the file that is written computes the same, and the old one stays."""
     file = write_network(tmp_path / "knee.safetensors", as_network("mlp", modules(torch)["mlp"]), SAID["mlp"])
     motors = {"hip|knee": [aa.NeuralControlConfig(str(file))]}
     actuated = aa.ActuatedArrays(["hip", "knee"], motors, 16, requires_grad=True)
@@ -462,7 +459,6 @@ def test_network_is_trained_and_saved(torch, tmp_path) -> None:
 
 
 def test_a_network_is_saved_whole_or_not_at_all(torch, tmp_path, monkeypatch) -> None:
-    """On a disk that is full the file of before stays, and the error names it."""
     actuated = with_networks(torch, tmp_path)
     wanted = tmp_path / "saved.safetensors"
     actuated.save_network("knee", wanted)

@@ -52,13 +52,11 @@ def test_an_array_that_lies_elsewhere_is_not_recognized(change) -> None:
     recognize = core.recognizer((first, None, second))
     assert recognize(first, None, second)
     change(second)
-    assert not recognize(first, None, second)
-    assert core.recognizer((first, None, second))(first, None, second)
+    assert not recognize(first, None, second) and core.recognizer((first, None, second))(first, None, second)
 
 
 @pytest.mark.parametrize("change", TORCH.values(), ids=TORCH)
 def test_a_tensor_that_lies_elsewhere_is_not_recognized(change) -> None:
-    """Where Torch has a table of DLPack; others are looked at in Python."""
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     if not hasattr(torch.Tensor, "__dlpack_c_exchange_api__"):
         pytest.skip("this version of Torch has no table of DLPack")
@@ -80,8 +78,7 @@ def test_what_is_written_into_an_array_changes_nothing() -> None:
 def test_other_objects_and_other_numbers_of_them_are_not_recognized(given) -> None:
     array = square()
     recognize = core.recognizer((array, None))
-    assert not recognize(*given)
-    assert not recognize(square(), None)
+    assert not recognize(*given) and not recognize(square(), None)
 
 
 def test_arrays_live_as_long_as_what_recognizes_them() -> None:

@@ -60,7 +60,6 @@ def mixed(x: int) -> int:
 
 
 def test_normal_numbers_are_those_of_the_distribution() -> None:
-    """Held against the standard library's quantiles, three standard deviations to both sides."""
     count, key = 4000, 77
     values = floats(count)
     core.Draws([(values, floats(count), 2, 0, 0.0, 1.0, key, False)], count).draw(

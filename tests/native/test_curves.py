@@ -24,7 +24,6 @@ VARIANTS = native.core.variants() if native.core is not None else []
 
 
 def efforts(points: np.ndarray, limits: np.ndarray, q: np.ndarray, robots: int) -> np.ndarray:
-    """What the table lets through of an effort that is beyond all limits."""
     table = PositionBasedClampingConfig(points.tolist(), limits.tolist())
     given = {".*": [PDControlConfig(kp=0.0, kd=0.0, const_effort=1e30), table]}
     arrays = ActuatedArrays(["hip", "knee", "foot"], given, num_robots=robots)
@@ -35,7 +34,6 @@ def efforts(points: np.ndarray, limits: np.ndarray, q: np.ndarray, robots: int) 
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("name", TABLES)
 def test_rows_that_are_found_are_those_that_are_passed(name, variant, rng, monkeypatch) -> None:
-    """To the bit: at rows, just beside them, between and beyond them."""
     monkeypatch.setenv("ACTUATORS_ISA", variant)
     points = TABLES[name].astype(np.float32)
     limits = rng.uniform(1, 9, len(points)).astype(np.float32)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.base.native import core
-from refusals import refused
+from refusals import cases, refused
 
 if core is None:
     pytest.skip("the native core was not built", allow_module_level=True)
@@ -26,12 +26,10 @@ WITHOUT_ARGUMENTS = {
 }
 # for the benchmarks: they take as long as they are told
 MEASURES = {"Plan.time_steps", "time_stream"}
-# made by others
 MADE = {"Noted", "Evaluation"}
 
 
 def test_every_entry_is_tried() -> None:
-    """An entry that is new needs its line in `core_objects.entries`."""
     found = set()
     for name, value in vars(core).items():
         if isinstance(value, type):
@@ -68,7 +66,6 @@ def test_an_object_without_init_is_refused(kind) -> None:
 
 
 def tape(**changed):
-    """One for a plan of three robots and four slots."""
     given = {"robots": [0], "slots": [0], "arrays": [0], "capacity": 5, "all_robots": 3, "all_slots": 4}
     return core.Tape(**given | changed)
 
@@ -79,54 +76,50 @@ def plan_with(steps: int):
     return core.Plan(*arguments[:-1], [(network, features, history, steps, *rest)])
 
 
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (lambda: tape(capacity=2**62, arrays=[0, 1, 2, 3]), "capacity = 4611686018427387904"),
-        (lambda: tape(all_robots=-1), "of a plan"),
-        (lambda: tape(all_robots=2**40, all_slots=2**40), "of a plan"),
-        (lambda: core.Gradients(2**62, "ControllerPD", [], [], [[]], 0), "elements: must be at most 2"),
-        (
-            lambda: core.Gradients(3, "ControllerPD", [], ["ClampingPositionBased"], [[], [floats()]], 0),
-            "curve: must be of rows",
-        ),
-        (lambda: core.Gradients(3, "ControllerPD", [], [], [], 0), "curves: must be those of the controller,"),
-        (
-            lambda: core.Gradients(3, "ControllerPD", [], ["ClampingPositionBased"], [[], []], 0),
-            "curves of ClampingPositionBased: must be 1 of rows",
-        ),
-        (lambda: core.Gradients(3, "ControllerPD", [], [], [[floats(1, 3)]], 0), "curves of ControllerPD: must be 0"),
-        (lambda: core.Gradients(3, "", [], [], [[floats(1, 3)]], 0), "curves of the controller: must be none"),
-        (lambda: core.Gradients(3, "", [], 2 * ["TransmissionGear"], 3 * [[]], 0), "limits: must be with one transm"),
-        (lambda: core.Gradients(3, "", [], [], [[], []], 0, "ControllerPD"), "law = ControllerPD: must be one of"),
-        (lambda: core.Gradients(3, "", 2 * Bench().plan_arguments()[-1], [], [[]], 0), "networks: must be one at most"),
-        (lambda: Bench().plan.set_faults([], 2**63 - 1), "steps = 9223372036854775807"),
-        (lambda: Bench().plan.set_faults([], -1), "steps = -1"),
-        (lambda: plan_with(2**62), "of 1 to 65536 steps"),
-        (lambda: core.ring(3, 2**62), "ring of 3"),
-        (lambda: core.Draws([(floats(1), floats(1), 0, 0, 0.0, 1.0, 1)], 1), "item: must be of eight parts"),
-        (lambda: core.Draws([(floats(1), floats(1), 0, 0, 0.0, 1.0, 1, True, 1)], 1), "item: must be of eight parts"),
-        # an array made of it would be gone by the time it is written to
-        (lambda: core.Draws([([np.float32(1)], floats(1), 0, 0, 0.0, 1.0, 1, True)], 1), "values: must be a NumPy"),
-    ],
+@cases(
+    "call, words",
+    (lambda: tape(capacity=2**62, arrays=[0, 1, 2, 3]), "capacity = 4611686018427387904"),
+    (lambda: tape(all_robots=-1), "of a plan"),
+    (lambda: tape(all_robots=2**40, all_slots=2**40), "of a plan"),
+    (lambda: core.Gradients(2**62, "ControllerPD", [], [], [[]], 0), "elements: must be at most 2"),
+    (
+        lambda: core.Gradients(3, "ControllerPD", [], ["ClampingPositionBased"], [[], [floats()]], 0),
+        "curve: must be of rows",
+    ),
+    (lambda: core.Gradients(3, "ControllerPD", [], [], [], 0), "curves: must be those of the controller,"),
+    (
+        lambda: core.Gradients(3, "ControllerPD", [], ["ClampingPositionBased"], [[], []], 0),
+        "curves of ClampingPositionBased: must be 1 of rows",
+    ),
+    (lambda: core.Gradients(3, "ControllerPD", [], [], [[floats(1, 3)]], 0), "curves of ControllerPD: must be 0"),
+    (lambda: core.Gradients(3, "", [], [], [[floats(1, 3)]], 0), "curves of the controller: must be none"),
+    (lambda: core.Gradients(3, "", [], 2 * ["TransmissionGear"], 3 * [[]], 0), "limits: must be with one transm"),
+    (lambda: core.Gradients(3, "", [], [], [[], []], 0, "ControllerPD"), "law = ControllerPD: must be one of"),
+    (lambda: core.Gradients(3, "", 2 * Bench().plan_arguments()[-1], [], [[]], 0), "networks: must be one at most"),
+    (lambda: Bench().plan.set_faults([], 2**63 - 1), "steps = 9223372036854775807"),
+    (lambda: Bench().plan.set_faults([], -1), "steps = -1"),
+    (lambda: plan_with(2**62), "of 1 to 65536 steps"),
+    (lambda: core.ring(3, 2**62), "ring of 3"),
+    (lambda: core.Draws([(floats(1), floats(1), 0, 0, 0.0, 1.0, 1)], 1), "item: must be of eight parts"),
+    (lambda: core.Draws([(floats(1), floats(1), 0, 0, 0.0, 1.0, 1, True, 1)], 1), "item: must be of eight parts"),
+    # an array made of it would be gone by the time it is written to
+    (lambda: core.Draws([([np.float32(1)], floats(1), 0, 0, 0.0, 1.0, 1, True)], 1), "values: must be a NumPy"),
 )
 def test_what_would_reach_foreign_memory_is_refused(call, words) -> None:
     refused(ValueError, call, words)
 
 
-@pytest.mark.parametrize(
+@cases(
     "call",
-    [
-        lambda: Bench().plan.record(None),
-        lambda: Bench().plan.stop_recording(None),
-        lambda: Bench().plan.use(None, None),
-        lambda: core.Calls([None], [], [], [], False, False),
-        lambda: core.Calls([], [1], [], [], False, False),
-        lambda: core.Draws([(floats(1), floats(1), None, 0, 0.0, 1.0, 1, True)], 1),
-        lambda: core.Transfer([(floats(1, 1), None, floats(1, 1), [0])]),
-        lambda: OneJoint().calls.add_states(1, 2, [object()], [object()], []),
-        lambda: Chain().gradients.note(*[*Chain().noting()[:3], None, ints(3), DT]),
-    ],
+    lambda: Bench().plan.record(None),
+    lambda: Bench().plan.stop_recording(None),
+    lambda: Bench().plan.use(None, None),
+    lambda: core.Calls([None], [], [], [], False, False),
+    lambda: core.Calls([], [1], [], [], False, False),
+    lambda: core.Draws([(floats(1), floats(1), None, 0, 0.0, 1.0, 1, True)], 1),
+    lambda: core.Transfer([(floats(1, 1), None, floats(1, 1), [0])]),
+    lambda: OneJoint().calls.add_states(1, 2, [object()], [object()], []),
+    lambda: Chain().gradients.note(*[*Chain().noting()[:3], None, ints(3), DT]),
 )
 def test_another_kind_of_object_is_a_type_error(call) -> None:
     refused(TypeError, call)
@@ -214,23 +207,21 @@ def test_whole_numbers_beyond_the_largest_are_the_smallest() -> None:
     assert (values == -(2**31)).all()
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"robots": []}, "tape"),
-        ({"slots": []}, "tape"),
-        ({"capacity": -1}, "tape"),
-        ({"robots": [0, -1]}, "robot of a tape"),
-        ({"robots": [4]}, "robot of a tape"),
-        ({"slots": [-1]}, "slot of a tape"),
-        ({"slots": [1, 3]}, "slot of a tape"),
-        ({"arrays": [-1]}, "array of a tape"),
-        ({"arrays": [99]}, "array of a tape"),
-        ({"all_robots": 0}, "of a plan"),
-        ({"all_slots": 0}, "of a plan"),
-        ({"all_robots": 1 << 40}, "of a plan"),
-        ({"capacity": 1 << 50}, "capacity = 1125899906842624"),
-    ],
+@cases(
+    "change, said",
+    ({"robots": []}, "tape"),
+    ({"slots": []}, "tape"),
+    ({"capacity": -1}, "tape"),
+    ({"robots": [0, -1]}, "robot of a tape"),
+    ({"robots": [4]}, "robot of a tape"),
+    ({"slots": [-1]}, "slot of a tape"),
+    ({"slots": [1, 3]}, "slot of a tape"),
+    ({"arrays": [-1]}, "array of a tape"),
+    ({"arrays": [99]}, "array of a tape"),
+    ({"all_robots": 0}, "of a plan"),
+    ({"all_slots": 0}, "of a plan"),
+    ({"all_robots": 1 << 40}, "of a plan"),
+    ({"capacity": 1 << 50}, "capacity = 1125899906842624"),
 )
 def test_a_tape_is_of_what_the_plan_has(change, said) -> None:
     good = {"robots": [0, 3], "slots": [2, 0], "arrays": [0, 1], "capacity": 5, "all_robots": 4, "all_slots": 3}

@@ -12,7 +12,6 @@ from places import REPOSITORY
 @pytest.mark.skipif(sys.platform != "linux", reason="the flags are those of Linux")
 @pytest.mark.slow
 def test_chunks_are_done_once_and_shared(tmp_path) -> None:
-    """Of none to as many as there is room for and more; also after a sleep, and with two callers."""
     compiler = shutil.which("g++") or shutil.which("clang++")
     if compiler is None:
         pytest.skip("there is no C++ compiler")

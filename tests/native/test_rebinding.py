@@ -21,8 +21,6 @@ def numbers(value: float = 0.0) -> np.ndarray:
 
 
 class Bound:
-    """Springs without damping, bound to five signals and the efforts."""
-
     def __init__(self, make: Callable = np.array) -> None:
         self.plan = core.Plan(
             "leg", ROBOTS, DOFS, [1.0, 0.0, 0.0], [("ControllerPD", [0, 1, 2], [0, 1])], [], [], 1, []
@@ -46,8 +44,7 @@ def test_another_array_is_read_in_its_place(number) -> None:
     bound = Bound()
     given = [*bound.given]
     given[number] = numbers(2.0)
-    assert bound.follow(*given)
-    assert bound.step().tolist() == numbers([-2.0, 0.0, 2.0, 0.0, 2.0][number]).tolist()
+    assert bound.follow(*given) and bound.step().tolist() == numbers([-2.0, 0.0, 2.0, 0.0, 2.0][number]).tolist()
     assert all(found is one for found, one in zip(bound.plan.arrays, given, strict=True))
 
 
@@ -56,8 +53,7 @@ def test_other_efforts_are_written() -> None:
     q, *others, efforts = bound.given
     assert bound.follow(numbers(1.0), *others, new := numbers())
     bound.step()
-    assert not efforts.any() and (new == -1.0).all()
-    assert bound.follow(q := numbers(3.0), *others, q)
+    assert not efforts.any() and (new == -1.0).all() and bound.follow(q := numbers(3.0), *others, q)
     bound.step()
     assert (q == -3.0).all()
 
@@ -100,8 +96,7 @@ def test_efforts_overlap_no_signal_in_part() -> None:
     q, *others, _ = bound.given
     assert not bound.follow(memory[:ROBOTS], *others, memory[1 : ROBOTS + 1])
     assert not bound.follow(memory[1 : ROBOTS + 1], *others, memory[:ROBOTS])
-    assert bound.follow(memory[:ROBOTS], *others, memory[ROBOTS:])
-    assert bound.follow(q, *others, memory[:ROBOTS])
+    assert bound.follow(memory[:ROBOTS], *others, memory[ROBOTS:]) and bound.follow(q, *others, memory[:ROBOTS])
 
 
 def test_arrays_live_as_long_as_they_are_bound() -> None:
@@ -112,8 +107,7 @@ def test_arrays_live_as_long_as_they_are_bound() -> None:
         gone = [weakref.ref(one) for one in given]
         del given
         gc.collect()
-        assert all(one() is not None for one in gone)
-        assert bound.follow(*bound.given)
+        assert all(one() is not None for one in gone) and bound.follow(*bound.given)
         gc.collect()
         assert not any(one() is not None for one in gone)
 
@@ -126,11 +120,9 @@ def test_what_is_let_go_may_bind_others() -> None:
     bound = Bound()
     bound.given[0] = bound.rows[0] = numbers().view(Own)
     bound.bind()
-    assert bound.follow(numbers(1.0).view(Own), *bound.given[1:])
-    assert bound.follow(*bound.given)
+    assert bound.follow(numbers(1.0).view(Own), *bound.given[1:]) and bound.follow(*bound.given)
     gc.collect()
-    assert not bound.follow(*bound.given)
-    assert not bound.step().any()
+    assert not bound.follow(*bound.given) and not bound.step().any()
 
 
 def test_it_ends_when_the_plan_is_bound_to_others() -> None:
@@ -142,8 +134,7 @@ def test_it_ends_when_the_plan_is_bound_to_others() -> None:
 
 def test_it_is_called_with_six_arrays() -> None:
     bound = Bound()
-    assert not bound.follow()
-    assert not bound.follow(*bound.given, None)
+    assert not bound.follow() and not bound.follow(*bound.given, None)
 
 
 def test_arrays_of_warp_cannot_be_told_apart() -> None:
@@ -198,8 +189,7 @@ def test_arrays_of_other_libraries_are_followed(name) -> None:
         del q
         gc.collect()
         assert (bound.step() == -value).all()
-    assert not bound.follow(numbers(), *bound.given[1:])
-    assert not bound.follow(bound.given[0][:2], *bound.given[1:])
+    assert not bound.follow(numbers(), *bound.given[1:]) and not bound.follow(bound.given[0][:2], *bound.given[1:])
 
 
 def test_a_tensor_whose_sign_waits_is_not_followed() -> None:

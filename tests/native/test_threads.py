@@ -15,7 +15,6 @@ import threads
 @pytest.mark.parametrize("size", threads.SIZES)
 @pytest.mark.parametrize("case", threads.CASES)
 def test_threads_change_nothing_of_each_other(case, size) -> None:
-    """With plans of their own and with the same one: no error, no lock-up, the efforts of a plan that is alone."""
     works = case(threads.SIZES[size])
 
     def work(thread: int) -> None:

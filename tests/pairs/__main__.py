@@ -78,7 +78,6 @@ RELATIONS: dict[str, Callable[[int], Iterator[Tally]]] = {
 
 
 def main() -> int:
-    """Run the relations that are asked for, and return whether something differs."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=0, help="of all values and inputs (default 0, as in the tests)")
     parser.add_argument("--only", nargs="+", choices=RELATIONS, default=list(RELATIONS), metavar="RELATION")

@@ -67,7 +67,6 @@ def test_every_law_and_kind_is_in() -> None:
 @pytest.mark.slow
 @pytest.mark.spread(3)
 def test_joints_are_in_every_mode_that_they_can_have() -> None:
-    """What the modes are not for, they refuse: all else is compared in them."""
     joints = usable_joints()
     for law in catalogue.LAWS:
         mine = [joint for joint in joints if any(isinstance(one, law.config) for axis in joint.axes for one in axis)]
@@ -107,18 +106,15 @@ def test_what_leaks_is_found() -> None:
     joints = [joint for joint in all_joints() if joint.name in ("PDControl", "PIDControl")]
     tally = Tally("(a)")
     compare(joints, Baselines(binding=Leaky), tally)
-    assert len(tally.differ) == 2
-    assert len(pair_checks.by_rows([joints[:1]], binding=Leaky).differ) == 1
+    assert len(tally.differ) == 2 and len(pair_checks.by_rows([joints[:1]], binding=Leaky).differ) == 1
     record = Baselines().of(joints[0])
     assert not record.differs_from(dataclasses.replace(record, efforts=record.efforts.copy()))
     assert record.differs_from(dataclasses.replace(record, efforts=-record.efforts))
 
 
 def test_covering_arrays_cover() -> None:
-    """Each pair of numbers is in a group, each three choices that may be are in a row, and what cannot be is told."""
     found = pairs_in_groups(30, 7)
-    assert len({(one, two) for group in found for one in group for two in group}) == 900
-    assert len(found) < 40
+    assert len({(one, two) for group in found for one in group for two in group}) == 900 and len(found) < 40
     factors = [[f"{name}{choice}" for choice in range(3)] for name in "abcde"]
     rows, impossible = combinations_of_three(factors, lambda row: not {"a1", "b1"} <= {*row})
     threes = {(row[i], row[j], row[k]) for row in rows for i in range(5) for j in range(i) for k in range(j)}
@@ -135,7 +131,6 @@ def test_joint_has_the_bits_that_it_has_alone_beside_each_other(part) -> None:
 @pytest.mark.slow
 @pytest.mark.spread(0)
 def test_joint_has_the_bits_that_it_has_alone_in_a_group() -> None:
-    """All joints in one plan, random ones, one robot and many; wrappers and groups of actuators, too."""
     joints = usable_joints()
     alone = [joint for joint in joints if not joint.is_linkage]
     require_none(
@@ -149,7 +144,6 @@ def test_joint_has_the_bits_that_it_has_alone_in_a_group() -> None:
 @pytest.mark.spread(1)
 @pytest.mark.parametrize("robots", [5, 37])
 def test_robot_does_not_notice_others(robots) -> None:
-    """Their resets, faults and parameters, and that there are any: of single joints, and of joints in a plan."""
     joints, others = usable_joints(), usable_joints(1)
     plans = [*([joint] for joint in joints), *pair_checks.groups(joints, 20, robots)]
     require_none(pair_checks.by_rows(plans, others, robots=robots))

@@ -80,7 +80,6 @@ class Row:
 
     @property
     def different(self) -> dict[str, str]:
-        """What is not as in the original, by kind."""
         found = self.found
         return {
             kind: f"{kind} differs by {found[kind]:.0e} at {found['where'][kind]}"
@@ -99,7 +98,6 @@ class Row:
 
     @property
     def told(self) -> dict:
-        """For the JSON file."""
         robot = {"file": str(self.robot.file), "original": str(self.robot.original or ""), "wheel": self.robot.wheel}
         return robot | {
             "name": self.robot.name,

@@ -29,10 +29,7 @@ NO_CONTACT = int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
 
 
 class Explanation:
-    """What a USD file says of a robot that is not as its original.
-
-    `origin`: MJCF or URDF that it was made from. `sim`: Where the file is open.
-    """
+    """What a USD file says of a robot that is not as its original."""
 
     def __init__(self, file: Path, origin: Path, sim, robots: list, drive: Drive) -> None:
         self._origin, self._sim, self._robots, self._drive = origin, sim, robots, drive
@@ -143,7 +140,6 @@ class Explanation:
     def _strained(
         self, faults: set[str], changes: dict[str, Motion], drive: Drive, *, touches: bool
     ) -> dict[str, list[str]]:
-        """The fewest changes by which the original breaks what ours breaks, by kind."""
         told: dict[str, list[str]] = {}
         for names in some_of(tuple(changes), least=int(touches)):
 

@@ -69,7 +69,6 @@ def kind_of(path: Path) -> str | None:
 
 
 def moves(path: Path) -> bool:
-    """Whether a USD file has a joint with an axis."""
     from pxr import Tf, Usd
 
     try:
@@ -100,7 +99,6 @@ def with_meshes(urdf: Path) -> str:
 
 
 def package_of(urdf: Path, name: str) -> Path | None:
-    """The folder of a ROS package that a URDF names."""
     for above in list(urdf.parents)[:6]:
         if above.name == name:
             return above
@@ -110,6 +108,5 @@ def package_of(urdf: Path, name: str) -> Path | None:
 
 
 def packages(urdf: Path) -> dict[str, Path]:
-    """Folders of the ROS packages that a URDF names."""
     named = set(re.findall(r"package://([^/\"']+)/", urdf.read_text("utf-8", "replace")))
     return {name: found for name in sorted(named) if (found := package_of(urdf, name))}

@@ -35,7 +35,6 @@ SECONDS = 300
 
 
 def licence_of(path: Path, top: Path) -> str:
-    """Name of the licence nearest to a file, and where it stands in the wheel."""
     for above in path.parents:
         near = top.glob("*.dist-info/**/*") if above == top else above.iterdir()
         for text in sorted(one for one in near if re.match(r"(?i)(licen[cs]e|copying)", one.name) and one.is_file()):
@@ -103,7 +102,6 @@ def download(wheels: list[str], folder: Path) -> list[Path]:
 
 
 def gather(wheels: list[str], folder: Path, python: str, at_once: int) -> list[dict]:
-    """Fill the folder; returns the manifest, which grows on disk meanwhile."""
     usd, manifest = folder / "usd", folder / "usd" / "manifest.json"
     usd.mkdir(parents=True, exist_ok=True)
     entries: dict[str, dict] = {}

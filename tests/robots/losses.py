@@ -33,7 +33,6 @@ MESHES = "the inertia of meshes is not that of their triangles"
 
 
 def settotalmass(spec) -> bool:
-    """All masses are scaled after they were summed up."""
     is_there = spec.compiler.settotalmass > 0
     spec.compiler.settotalmass = -1
     return is_there
@@ -53,7 +52,6 @@ def inertiagrouprange(spec) -> bool:
 
 
 def shapeless(spec) -> bool:
-    """Ellipsoids and height fields weigh something."""
     found = False
     for geom in spec.geoms:
         if geom.type in SHAPELESS and _collides(geom):
@@ -71,7 +69,6 @@ def weightless(spec) -> bool:
 
 
 def meshes(spec) -> bool:
-    """The inertia of meshes is asked to be that of their hull, their surface or an old guess."""
     found = False
     for mesh in spec.meshes:
         found |= mesh.inertia != mujoco.mjtMeshInertia.mjMESH_INERTIA_EXACT
@@ -144,7 +141,6 @@ def tendon_equalities(spec, stage: Usd.Stage) -> bool:
 
 
 def poses_of_welds(spec, stage: Usd.Stage) -> bool:
-    """Bodies are kept in other poses of each other than the file has."""
     joints = {}
     for prim in stage.Traverse():
         if "MjcEqualityWeldAPI" in applied_schemas(prim):
@@ -220,7 +216,6 @@ def reasons(spec, due: dict[int, Mass]) -> dict[int, tuple[str, ...]]:
 
 
 def some_of(names: tuple[str, ...], least: int) -> Iterator[tuple[str, ...]]:
-    """Every choice of at least so many names, small ones first."""
     for count in range(least, len(names) + 1):
         yield from itertools.combinations(names, count)
 

@@ -35,7 +35,6 @@ class Found:
         self.values: dict = {"errors": {}}
 
     def run(self, part: str, compute: Callable[[], dict]) -> bool:
-        """Run a part, and keep what it found or its error; tells whether there was none."""
         self.values["part"] = part
         self.write()
         try:
@@ -120,7 +119,6 @@ def check(file: Path, origin: Path | None, found: Found) -> None:
 
 
 def faults_of(found: dict) -> list[str]:
-    """Kinds of what is not as in the original."""
     if not found.get("original_dofs"):
         return []
     refused = found["original_without"] == "refusal"
@@ -381,7 +379,6 @@ class Run:
         return np.where(driven, np.clip(self._inertia[self.known] * pull, -limits, limits), 0.0)
 
     def is_within_limits(self) -> bool:
-        """Whether physics got no more than the motors may give."""
         efforts = self.robot.get_dof_efforts().numpy()[0][self.driven]
         return bool((np.abs(efforts) <= self._limits[self.driven] * (1 + 1e-6)).all())
 
@@ -395,8 +392,6 @@ class Run:
 
 
 class Twin:
-    """The original under the same law, in plain MuJoCo."""
-
     def __init__(self, original, runs: list[Run], matched: list[list[int | None]]) -> None:
         self._original, self._runs = original, runs
         for run, row in zip(runs, matched, strict=True):

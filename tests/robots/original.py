@@ -79,7 +79,6 @@ class Original:
         return mujoco.mj_id2name(self.model, mujoco.mjtObj.mjOBJ_JOINT, joint) or ""
 
     def body(self, joint: int) -> tuple[str, int, int]:
-        """Name and number of the body that a joint carries, and which of its hinges and slides this is."""
         body = int(self.model.jnt_bodyid[joint])
         mine = [one for one in self.joints if self.model.jnt_bodyid[one] == body]
         return mujoco.mj_id2name(self.model, mujoco.mjtObj.mjOBJ_BODY, body) or "", body, mine.index(joint)
@@ -165,8 +164,6 @@ class Original:
         self.data.qfrc_applied[self.model.jnt_dofadr[joints]] = efforts
         mujoco.mj_step(self.model, self.data)
 
-    # inside
-
     def _equalities(self) -> list[Coupling]:
         model = self.model
         return [
@@ -203,7 +200,6 @@ def spec_of(path: Path):
 
 
 def compiled(spec):
-    """Model of a spec, where links that move have no mass too."""
     # some files ask for gigabytes
     spec.memory = spec.njmax = spec.nconmax = -1
     try:
@@ -219,7 +215,6 @@ def _changed(spec, change: Change):
 
 
 def _from_urdf(text: str, change: Change | None = None) -> tuple[Any, str]:
-    """Model of a URDF with full paths, and what was left out."""
     if "<mujoco" not in text:
         told = '<mujoco><compiler strippath="false" discardvisual="true"/></mujoco>'
         text = re.sub(r"(<robot\b[^>]*>)", rf"\1{told}", text, count=1)

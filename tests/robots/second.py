@@ -22,8 +22,6 @@ NO_LIMIT = 1e8
 
 
 class Second:
-    """A USD file as newton reads it."""
-
     def __init__(self, file: Path) -> None:
         builder, usd = newton.ModelBuilder(), newton.usd
         with warnings.catch_warnings(), quiet_warp():
@@ -115,7 +113,6 @@ def _without_idle_mimics(stage: Usd.Stage) -> Usd.Stage:
 
 
 def is_close(one: Mass, other: Mass, part: float = CLOSE) -> bool:
-    """Whether two masses are the same but for some part of them."""
     if abs(one.mass - other.mass) > part * other.mass + 1e-8:
         return False
     if other.mass <= 1e-8:

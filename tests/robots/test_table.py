@@ -38,33 +38,26 @@ BOXES_USD = """#usda 1.0
     metersPerUnit = 1
     upAxis = "Z"
 )
-def Xform "boxes"
-{
-    def Xform "base" (apiSchemas = ["PhysicsRigidBodyAPI", "PhysicsArticulationRootAPI"])
-    {
-        def Cube "box" (apiSchemas = ["PhysicsCollisionAPI"])
-        {
+def Xform "boxes" {
+    def Xform "base" (apiSchemas = ["PhysicsRigidBodyAPI", "PhysicsArticulationRootAPI"]) {
+        def Cube "box" (apiSchemas = ["PhysicsCollisionAPI"]) {
             double size = 0.2
         }
-        def Xform "link" (apiSchemas = ["PhysicsRigidBodyAPI"])
-        {
+        def Xform "link" (apiSchemas = ["PhysicsRigidBodyAPI"]) {
             double3 xformOp:translate = (0, 0, 0.5)
             uniform token[] xformOpOrder = ["xformOp:translate"]
-            def Cube "box" (apiSchemas = ["PhysicsCollisionAPI"])
-            {
+            def Cube "box" (apiSchemas = ["PhysicsCollisionAPI"]) {
                 double size = 0.2
                 double3 xformOp:translate = (0.3, 0, 0)
                 uniform token[] xformOpOrder = ["xformOp:translate"]
             }
-            def Cube "third" (apiSchemas = ["PhysicsCollisionAPI", "PhysicsMassAPI"])
-            {
+            def Cube "third" (apiSchemas = ["PhysicsCollisionAPI", "PhysicsMassAPI"]) {
                 float physics:mass = 0
                 double size = 0.2
                 double3 xformOp:translate = (-0.3, 0, 0)
                 uniform token[] xformOpOrder = ["xformOp:translate"]
             }
-            def PhysicsRevoluteJoint "hinge"
-            {
+            def PhysicsRevoluteJoint "hinge" {
                 uniform token physics:axis = "Y"
                 rel physics:body0 = </boxes/base>
                 rel physics:body1 = </boxes/base/link>
@@ -72,8 +65,7 @@ def Xform "boxes"
             }
         }
     }
-    def PhysicsFixedJoint "foot"
-    {
+    def PhysicsFixedJoint "foot" {
         rel physics:body1 = </boxes/base>
     }
 }
@@ -81,7 +73,6 @@ def Xform "boxes"
 
 
 def table(place: Path, *options: str) -> tuple[dict[str, dict], str]:
-    """What was found about the robots at a place, by name, and what was printed."""
     result = place / "result.json"
     command = [sys.executable, "-m", "tests.robots", place, "--only", ".usda", "--json", result, *options]
     done = subprocess.run(command, capture_output=True, text=True, cwd=REPOSITORY, env=WHERE, check=True)
@@ -97,14 +88,12 @@ def test_a_robot_behaves_as_its_original_and_another_does_not(tmp_path) -> None:
         (tmp_path / f"{name}.usda").write_text(usd)
         (tmp_path / f"{name}.xml").write_text(original)
     rows, printed = table(tmp_path)
-    assert rows["same.usda"]["wrong"] == []
-    assert rows["same.usda"]["found"]["driven"] == 2
+    assert rows["same.usda"]["wrong"] == [] and rows["same.usda"]["found"]["driven"] == 2
     found = [reason.split()[0] for reason in rows["other.usda"]["wrong"]]
     assert found == ["mass", "bias", "range", "friction", "coupling"]
     assert "opens 2 of 2 that MuJoCo opens, behaves 1 of 2" in printed
     # nothing on the way to USD loses a coupling
-    assert rows["other.usda"]["lost"] == []
-    assert "as the original 1, as the file says 0, to mend 1" in printed
+    assert rows["other.usda"]["lost"] == [] and "as the original 1, as the file says 0, to mend 1" in printed
 
 
 @pytest.mark.slow
@@ -170,8 +159,6 @@ def test_what_is_read_wrongly_is_no_loss(tmp_path, monkeypatch, change, apart) -
 
 
 def test_a_process_that_does_not_end_is_a_line_of_the_table(tmp_path) -> None:
-    """The robot is given less time than Python needs to start."""
     (tmp_path / "arm.usda").write_text((ROBOTS / "pendulum.usda").read_text())
     rows, printed = table(tmp_path, "--seconds", "0.01")
-    assert rows["arm.usda"]["wrong"] == ["start: no end after 0.01 s: "]
-    assert "opens 0 of 1" in printed
+    assert rows["arm.usda"]["wrong"] == ["start: no end after 0.01 s: "] and "opens 0 of 1" in printed

@@ -3,18 +3,17 @@
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
+from refusals import cases
 
 NAMES = ["hip", "knee"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "paths"),
-    [
-        ({}, ["/Robot"]),
-        ({"num_robots": 3}, ["/Robot_0", "/Robot_1", "/Robot_2"]),
-        ({"path": "/World/Leg"}, ["/World/Leg"]),
-        ({"path": "/World/Leg", "num_robots": 2}, ["/World/Leg_0", "/World/Leg_1"]),
-    ],
+@cases(
+    "arguments, paths",
+    ({}, ["/Robot"]),
+    ({"num_robots": 3}, ["/Robot_0", "/Robot_1", "/Robot_2"]),
+    ({"path": "/World/Leg"}, ["/World/Leg"]),
+    ({"path": "/World/Leg", "num_robots": 2}, ["/World/Leg_0", "/World/Leg_1"]),
 )
 def test_robots_are_named_after_the_path(arguments, paths) -> None:
     assert ArraysHost(NAMES, **arguments).articulation("/.*" if "path" not in arguments else "/World/.*").paths == paths
@@ -36,8 +35,7 @@ def test_prototype_keeps_the_given_paths() -> None:
 
 
 def test_robots_are_environments_of_their_own() -> None:
-    robots = ArraysHost(NAMES, 4).articulation(["/Robot_3", "/Robot_1"])
-    assert robots.envs_to_rows([1, 2]) == [1]
+    assert ArraysHost(NAMES, 4).articulation(["/Robot_3", "/Robot_1"]).envs_to_rows([1, 2]) == [1]
 
 
 def test_arrays_are_zero_after_play() -> None:

@@ -9,7 +9,7 @@ from calls import calls
 from isaacsim.core.experimental.actuators.base.errors import HostError
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from isaacsim.core.experimental.actuators.simulators.articulation import ArrayArticulation, DofArrays, Robot
-from refusals import refused
+from refusals import cases, refused
 
 NAMES = ["hip", "knee", "ankle"]
 ROBOTS = 4
@@ -53,37 +53,32 @@ def legs(host: ArraysHost) -> ArrayArticulation:
 
 
 def grid(host: ArraysHost, name: str) -> np.ndarray:
-    """A flat array as (robots, joints), copied."""
     return getattr(host.arrays(), name).reshape(ROBOTS, len(NAMES)).copy()
 
 
-@pytest.mark.parametrize(
-    ("paths", "expected"),
-    [
-        ("/Robot_0", [0]),
-        ("/Robot_.*", [0, 1, 2, 3]),
-        ("/Robot_[13]", [1, 3]),
-        (["/Robot_2", "/Robot_0"], [2, 0]),
-        (["/Robot_2", "/Robot_.*"], [2, 0, 1, 3]),
-        ("/Robot", [0, 1, 2, 3]),
-        ("Robot_1", [1]),
-        ("/Robot_1/", [1]),
-    ],
+@cases(
+    "paths, expected",
+    ("/Robot_0", [0]),
+    ("/Robot_.*", [0, 1, 2, 3]),
+    ("/Robot_[13]", [1, 3]),
+    (["/Robot_2", "/Robot_0"], [2, 0]),
+    (["/Robot_2", "/Robot_.*"], [2, 0, 1, 3]),
+    ("/Robot", [0, 1, 2, 3]),
+    ("Robot_1", [1]),
+    ("/Robot_1/", [1]),
 )
 def test_paths_select_robots(host, paths, expected) -> None:
     assert host.articulation(paths).paths == [f"/Robot_{i}" for i in expected]
 
 
-@pytest.mark.parametrize(
-    ("paths", "message"),
-    [
-        ("/Nobody", r"articulation path '/Nobody' matches none .*/Robot"),
-        ("/Robot_", "matches none"),
-        ("/Robot_1/knee", "matches none"),
-        (["/Robot_0", "/Nobody"], "'/Nobody' matches none"),
-        ("/Robot_[", "must be a regular expression"),
-        ([], "articulation paths are empty"),
-    ],
+@cases(
+    "paths, message",
+    ("/Nobody", r"articulation path '/Nobody' matches none .*/Robot"),
+    ("/Robot_", "matches none"),
+    ("/Robot_1/knee", "matches none"),
+    (["/Robot_0", "/Nobody"], "'/Nobody' matches none"),
+    ("/Robot_[", "must be a regular expression"),
+    ([], "articulation paths are empty"),
 )
 def test_path_without_a_robot_is_refused(host, paths, message) -> None:
     refused(ValueError, lambda: host.articulation(paths), message)
@@ -217,17 +212,15 @@ def test_getter_returns_float32_on_the_cpu(legs, getter) -> None:
 
 
 @pytest.mark.parametrize("setter", SETTERS)
-@pytest.mark.parametrize(
-    ("values", "arguments", "message"),
-    [
-        (np.nan, {}, "must be finite"),
-        ([1.0, 2.0], {}, r"must fit \(4, 3\)"),
-        ([1.0, 2.0], {"indices": [0], "dof_indices": [0, 1, 2]}, r"must fit \(1, 3\)"),
-        (0.0, {"indices": [4]}, "robot index 4"),
-        (0.0, {"dof_indices": [3]}, "DOF index 3"),
-        (0.0, {"indices": [-1]}, "robot index -1"),
-        (0.0, {"indices": [True, False]}, "robot mask"),
-    ],
+@cases(
+    "values, arguments, message",
+    (np.nan, {}, "must be finite"),
+    ([1.0, 2.0], {}, r"must fit \(4, 3\)"),
+    ([1.0, 2.0], {"indices": [0], "dof_indices": [0, 1, 2]}, r"must fit \(1, 3\)"),
+    (0.0, {"indices": [4]}, "robot index 4"),
+    (0.0, {"dof_indices": [3]}, "DOF index 3"),
+    (0.0, {"indices": [-1]}, "robot index -1"),
+    (0.0, {"indices": [True, False]}, "robot mask"),
 )
 def test_wrong_arguments_change_nothing(host, legs, setter, values, arguments, message) -> None:
     before = {name: grid(host, name) for name in vars(host.arrays())}
@@ -242,15 +235,13 @@ def test_getter_refuses_indices_out_of_range(legs, getter, arguments) -> None:
     refused(ValueError, lambda: getattr(legs, getter)(**arguments), "must be in 0 … ")
 
 
-@pytest.mark.parametrize(
-    ("given", "expected"),
-    [
-        ({"stiffnesses": 7.0}, (7.0, None)),
-        ({"dampings": 3.0}, (None, 3.0)),
-        ({"stiffnesses": 7.0, "dampings": 3.0}, (7.0, 3.0)),
-        ({"stiffnesses": 0.0, "dampings": 0.0, "update_default_gains": False}, (0.0, 0.0)),
-        ({}, (None, None)),
-    ],
+@cases(
+    "given, expected",
+    ({"stiffnesses": 7.0}, (7.0, None)),
+    ({"dampings": 3.0}, (None, 3.0)),
+    ({"stiffnesses": 7.0, "dampings": 3.0}, (7.0, 3.0)),
+    ({"stiffnesses": 0.0, "dampings": 0.0, "update_default_gains": False}, (0.0, 0.0)),
+    ({}, (None, None)),
 )
 def test_gains_are_set_as_far_as_given(host, legs, given, expected) -> None:
     wanted = [grid(host, "stiffnesses"), grid(host, "dampings")]
@@ -352,8 +343,6 @@ def test_articulation_made_before_play_works_after() -> None:
 
 
 class Growing(ArraysHost):
-    """A host whose robots change between two plays."""
-
     def grow(self) -> None:
         self._robots = ArraysHost([*NAMES, "toe"]).robots()
 

@@ -9,13 +9,6 @@ import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 import warp as wp
-from isaacsim.core.experimental.actuators import (
-    Articulation,
-    ArticulationActuators,
-    FrictionConfig,
-    Simulation,
-    use_host,
-)
 from isaacsim.core.experimental.actuators.base.errors import HostError
 from isaacsim.core.experimental.actuators.base.values import as_numpy
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
@@ -24,7 +17,7 @@ from isaacsim.core.experimental.actuators.simulators.bus import EventBus
 from isaacsim.core.experimental.actuators.simulators.mujoco.host import MujocoArticulation
 from isaacsim.core.experimental.actuators.simulators.port import Buffers
 from pxr import Usd, UsdPhysics
-from refusals import refused
+from refusals import cases, refused
 
 NAMES = ["hip", "knee", "ankle"]
 STATE = ("positions", "velocities", "position_targets", "velocity_targets")
@@ -42,8 +35,6 @@ class Subscription:
 
 
 class PlainBus:
-    """The required members and no more; it holds its callbacks."""
-
     def __init__(self) -> None:
         self.ready = True
         self.on: dict[str, list] = {"ready": [], "pre_step": [], "stop": []}
@@ -116,7 +107,7 @@ class LegHost:
 
 @pytest.fixture
 def host():
-    with use_host(LegHost()) as made:
+    with aa.use_host(LegHost()) as made:
         yield made
 
 
@@ -147,10 +138,10 @@ def single_warp(array: np.ndarray) -> wp.array:
 def test_efforts_are_those_of_bound_arrays(give, rng) -> None:
     memory, legs = ArraysHost(NAMES, ROBOTS, path="/Leg"), Legs(give)
     foreign = LegHost(legs)
-    with use_host(memory):
+    with aa.use_host(memory):
         memory.play()
         bound = wrap("ankle", "hip")
-    with use_host(foreign):
+    with aa.use_host(foreign):
         copied = wrap("ankle", "hip")
     for _ in range(6):
         for name in STATE:
@@ -189,12 +180,10 @@ def test_applied_efforts_are_zero_after_an_error(host, monkeypatch) -> None:
 
 
 def test_only_actuated_joints_are_set(host) -> None:
-    """In ascending order; efforts of the others are not even touched."""
     host.legs.efforts[:, 1] = 7.0
     wrapper = wrap("ankle", "hip")
     host.bus.emit("pre_step", DT, None)
-    assert host.legs.calls == [[0, 2]]
-    assert host.legs.efforts.tolist() == [[0.0, 7.0, 0.0]] * ROBOTS
+    assert host.legs.calls == [[0, 2]] and host.legs.efforts.tolist() == [[0.0, 7.0, 0.0]] * ROBOTS
     wrapper.close()
 
 
@@ -204,18 +193,16 @@ def test_actuators_are_read_at_the_first_robot() -> None:
     UsdPhysics.RevoluteJoint.Define(stage, "/Leg_0/knee")
     aa.add_actuator("/Leg_0", "knee", "motor", aa.PDControlConfig(4.0, 0.0), stage=stage)
     host = LegHost(stage=stage)
-    with use_host(host), aa.ArticulationActuators("/Leg_.*") as wrapper:
+    with aa.use_host(host), aa.ArticulationActuators("/Leg_.*") as wrapper:
         host.legs.state["position_targets"][:] = 0.5
         host.bus.emit("pre_step", DT, None)
-        assert wrapper.actuated_dof_indices == [1]
-        assert host.legs.efforts.tolist() == [[0.0, 2.0, 0.0]] * ROBOTS
+        assert wrapper.actuated_dof_indices == [1] and host.legs.efforts.tolist() == [[0.0, 2.0, 0.0]] * ROBOTS
 
 
 def test_no_joint_at_all_is_legal(host) -> None:
     with wrap() as wrapper:
         wrapper.step_actuators(DT)
-    assert host.legs.calls == []
-    assert host.legs.gains[0].all()
+    assert host.legs.calls == [] and host.legs.gains[0].all()
 
 
 def test_drives_and_efforts_are_given_back(host) -> None:
@@ -232,7 +219,7 @@ def test_joints_of_another_wrapper_keep_their_efforts() -> None:
     memory = ArraysHost(NAMES, 2)
     one = wp.ones(1, dtype=wp.float32, device="cpu")
     config = aa.ActuatorConfig(aa.ControllerPD(one, one))
-    with use_host(memory):
+    with aa.use_host(memory):
         memory.play()
         memory.arrays().stiffnesses[:] = 3.0
         both = aa.ArticulationActuators.from_actuators(
@@ -272,7 +259,7 @@ def test_ready_and_stop_of_a_plain_bus(host) -> None:
 def test_row_is_environment_by_default() -> None:
     host = LegHost(bus=EventBus())
     host.bus.ready = True
-    with use_host(host), wrap("hip"):
+    with aa.use_host(host), wrap("hip"):
         for target in (1.0, 1.25, 1.375):
             host.legs.state["position_targets"][:] = target
             if target == 1.375:
@@ -320,8 +307,7 @@ def test_offers_of_the_articulation_come_first() -> None:
     host.play()
     binding = Binding(host.articulation("/Robot_1"))
     assert (binding.prototype_path, binding.prototype_dof_paths) == ("/Robot", ["/Robot/a", "/Robot/b", "/Robot/c"])
-    assert binding.envs_to_rows([1]) == [0]
-    assert np.shares_memory(binding.buffers([0]).efforts, host.arrays().efforts)
+    assert binding.envs_to_rows([1]) == [0] and np.shares_memory(binding.buffers([0]).efforts, host.arrays().efforts)
 
 
 class BoundLegs(Legs):
@@ -343,61 +329,57 @@ def wide(pitch: int, start: int = 0, read_only: bool = False) -> np.ndarray:
 
 
 @pytest.mark.parametrize("name", [*STATE, "efforts"])
-@pytest.mark.parametrize(
-    ("array", "words"),
-    [
-        (np.zeros((ROBOTS, 3)), "has dtype float64: must be float32"),
-        (np.zeros((ROBOTS, 3), np.int32), "has dtype int32: must be float32"),
-        (np.zeros((ROBOTS, 3), ">f4"), "has dtype >f4: must be float32"),
-        (wp.zeros((ROBOTS, 3), dtype=wp.float64, device="cpu"), "has dtype float64: must be float32"),
-        (wp.zeros((ROBOTS, 3), dtype=wp.vec2, device="cpu"), "has dtype vec2f: must be float32"),
-        ([[0.0] * 3] * ROBOTS, "is a list: must be a NumPy or Warp array"),
-        (None, "is a NoneType: must be a NumPy or Warp array"),
-        (np.zeros(ROBOTS * 3, np.float32), "has shape (9,): must be (robots, DOFs) = (3, 3)"),
-        (np.zeros((ROBOTS, 4), np.float32), "has shape (3, 4): must be (robots, DOFs) = (3, 3)"),
-        (np.zeros((3, ROBOTS), np.float32).T, "has numbers 12 bytes apart within a row: must be 4"),
-        (np.zeros((ROBOTS, 6), np.float32)[:, ::2], "has numbers 8 bytes apart within a row: must be 4"),
-        (wide(16, start=2), "begins at an address that is no multiple of 4: must be aligned"),
-        (wide(14), "has rows 14 bytes apart: must be a multiple of 4"),
-        (np.zeros((ROBOTS, 3), np.float32)[::-1], "has rows -12 bytes apart: must be a multiple of 4"),
-    ],
+@cases(
+    "array, words",
+    (np.zeros((ROBOTS, 3)), "has dtype float64: must be float32"),
+    (np.zeros((ROBOTS, 3), np.int32), "has dtype int32: must be float32"),
+    (np.zeros((ROBOTS, 3), ">f4"), "has dtype >f4: must be float32"),
+    (wp.zeros((ROBOTS, 3), dtype=wp.float64, device="cpu"), "has dtype float64: must be float32"),
+    (wp.zeros((ROBOTS, 3), dtype=wp.vec2, device="cpu"), "has dtype vec2f: must be float32"),
+    ([[0.0] * 3] * ROBOTS, "is a list: must be a NumPy or Warp array"),
+    (None, "is a NoneType: must be a NumPy or Warp array"),
+    (np.zeros(ROBOTS * 3, np.float32), "has shape (9,): must be (robots, DOFs) = (3, 3)"),
+    (np.zeros((ROBOTS, 4), np.float32), "has shape (3, 4): must be (robots, DOFs) = (3, 3)"),
+    (np.zeros((3, ROBOTS), np.float32).T, "has numbers 12 bytes apart within a row: must be 4"),
+    (np.zeros((ROBOTS, 6), np.float32)[:, ::2], "has numbers 8 bytes apart within a row: must be 4"),
+    (wide(16, start=2), "begins at an address that is no multiple of 4: must be aligned"),
+    (wide(14), "has rows 14 bytes apart: must be a multiple of 4"),
+    (np.zeros((ROBOTS, 3), np.float32)[::-1], "has rows -12 bytes apart: must be a multiple of 4"),
     ids=lambda value: value.split(":")[0] if isinstance(value, str) else "",
 )
 def test_buffers_that_cannot_be_read_in_place_are_refused(name: str, array: Any, words: str) -> None:
     """They would be copied once and never again; the drives are left as they are."""
     legs = BoundLegs(**{name: array})
     host = LegHost(legs)
-    with use_host(host), pytest.raises(HostError) as error:
+    with aa.use_host(host), pytest.raises(HostError) as error:
         wrap("knee")
-    assert f"BoundLegs.buffers().{name} {words}" in str(error.value)
-    assert legs.gains[0].all()
+    assert f"BoundLegs.buffers().{name} {words}" in str(error.value) and legs.gains[0].all()
     assert host.bus.on == {"ready": [], "pre_step": [], "stop": []}
 
 
-@pytest.mark.parametrize(
-    ("efforts", "words"),
-    [
-        (wide(16, read_only=True), "is read-only: must be writable"),
-        (wide(8), "has rows of 12 bytes 8 bytes apart: must not overlap"),
-        (np.lib.stride_tricks.as_strided(np.zeros(3, np.float32), (ROBOTS, 3), (0, 4)), "0 bytes apart: must not"),
-    ],
+@cases(
+    "efforts, words",
+    (wide(16, read_only=True), "is read-only: must be writable"),
+    (wide(8), "has rows of 12 bytes 8 bytes apart: must not overlap"),
+    (np.lib.stride_tricks.as_strided(np.zeros(3, np.float32), (ROBOTS, 3), (0, 4)), "0 bytes apart: must not"),
 )
 def test_efforts_that_cannot_be_written_in_place_are_refused(efforts, words) -> None:
     legs = BoundLegs(efforts=efforts)
-    with use_host(LegHost(legs)), pytest.raises(HostError) as error:
+    with aa.use_host(LegHost(legs)), pytest.raises(HostError) as error:
         wrap("knee")
-    assert "BoundLegs.buffers().efforts" in str(error.value) and words in str(error.value)
-    assert legs.gains[0].all()
+    assert "BoundLegs.buffers().efforts" in str(error.value) and words in str(error.value) and legs.gains[0].all()
 
 
 @pytest.mark.parametrize("name", ["refresh", "commit"])
 def test_buffers_without_a_function_are_refused(name) -> None:
-    with use_host(LegHost(BoundLegs(**{name: None}))), pytest.raises(HostError, match=f"{name} = None: must be a func"):
+    with (
+        aa.use_host(LegHost(BoundLegs(**{name: None}))),
+        pytest.raises(HostError, match=f"{name} = None: must be a func"),
+    ):
         wrap("knee")
 
 
 def test_buffers_elsewhere_are_refused(monkeypatch) -> None:
-    """Arrays on the CPU are nothing for an articulation that computes on a GPU."""
     legs = BoundLegs()
     legs.device = "cuda:0"
     monkeypatch.setattr(wp, "get_device", lambda device: device)
@@ -407,13 +389,12 @@ def test_buffers_elsewhere_are_refused(monkeypatch) -> None:
 
 @pytest.mark.parametrize("make", [np.asarray, single_warp, lambda array: wide(20)], ids=["numpy", "warp", "wide"])
 def test_buffers_are_read_at_every_step(make) -> None:
-    """NumPy or Warp, rows together or apart; targets may be read-only and one row for all robots."""
     shared = np.zeros(3, np.float32)
     targets = np.broadcast_to(shared, (ROBOTS, 3))
     seen = []
     legs = BoundLegs(position_targets=targets, efforts=make(np.zeros((ROBOTS, 3), np.float32)))
     host = LegHost(legs)
-    with use_host(host), wrap("knee"):
+    with aa.use_host(host), wrap("knee"):
         for target in (1.0, 1.25, 1.375, 1.5):
             shared[1] = target
             host.bus.emit("pre_step", DT, None)
@@ -422,10 +403,7 @@ def test_buffers_are_read_at_every_step(make) -> None:
 
 
 REQUIRED = [
-    "paths",
-    "num_dofs",
-    "dof_names",
-    "dof_paths",
+    *("paths", "num_dofs", "dof_names", "dof_paths"),
     *(f"get_dof_{name}" for name in STATE),
     "set_dof_efforts",
     "get_dof_gains",
@@ -443,16 +421,15 @@ def test_articulation_without_a_member_is_refused(host, missing) -> None:
 
     legs, host.legs = host.legs, Lame()
     refused(HostError, lambda: wrap("knee"), rf"^Lame has no {missing}: .*use_host.*Add what is missing")
-    assert legs.gains[0].all()
-    assert host.bus.on == {"ready": [], "pre_step": [], "stop": []}
+    assert legs.gains[0].all() and host.bus.on == {"ready": [], "pre_step": [], "stop": []}
 
 
 @pytest.mark.parametrize(("file", "path"), [("franka_panda", "/World/Panda"), ("anymal_c", "/World/Anymal")])
 def test_signals_are_those_of_the_simulator(file: str, path: str, robots: Path) -> None:
-    with Simulation(str(robots / f"{file}.usda"), 0.002) as sim:
+    with aa.Simulation(str(robots / f"{file}.usda"), 0.002) as sim:
         sim.play()
         sim.step(30)
-        articulation = Articulation(path)
+        articulation = aa.Articulation(path)
         own = articulation.joint_signals(list(SIGNALS))
         found = signals_of_matrices(articulation, SIGNALS)
         assert found is not None
@@ -467,9 +444,9 @@ def test_signals_are_those_of_the_simulator(file: str, path: str, robots: Path) 
 
 @pytest.mark.parametrize("wanted", [["inertia"], ["inertia", "load"]], ids=str)
 def test_matrices_are_read_only_for_laws_that_step_a_joint(wanted: list[str], robots: Path) -> None:
-    with Simulation(str(robots / "pendulum.usda"), 0.002) as sim:
+    with aa.Simulation(str(robots / "pendulum.usda"), 0.002) as sim:
         sim.play()
-        assert signals_of_matrices(Articulation("/World/Pendulum"), wanted) is None
+        assert signals_of_matrices(aa.Articulation("/World/Pendulum"), wanted) is None
 
 
 def test_articulation_without_matrices_tells_nothing() -> None:
@@ -485,9 +462,9 @@ def test_friction_has_the_inertias_of_matrices_unless_it_assumes_one(
     monkeypatch.setattr(
         MujocoArticulation, "get_mass_matrices", lambda one, **given: read.append(one) or getter(one, **given)
     )
-    with Simulation(str(robots / "arm_2dof.usda"), 0.005) as sim:
-        friction = FrictionConfig(2.0, assumed_inertia=assumed)
-        with ArticulationActuators.from_configs("/World/Arm", {".*": [friction]}) as actuators:
+    with aa.Simulation(str(robots / "arm_2dof.usda"), 0.005) as sim:
+        friction = aa.FrictionConfig(2.0, assumed_inertia=assumed)
+        with aa.ArticulationActuators.from_configs("/World/Arm", {".*": [friction]}) as actuators:
             sim.play()
             read.clear()
             sim.step(3)
@@ -495,15 +472,14 @@ def test_friction_has_the_inertias_of_matrices_unless_it_assumes_one(
 
 
 def test_stiff_robot_rests_on_a_simulator_with_getters_alone(robots: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Efforts of the end of the step need nothing else."""
     monkeypatch.delattr(MujocoArticulation, "joint_signals")
-    with Simulation(str(robots / "arm_2dof.usda"), 0.005) as sim:
+    with aa.Simulation(str(robots / "arm_2dof.usda"), 0.005) as sim:
         sim.play()
-        actuators = ArticulationActuators("/World/Arm", effort_mode="implicit")
+        actuators = aa.ArticulationActuators("/World/Arm", effort_mode="implicit")
         for actuator in actuators.actuators:
             for name in ("kp", "kd"):
                 gain = getattr(actuator.controller, name)
                 gain.assign(gain.numpy() * 20)
         sim.step(600)
-        assert np.abs(Articulation("/World/Arm").get_dof_velocities().numpy()).max() < 1e-3
+        assert np.abs(aa.Articulation("/World/Arm").get_dof_velocities().numpy()).max() < 1e-3
         assert not actuators.faults

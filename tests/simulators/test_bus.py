@@ -31,22 +31,25 @@ def bus() -> EventBus:
     return EventBus()
 
 
+@pytest.fixture
+def heard() -> list:
+    return []
+
+
 @pytest.fixture(params=EVENTS, ids=list(EVENTS))
 def event(request: pytest.FixtureRequest) -> tuple[str, Callable[[EventBus], None], tuple]:
     return EVENTS[request.param]
 
 
-def test_callback_gets_the_arguments_of_its_event(bus, event) -> None:
+def test_callback_gets_the_arguments_of_its_event(bus, event, heard) -> None:
     subscribe, emit, arguments = event
-    heard: list[tuple] = []
     getattr(bus, subscribe)(lambda *args: heard.append(args))
     emit(bus)
     assert heard == [arguments]
 
 
-def test_events_do_not_reach_listeners_of_others(bus, event) -> None:
+def test_events_do_not_reach_listeners_of_others(bus, event, heard) -> None:
     subscribe, emit, _ = event
-    heard: list[str] = []
     for other, _, _ in EVENTS.values():
         getattr(bus, other)(lambda *_args, name=other: heard.append(name))
     emit(bus)
@@ -57,27 +60,24 @@ def test_events_do_not_reach_listeners_of_others(bus, event) -> None:
     ("orders", "expected"),
     [([0, 0, 0], [0, 1, 2]), ([2, 1, 0], [2, 1, 0]), ([1, 0, 1, 0], [1, 3, 0, 2]), ([0, -1, 5, -1], [1, 3, 0, 2])],
 )
-def test_callbacks_run_by_order_then_registration(bus, event, orders, expected) -> None:
+def test_callbacks_run_by_order_then_registration(bus, event, orders, expected, heard) -> None:
     subscribe, emit, _ = event
-    heard: list[int] = []
     for number, order in enumerate(orders):
         getattr(bus, subscribe)(lambda *_args, number=number: heard.append(number), order=order)
     emit(bus)
     assert heard == expected
 
 
-def test_emitting_again_calls_again(bus, event) -> None:
+def test_emitting_again_calls_again(bus, event, heard) -> None:
     subscribe, emit, arguments = event
-    heard: list[tuple] = []
     getattr(bus, subscribe)(lambda *args: heard.append(args))
     emit(bus)
     emit(bus)
     assert heard == [arguments, arguments]
 
 
-def test_method_does_not_keep_its_object_alive(bus, event) -> None:
+def test_method_does_not_keep_its_object_alive(bus, event, heard) -> None:
     subscribe, emit, _ = event
-    heard: list[tuple] = []
     listener = Listener(heard)
     getattr(bus, subscribe)(listener.hear)
     del listener
@@ -102,9 +102,7 @@ def test_method_of_a_living_object_is_called(bus, event) -> None:
     assert listener.heard == [arguments]
 
 
-def test_function_is_held(bus) -> None:
-    heard: list[int] = []
-
+def test_function_is_held(bus, heard) -> None:
     def register() -> None:
         bus.on_ready(lambda: heard.append(1))
 
@@ -114,9 +112,8 @@ def test_function_is_held(bus) -> None:
     assert heard == [1]
 
 
-def test_closed_subscription_is_silent(bus, event) -> None:
+def test_closed_subscription_is_silent(bus, event, heard) -> None:
     subscribe, emit, _ = event
-    heard: list[tuple] = []
     getattr(bus, subscribe)(lambda *args: heard.append(args)).close()
     emit(bus)
     assert heard == []
@@ -139,9 +136,7 @@ def test_num_callbacks_counts_every_kind(bus) -> None:
     assert bus.num_callbacks == len(EVENTS)
 
 
-def test_callback_may_close_itself(bus) -> None:
-    heard: list[str] = []
-
+def test_callback_may_close_itself(bus, heard) -> None:
     def once() -> None:
         heard.append("once")
         subscription.close()
@@ -153,17 +148,14 @@ def test_callback_may_close_itself(bus) -> None:
     assert heard == ["once", "next", "next"]
 
 
-def test_callback_closed_by_an_earlier_one_is_not_called(bus) -> None:
-    """Even within the same event."""
-    heard: list[str] = []
+def test_callback_closed_by_an_earlier_one_is_not_called(bus, heard) -> None:
     bus.on_pre_step(lambda *_: later.close())
     later = bus.on_pre_step(lambda *_: heard.append("later"))
     bus.emit_pre_step(0.01)
     assert heard == []
 
 
-def test_callback_registered_during_an_event_waits_for_the_next(bus) -> None:
-    heard: list[str] = []
+def test_callback_registered_during_an_event_waits_for_the_next(bus, heard) -> None:
     bus.on_ready(lambda: bus.on_ready(lambda: heard.append("new")) and None)
     bus.emit_ready()
     assert heard == []
@@ -180,10 +172,9 @@ def test_error_in_a_callback_reaches_the_caller(bus, event) -> None:
         emit(bus)
 
 
-def test_error_in_a_callback_does_not_keep_it_from_others(bus, event) -> None:
+def test_error_in_a_callback_does_not_keep_it_from_others(bus, event, heard) -> None:
     """All listeners receive the stop even if some fail; the first error has a note of the second."""
     subscribe, emit, arguments = event
-    heard: list[tuple] = []
 
     def fail(*_: object) -> None:
         raise ArithmeticError(f"broken {len(heard)}")
@@ -233,15 +224,13 @@ def test_bus_is_not_ready_inside_stop_callbacks(bus) -> None:
     assert seen == [False]
 
 
-def test_reset_of_everything_tells_none(bus) -> None:
-    heard: list[object] = []
+def test_reset_of_everything_tells_none(bus, heard) -> None:
     bus.on_reset(heard.append)
     bus.emit_reset(None)
     assert heard == [None]
 
 
-def test_cleared_bus_calls_nobody(bus) -> None:
-    heard: list[str] = []
+def test_cleared_bus_calls_nobody(bus, heard) -> None:
     subscriptions = []
     for name, (subscribe, _emit, _args) in EVENTS.items():
         subscriptions.append(getattr(bus, subscribe)(lambda *_: bus.clear(), order=-1))

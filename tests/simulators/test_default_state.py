@@ -6,20 +6,15 @@ import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import Simulation
 from isaacsim.core.experimental.actuators.base.errors import HostError
-from physics_engines import ENGINES, ROOT, floating_pair, installed, playing, telescope, weightless
+from physics_engines import ROOT, floating_pair, playing, telescope, weightless
 from pxr import Usd, UsdPhysics
-from refusals import refused
+from refusals import cases, refused
 from small_stages import SmallStage, pendulum
 
 NAMES = [
     *("positions", "orientations", "linear_velocities", "angular_velocities"),
     *("dof_positions", "dof_velocities", "dof_efforts"),
 ]
-
-
-@pytest.fixture(params=ENGINES)
-def engine(request: pytest.FixtureRequest) -> str:
-    return installed(request.param)
 
 
 def test_everything_comes_back(engine: str) -> None:
@@ -105,7 +100,6 @@ def values(arrays: tuple[Any, ...]) -> list[np.ndarray]:
 
 
 def hanging() -> Usd.Stage:
-    """Two bobs that hang on the world by a hinge, without a base."""
     made = SmallStage()
     made.root(ROOT)
     made.body(f"{ROOT}/upper", com=(0, 0, -0.5))
@@ -124,7 +118,6 @@ def test_they_need_running_physics(engine: str, call: str) -> None:
 
 
 def test_floating_root_is_where_it_was_put(pair: tuple[Simulation, Any]) -> None:
-    """Its links with it; quaternions become unit ones; joints and velocities stay."""
     _, robot = pair
     robot.set_dof_positions(0.4)
     robot.set_velocities([[1, 2, 3]], [[0.1, 0.2, 0.3]])
@@ -153,7 +146,6 @@ def test_half_a_pose_leaves_the_other_half(pair: tuple[Simulation, Any], given: 
 
 
 def test_velocity_of_the_root_is_of_its_centre_of_mass(pair: tuple[Simulation, Any]) -> None:
-    """Turning alone leaves the centre of mass where it is; the leg is held by its joint, at the same speed."""
     _, robot = pair
     robot.set_velocities([[0, 0, 0]], [[0.5, -0.2, 0.9]])
     np.testing.assert_allclose(values(robot.get_velocities()), [[0, 0, 0], [0.5, -0.2, 0.9]], atol=1e-6)
@@ -179,7 +171,6 @@ def centres(robot: Any) -> np.ndarray:
 
 
 def turned(quaternion: np.ndarray, vector: np.ndarray) -> np.ndarray:
-    """A vector, turned by a quaternion (w, x, y, z)."""
     w, v = float(quaternion[0]), quaternion[1:].astype(float)
     return vector + 2 * np.cross(v, np.cross(v, vector) + w * vector)
 
@@ -214,20 +205,17 @@ def test_fixed_base_has_no_velocity_to_set(engine: str) -> None:
 
 
 def test_root_on_a_joint_cannot_be_put() -> None:
-    """It is where the joint has it; its Jacobian is there, for it moves."""
     _, robot = playing(hanging(), "mujoco")
     assert robot.get_jacobian_matrices().shape == (1, 2, 6, 2)
     refused(HostError, lambda: robot.set_world_poses([[1, 2, 3]]), "hangs on a joint that moves")
 
 
-@pytest.mark.parametrize(
-    ("setter", "arguments", "message"),
-    [
-        ("set_world_poses", ([[1, 2]],), r"must fit \(1, 3\)"),
-        ("set_world_poses", (None, [[0, 0, 0, 0]]), r"orientations\[0\] has length 0"),
-        ("set_world_poses", ([[np.nan, 0, 0]],), "must be finite"),
-        ("set_velocities", ([[1, 0, 0]], [[1, 0]]), r"angular_velocities has shape"),
-    ],
+@cases(
+    "setter, arguments, message",
+    ("set_world_poses", ([[1, 2]],), r"must fit \(1, 3\)"),
+    ("set_world_poses", (None, [[0, 0, 0, 0]]), r"orientations\[0\] has length 0"),
+    ("set_world_poses", ([[np.nan, 0, 0]],), "must be finite"),
+    ("set_velocities", ([[1, 0, 0]], [[1, 0]]), r"angular_velocities has shape"),
     ids=["shape", "no rotation", "nan", "second of two"],
 )
 def test_wrong_values_change_nothing(pair: tuple[Simulation, Any], setter: str, arguments: tuple, message: str) -> None:
@@ -275,7 +263,6 @@ def test_copies_are_placed_one_by_one() -> None:
 
 @pytest.mark.parametrize("up", ["Z", "Y"])
 def test_gravity_is_seen_from_the_root_link(engine: str, up: str) -> None:
-    """Against the world's up, whichever axis that is; in the robot's own frame."""
     made = SmallStage(up)
     made.root(ROOT)
     made.body(f"{ROOT}/base", (0, 5, 5))

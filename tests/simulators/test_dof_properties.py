@@ -11,7 +11,7 @@ from isaacsim.core.experimental.actuators.base.errors import HostError
 from isaacsim.core.experimental.actuators.simulators.dof_properties import DofType
 from physics_engines import ROOT, telescope, weightless
 from pxr import Sdf, Usd, UsdPhysics
-from refusals import refused
+from refusals import cases, refused
 from small_stages import SmallStage, pendulum
 
 DT = 1 / 1000
@@ -46,7 +46,6 @@ def opened(made: SmallStage, engine: str, num_envs: int = 1) -> tuple[Simulation
 
 
 def value_of(robot: object, name: str, part: int | None, row: int = 0) -> float:
-    """One value of the first DOF."""
     found = getattr(robot, f"get_dof_{name}")()
     return float((found if part is None else found[part]).numpy()[row, 0])
 
@@ -70,11 +69,9 @@ def test_stopped_setter_authors_the_attribute_in_its_unit(engine, name, part, at
 
 
 @pytest.mark.filterwarnings("ignore:joints begin outside their limits")
-# MuJoCo has none
 @pytest.mark.filterwarnings("ignore:.*performance envelope:UserWarning")
 @pytest.mark.parametrize(("name", "part", "attribute", "unit"), PROPERTIES, ids=IDS)
 def test_what_is_set_while_stopped_holds_after_play(engine, name, part, attribute, unit) -> None:
-    """The stage is read by `play`."""
     sim, robot = opened(pendulum(limits=(-90, 90)), engine)
     set_value(robot, name, part, 0.7)
     sim.play()
@@ -96,19 +93,17 @@ def test_authored_value_is_read_the_same_before_and_after_play(engine, name, par
     assert (before, value_of(robot, name, part)) == (pytest.approx(0.3, rel=1e-5), pytest.approx(0.3, rel=1e-5))
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("gains", [0, 0]),
-        ("limits", [-math.inf, math.inf]),
-        ("friction_properties", [0, 0, 0]),
-        ("drive_model_properties", [0, math.inf, 0]),
-        ("armatures", [0]),
-        ("max_efforts", [math.inf]),
-        ("max_velocities", [math.inf]),
-        ("position_targets", [0]),
-        ("velocity_targets", [0]),
-    ],
+@cases(
+    "name, expected",
+    ("gains", [0, 0]),
+    ("limits", [-math.inf, math.inf]),
+    ("friction_properties", [0, 0, 0]),
+    ("drive_model_properties", [0, math.inf, 0]),
+    ("armatures", [0]),
+    ("max_efforts", [math.inf]),
+    ("max_velocities", [math.inf]),
+    ("position_targets", [0]),
+    ("velocity_targets", [0]),
 )
 @pytest.mark.parametrize("playing", [False, True])
 def test_what_nobody_authored_has_its_default(engine, name, expected, playing) -> None:
@@ -177,7 +172,6 @@ def test_stop_undoes_what_was_set_while_playing(engine) -> None:
 
 
 def test_setting_goes_to_the_edit_target(engine) -> None:
-    """Here the session layer: the file is untouched."""
     sim, robot = opened(pendulum(), engine)
     text = sim.stage.GetRootLayer().ExportToString()
     with Usd.EditContext(sim.stage, sim.stage.GetSessionLayer()):
@@ -196,18 +190,16 @@ def test_what_a_stronger_layer_authors_cannot_be_set_below_it(engine) -> None:
     assert [value_of(robot, "gains", part) for part in (0, 1)] == [0.0, pytest.approx(2.0)]
 
 
-@pytest.mark.parametrize(
-    ("setter", "arguments", "message"),
-    [
-        ("set_dof_armatures", (-0.1,), r"armatures\[0, 0\] = -0.1: must be >= 0"),
-        ("set_dof_armatures", (math.inf,), "must be finite"),
-        ("set_dof_limits", (1.0, -1.0), r"lower limit 1 > upper limit -1"),
-        ("set_dof_limits", (2.0,), r"lower limit 2 > upper limit 1.5"),
-        ("set_dof_limits", (math.nan, 1.0), "must be finite"),
-        ("set_dof_limits", (), "must not all be None"),
-        ("set_dof_friction_properties", (1.0, 1.0, -1.0), r"viscous_frictions\[0, 0\] = -1: must be >= 0"),
-        ("set_dof_max_efforts", ([1.0, 2.0],), r"must fit \(1, 1\)"),
-    ],
+@cases(
+    "setter, arguments, message",
+    ("set_dof_armatures", (-0.1,), r"armatures\[0, 0\] = -0.1: must be >= 0"),
+    ("set_dof_armatures", (math.inf,), "must be finite"),
+    ("set_dof_limits", (1.0, -1.0), r"lower limit 1 > upper limit -1"),
+    ("set_dof_limits", (2.0,), r"lower limit 2 > upper limit 1.5"),
+    ("set_dof_limits", (math.nan, 1.0), "must be finite"),
+    ("set_dof_limits", (), "must not all be None"),
+    ("set_dof_friction_properties", (1.0, 1.0, -1.0), r"viscous_frictions\[0, 0\] = -1: must be >= 0"),
+    ("set_dof_max_efforts", ([1.0, 2.0],), r"must fit \(1, 1\)"),
     ids=["negative", "infinite", "crossed", "crossed with the other", "nan", "none", "one of three", "shape"],
 )
 @pytest.mark.parametrize("playing", [False, True])
@@ -261,7 +253,6 @@ def when(request: pytest.FixtureRequest) -> str:
 
 
 def started(made: SmallStage, engine: str, when: str, configure: Callable) -> tuple[Simulation, object]:
-    """Physics that runs, configured before or after it began."""
     sim, robot = opened(made, engine)
     if when == "stopped":
         configure(robot)
@@ -343,12 +334,10 @@ def test_max_effort_does_not_bound_efforts() -> None:
     assert value_of(robot, "max_efforts", None) == 0.0
 
 
-@pytest.mark.parametrize(
-    ("setter", "arguments", "what"),
-    [
-        ("set_dof_drive_model_properties", (1.0, None, None), "speed effort gradients: MuJoCo does not have them"),
-        ("set_dof_friction_properties", (1.0, 0.5), "static friction 1 with dynamic friction 0.5: MuJoCo has one dry"),
-    ],
+@cases(
+    "setter, arguments, what",
+    ("set_dof_drive_model_properties", (1.0, None, None), "speed effort gradients: MuJoCo does not have them"),
+    ("set_dof_friction_properties", (1.0, 0.5), "static friction 1 with dynamic friction 0.5: MuJoCo has one dry"),
 )
 def test_what_mujoco_lacks_is_refused_while_playing(setter, arguments, what) -> None:
     sim, robot = opened(pendulum(), "mujoco")
@@ -451,8 +440,7 @@ def test_joints_between_the_same_two_bodies_have_properties_of_their_own() -> No
     made.joint(f"{ROOT}/roll", "Revolute", f"{ROOT}/base", f"{ROOT}/bob", axis="X")
     made.attribute(HINGE, "newton:armature", 0.25)
     sim, robot = opened(made, "mujoco")
-    assert robot.dof_names == ["hinge", "roll"]
-    assert robot.get_dof_armatures().numpy().tolist() == [[0.25, 0.0]]
+    assert robot.dof_names == ["hinge", "roll"] and robot.get_dof_armatures().numpy().tolist() == [[0.25, 0.0]]
     robot.set_dof_armatures([[0.25, 0.125]])
     sim.play()
     assert robot.get_dof_armatures().numpy().tolist() == [[0.25, 0.125]]
@@ -469,8 +457,7 @@ def test_armature_of_steps_is_beside_that_of_the_joint(engine) -> None:
     robot.set_step_armatures([[2.0, 3.0]])
     robot.set_dof_armatures(1.5)
     if engine == "mujoco":
-        fields = sim._host._fields
-        assert fields.constant("dof_M0")[0] == pytest.approx([4.4 + 1.5, 3.0 + 1.5])
+        assert sim._host._fields.constant("dof_M0")[0] == pytest.approx([4.4 + 1.5, 3.0 + 1.5])
     found = []
     for efforts in ([[11.8, 15.0]], [[5.9, 9.0]]):
         assert value_of(robot, "armatures", None) == 1.5

@@ -65,7 +65,6 @@ def test_close_restores_only_gains_that_are_still_zero(leg) -> None:
 
 
 def test_replay_takes_and_restores_again(leg) -> None:
-    """Gains come from the stage at each play; the wrapper stays attached through stops."""
     wrapper = leg.wrap("ankle")
     for _ in range(3):
         leg.host.play()
@@ -78,7 +77,6 @@ def test_replay_takes_and_restores_again(leg) -> None:
 
 
 def test_a_second_ready_keeps_the_saved_gains(leg) -> None:
-    """Physics may be initialised again in mid-session; gains that are zero by then are not taken for the original."""
     leg.host.play()
     wrapper = leg.wrap("knee")
     wrapper._attachment._on_ready()
@@ -88,7 +86,6 @@ def test_a_second_ready_keeps_the_saved_gains(leg) -> None:
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
 def test_last_owner_restores(leg, order) -> None:
-    """Of three overlapping wrappers, closed in any order, the last to leave a joint gives it back."""
     leg.host.play()
     sets = [("hip", "knee"), ("knee",), ("knee", "ankle")]
     wrappers = [leg.wrap(*sets[0])]

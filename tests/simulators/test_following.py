@@ -53,8 +53,6 @@ def test_laws_are_told_what_the_simulator_knows(copies) -> None:
 
 
 class Robots:
-    """Two robots of three joints, of a simulator that has inertias only."""
-
     paths: ClassVar[list[str]] = ["/A", "/B"]
     num_dofs, dof_names = 3, ("a", "b", "c")
 

@@ -34,7 +34,6 @@ def wrap(**properties) -> aa.ArticulationActuators:
 
 @pytest.mark.parametrize("early", [True, False])
 def test_armature_is_in_the_mass_matrix_until_close(early) -> None:
-    """With the wrapper made before or after play, and through stop and play."""
     with aa.Simulation(ROBOTS / "franka_panda.usda") as sim:
         made = wrap(armature=ARMATURE) if early else None
         sim.play()
@@ -152,8 +151,7 @@ def test_a_host_that_cannot_take_them_is_named_once() -> None:
             UserWarning, match="armature of joints hip, knee has no effect: .* set_dof_armatures"
         ) as caught:
             made = aa.ArticulationActuators.from_configs("/Robot", motors)
-        assert len(caught) == 1 and caught[0].filename == __file__
-        assert made.actuated_dof_indices == [0, 1]
+        assert len(caught) == 1 and caught[0].filename == __file__ and made.actuated_dof_indices == [0, 1]
         made.close()
 
 
@@ -189,7 +187,6 @@ def test_rotor_behind_a_spring_is_no_armature_while_attached(early, tmp_path) ->
 
 
 def test_file_has_the_rotor_as_armature(tmp_path) -> None:
-    """For programs that know no spring; read again, the joint has none, and the transmission is the same."""
     file = pendulum(tmp_path)
     stage = open_stage(file)
     motors = {".*": [aa.PDControlConfig(0.01, 0.001), ROTOR]}

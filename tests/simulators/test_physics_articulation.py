@@ -11,13 +11,8 @@ from isaacsim.core.experimental.actuators.simulators.physics_articulation import
 from physics_engines import ENGINES, ROOT, floating_pair, installed, playing, telescope, weightless
 from places import REPOSITORY, ROBOTS
 from pxr import Usd, UsdGeom, UsdPhysics
-from refusals import refused
+from refusals import cases, refused
 from small_stages import SmallStage, pendulum
-
-
-@pytest.fixture(params=ENGINES)
-def engine(request: pytest.FixtureRequest) -> str:
-    return installed(request.param)
 
 
 def add_robot(made: SmallStage, root: str) -> None:
@@ -45,7 +40,6 @@ def test_joint_without_dofs_is_a_joint(engine: str) -> None:
 
 
 def test_floating_robot_has_no_joint_for_its_base(engine: str) -> None:
-    """Its links are one more than its joints; where the root may be any of them, simulators choose."""
     robot = Simulation(floating_pair().stage, engine=engine).articulation(ROOT)
     assert ({*robot.link_names}, robot.joint_names, robot.num_dofs) == ({"trunk", "leg"}, ["hip"], 1)
 
@@ -58,7 +52,6 @@ def test_copies_have_paths_of_their_own() -> None:
 
 
 def test_state_is_there_between_play_and_stop(engine: str) -> None:
-    """As in Isaac Sim."""
     sim = Simulation(pendulum().stage, engine=engine)
     robot = sim.articulation(ROOT)
     told = [robot.is_physics_tensor_entity_valid()]
@@ -153,11 +146,8 @@ def test_physx_keeps_its_masses() -> None:
 # of the pendulum of `small_stages`, about its hinge [kg m²]
 INERTIA = 0.01 + 0.5**2
 CALLS = [
-    "get_mass_matrices",
-    "get_jacobian_matrices",
-    "get_dof_coriolis_and_centrifugal_compensation_forces",
-    "get_dof_gravity_compensation_forces",
-    "get_dof_projected_joint_forces",
+    *("get_mass_matrices", "get_jacobian_matrices", "get_dof_coriolis_and_centrifugal_compensation_forces"),
+    *("get_dof_gravity_compensation_forces", "get_dof_projected_joint_forces"),
 ]
 
 
@@ -171,13 +161,11 @@ def floating(engine: str, rng: np.random.Generator, dt: float = 1e-5) -> tuple[S
 
 
 def coordinates(robot: Any) -> np.ndarray:
-    """Velocities of root link and DOFs."""
     root = [array.numpy()[0] for array in robot.get_velocities()]
     return np.concatenate([*root, robot.get_dof_velocities().numpy()[0]]).astype(float)
 
 
 def momentum(robot: Any) -> np.ndarray:
-    """Linear momentum, and the angular one about the origin, of all links."""
     masses = robot.get_link_masses().numpy()[0].astype(float)
     positions, turns = (array.numpy()[0].astype(float) for array in robot.get_link_world_poses())
     coms = robot.get_link_coms()[0].numpy()[0].astype(float)
@@ -205,7 +193,6 @@ def energy(robot: Any) -> float:
 
 
 def matrix(quaternion: np.ndarray) -> np.ndarray:
-    """The rotation of a quaternion (w, x, y, z)."""
     w, x, y, z = quaternion
     return np.array(
         [
@@ -288,8 +275,7 @@ def test_shapes_of_a_floating_robot(engine: str) -> None:
     sim = Simulation(ROBOTS / "anymal_c.usda", engine=engine)
     sim.play()
     robot = sim.articulation("/World/Anymal")
-    assert robot.get_mass_matrices().shape == (1, 18, 18)
-    assert robot.get_jacobian_matrices().shape == (1, 13, 6, 18)
+    assert robot.get_mass_matrices().shape == (1, 18, 18) and robot.get_jacobian_matrices().shape == (1, 13, 6, 18)
 
 
 def test_mass_matrix_gives_the_kinetic_energy(engine: str, rng: np.random.Generator) -> None:
@@ -325,7 +311,6 @@ def test_equations_of_motion_hold(engine: str, rng: np.random.Generator) -> None
 
 
 def test_joint_forces_of_a_telescope(engine: str) -> None:
-    """Efforts along the axes; across them weight and what turns the slide with the boom."""
     sim, robot = playing(telescope().stage, engine)
     robot.set_dof_positions([[0.3, 0.5]])
     robot.set_dof_velocities([[2.0, 0.0]])
@@ -440,12 +425,10 @@ def test_feet_of_a_standing_quadruped_carry_it() -> None:
         actuators.close()
     assert robots.contact_links == ["base", *FEET]
     np.testing.assert_allclose(forces.sum(axis=1), [[0, 0, w] for w in weight], atol=0.02 * weight[0])
-    assert (forces[:, 0] == 0.0).all()
-    assert (forces[:, 1:, 2] > 50.0).all()
+    assert (forces[:, 0] == 0.0).all() and (forces[:, 1:, 2] > 50.0).all()
 
 
 def test_a_link_between_others_is_told_the_sum() -> None:
-    """The body above pushes down, the one below pushes up; other robots have their own forces."""
     sim, robot = playing(tower(), "mujoco", 1 / 500)
     robot.set_dof_gains(2000.0, 100.0)
     robot.observe_contact_forces(".*")
@@ -496,8 +479,7 @@ def test_forces_of_a_reset_environment_are_gone() -> None:
         sim.reset([1])
         after = robots.get_link_contact_forces().numpy()
         np.testing.assert_array_equal(robots.get_link_contact_forces(indices=[2]).numpy(), before[2:])
-    assert before[1].any()
-    assert not after[1].any()
+    assert before[1].any() and not after[1].any()
     np.testing.assert_array_equal(after[[0, 2]], before[[0, 2]])
 
 
@@ -517,13 +499,11 @@ def test_the_choice_outlives_a_stop() -> None:
     refused(HostError, robot.get_link_contact_forces, r"no links were chosen\. Call observe_contact_forces")
 
 
-@pytest.mark.parametrize(
-    ("links", "message"),
-    [
-        ("foot", r"'foot' matches no link: must match the whole name of at least one of base, top"),
-        (["base", "to"], r"'to' matches no link"),
-        ("(", r"'\(' must be a regular expression"),
-    ],
+@cases(
+    "links, message",
+    ("foot", r"'foot' matches no link: must match the whole name of at least one of base, top"),
+    (["base", "to"], r"'to' matches no link"),
+    ("(", r"'\(' must be a regular expression"),
 )
 def test_wrong_patterns_are_told(links: Any, message: str) -> None:
     _, robot = playing(tower(), "mujoco")

@@ -17,7 +17,7 @@ from isaacsim.core.experimental.actuators.simulators.mujoco import picture
 from physics_engines import ENGINES, installed, qpos_of, qvel_of
 from places import REPOSITORY, ROBOTS
 from pxr import Usd, UsdGeom, UsdPhysics
-from refusals import refused
+from refusals import cases, refused
 from small_stages import SmallStage, pendulum, two_robots
 from stages import stage_of
 
@@ -46,7 +46,6 @@ def test_source_is_a_path_or_a_stage(source) -> None:
 
 
 def test_stage_given_is_the_one_simulated() -> None:
-    """Not a copy: its edits count."""
     stage = stage_of(ARM)
     with aa.Simulation(stage) as sim:
         assert sim.stage is stage
@@ -220,7 +219,6 @@ def test_reset_of_one_environment_leaves_the_others(listening) -> None:
 
 
 def test_reset_is_the_state_of_play() -> None:
-    """Whatever was simulated and set before: what follows is the same to the bit."""
     reached = []
     for before in (0, 30):
         with aa.Simulation(ROBOTS / "anymal_c.usda", dt=1 / 200, num_envs=2) as sim:
@@ -287,7 +285,6 @@ def test_simulation_nobody_holds_is_gone() -> None:
 
 
 def test_open_simulation_is_current(sim) -> None:
-    """For `Articulation` and everything else that asks."""
     assert (current_host(), current_stage()) == (sim, sim.stage)
 
 
@@ -371,7 +368,6 @@ def test_mass_edited_while_playing_waits_for_the_next_play(sim) -> None:
 
 
 def add_wrist(stage: Usd.Stage) -> None:
-    """Another link and joint at the end of the arm."""
     carriage = stage.GetPrimAtPath("/World/Arm/carriage")
     UsdGeom.Xform.Define(stage, "/World/Arm/hand")
     hand = stage.GetPrimAtPath("/World/Arm/hand")
@@ -421,15 +417,13 @@ def test_environments_are_rows(batch) -> None:
     assert (len(arms), arms.paths) == (3, [f"/World/envs/env_{i}/Arm" for i in range(3)])
 
 
-@pytest.mark.parametrize(
-    ("paths", "rows"),
-    [
-        ("/World/envs/env_.*/Arm", [0, 1, 2]),
-        ("/World/envs/env_[12]/Arm", [1, 2]),
-        ("/World/envs/env_(0|2)/A.m", [0, 2]),
-        ("/World/envs/env_1", [1]),
-        (["/World/envs/env_2/Arm", "/World/envs/env_0/Arm"], [2, 0]),
-    ],
+@cases(
+    "paths, rows",
+    ("/World/envs/env_.*/Arm", [0, 1, 2]),
+    ("/World/envs/env_[12]/Arm", [1, 2]),
+    ("/World/envs/env_(0|2)/A.m", [0, 2]),
+    ("/World/envs/env_1", [1]),
+    (["/World/envs/env_2/Arm", "/World/envs/env_0/Arm"], [2, 0]),
 )
 def test_regular_expressions_select_environments(batch, paths, rows) -> None:
     every = aa.Articulation("/World/Arm").get_dof_positions().numpy()
@@ -438,7 +432,6 @@ def test_regular_expressions_select_environments(batch, paths, rows) -> None:
 
 @pytest.mark.parametrize("root", ["/World/Robot", "/Robot", "/World/deep/Robot", "/World/envs/env_0/Robot"])
 def test_path_above_the_root_means_the_robots_of_every_copy(root) -> None:
-    """In every function, for all copies; a path through a copy selects that copy."""
     made = SmallStage()
     made.root(root)
     for name in ("base", "bob"):
@@ -519,7 +512,6 @@ def test_environments_do_not_touch() -> None:
 
 
 def _missing_egl() -> str:
-    """Why no picture can be drawn here, or nothing."""
     try:
         ctypes.CDLL("libEGL.so.1")
     except OSError as error:
@@ -532,7 +524,6 @@ needs_egl = pytest.mark.skipif(bool(_missing_egl()), reason=_missing_egl() or "E
 
 @needs_egl
 def test_picture_shows_something(sim) -> None:
-    """It has the size asked for and more than a few colors."""
     sim.play()
     picture = sim.render(160, 120)
     assert (picture.shape, picture.dtype) == ((120, 160, 3), np.uint8)
@@ -553,15 +544,13 @@ def test_picture_follows_the_robot(sim) -> None:
 def test_camera_can_be_placed(sim) -> None:
     sim.play()
     here = sim.render(160, 120, lookat=(0, 0, 1), distance=3.0, azimuth=0.0, elevation=-10.0)
-    there = sim.render(160, 120, lookat=(0, 0, 1), distance=3.0, azimuth=90.0, elevation=-10.0)
-    assert (here != there).any()
+    assert (here != sim.render(160, 120, lookat=(0, 0, 1), distance=3.0, azimuth=90.0, elevation=-10.0)).any()
 
 
 @needs_egl
 @pytest.mark.parametrize("name", ["pendulum", "franka_panda", "anymal_c", "unitree_g1"])
 @pytest.mark.slow
 def test_picture_is_filled_by_the_robot(name) -> None:
-    """Whatever its size, and whether it stands on a plane or on none; there is a grid below it."""
     with aa.Simulation(ROBOTS / f"{name}.usda") as sim:
         sim.play()
         drawn = sim._host.drawn()
@@ -655,7 +644,6 @@ except RuntimeError as error:
 @pytest.mark.parametrize("before", [MUJOCO_FIRST, NO_EGL], ids=["mujoco first", "no EGL"])
 @pytest.mark.slow
 def test_no_way_to_draw_is_an_error_of_render_alone(before) -> None:
-    """Physics runs; GLFW does not end the process, nor does a missing library."""
     environment = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "WAYLAND_DISPLAY", "MUJOCO_GL")}
     environment["PYTHONPATH"] = str(REPOSITORY / "python")
     code = [sys.executable, "-c", before + DRAW]
@@ -664,7 +652,6 @@ def test_no_way_to_draw_is_an_error_of_render_alone(before) -> None:
 
 
 def test_repr_says_what_it_is(robots) -> None:
-    """A simulation, its robots and their actuators; looking at a parameter leaves it shared by all robots."""
     with aa.Simulation(robots / "pendulum.usda", 0.005, num_envs=2) as sim:
         assert repr(sim).endswith("pendulum.usda by mujoco: dt 0.005 s, 2 x, stopped>")
         sim.play()
@@ -674,8 +661,7 @@ def test_repr_says_what_it_is(robots) -> None:
             (actuator,) = actuators.actuators
             shown = repr(actuator)
             assert shown.startswith("<Actuator /World/Pendulum/Actuators/hinge: ControllerPD(kp=")
-            assert shown.endswith("), 2 x>")
-            assert not vars(actuator.controller).keys() & {"kp", "kd"}
+            assert shown.endswith("), 2 x>") and not vars(actuator.controller).keys() & {"kp", "kd"}
         assert repr(sim).endswith("playing>")
     assert repr(sim).endswith("stopped>")
 
@@ -707,5 +693,4 @@ def test_without_contacts_of_a_file(tmp_path) -> None:
             sim.play()
             sim.step(200)
             falls.append(sim.articulation("/").get_world_poses()[0].numpy()[0, 2])
-    assert falls[0] > 0.05
-    assert falls[1] < -4
+    assert falls[0] > 0.05 and falls[1] < -4

@@ -5,7 +5,7 @@ import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators.base.native import core
 from isaacsim.core.experimental.actuators.simulators.transfer import in_turn, transfer, warp_copy
-from refusals import refused
+from refusals import cases, refused
 
 if core is None:
     pytest.skip("the native core was not built", allow_module_level=True)
@@ -42,12 +42,10 @@ def test_what_is_called_in_turn_is_called_before_the_transfer() -> None:
     calls: list[str] = []
     for first in ([limits.run, None], [limits.run, lambda: calls.append("python")]):
         velocities[:] = 3.0
-        assert in_turn(first, copies)() is True
-        assert copied[0, 0] == 1.0
+        assert in_turn(first, copies)() is True and copied[0, 0] == 1.0
         velocities[:] = np.nan
         assert in_turn(first, copies)() is False
-    assert calls == ["python", "python"]
-    assert in_turn([None], copies) is copies
+    assert calls == ["python", "python"] and in_turn([None], copies) is copies
 
 
 @pytest.mark.parametrize(
@@ -60,7 +58,6 @@ def test_what_cannot_be_watched_is_refused(watched, words) -> None:
 
 
 def crooked(shape: tuple[int, int], dtype) -> np.ndarray:
-    """An array whose numbers stand at odd addresses."""
     size = np.dtype(dtype).itemsize
     return np.zeros(int(np.prod(shape)) * size + 1, np.uint8)[1:].view(dtype).reshape(shape)
 
@@ -89,20 +86,18 @@ def read_only() -> np.ndarray:
     return array
 
 
-@pytest.mark.parametrize(
-    ("item", "words"),
-    [
-        ((np.zeros((1, 2)), [0], np.zeros((1, 2))), "source, columns, target, columns"),
-        ((np.zeros((1, 2)), [0], np.zeros((1, 2)), [0, 1]), "as many of the source"),
-        ((np.zeros((1, 2)), [0], np.zeros((2, 2)), [0]), "as many rows"),
-        ((np.zeros((1, 2)), [2], np.zeros((1, 2)), [0]), "column = 2"),
-        ((np.zeros((1, 2)), [0], np.zeros((1, 2)), [-1]), "column = -1"),
-        ((np.zeros((1, 2), int), [0], np.zeros((1, 2)), [0]), "float32 or float64"),
-        ((np.zeros((1, 2), ">f8"), [0], np.zeros((1, 2)), [0]), "float32 or float64"),
-        ((np.zeros(2), [0], np.zeros((1, 2)), [0]), "two-dimensional"),
-        (([[0.0]], [0], np.zeros((1, 2)), [0]), "a NumPy array"),
-        ((np.zeros((2, 3), np.float32), [0], read_only(), [0]), "writeable"),
-    ],
+@cases(
+    "item, words",
+    ((np.zeros((1, 2)), [0], np.zeros((1, 2))), "source, columns, target, columns"),
+    ((np.zeros((1, 2)), [0], np.zeros((1, 2)), [0, 1]), "as many of the source"),
+    ((np.zeros((1, 2)), [0], np.zeros((2, 2)), [0]), "as many rows"),
+    ((np.zeros((1, 2)), [2], np.zeros((1, 2)), [0]), "column = 2"),
+    ((np.zeros((1, 2)), [0], np.zeros((1, 2)), [-1]), "column = -1"),
+    ((np.zeros((1, 2), int), [0], np.zeros((1, 2)), [0]), "float32 or float64"),
+    ((np.zeros((1, 2), ">f8"), [0], np.zeros((1, 2)), [0]), "float32 or float64"),
+    ((np.zeros(2), [0], np.zeros((1, 2)), [0]), "two-dimensional"),
+    (([[0.0]], [0], np.zeros((1, 2)), [0]), "a NumPy array"),
+    ((np.zeros((2, 3), np.float32), [0], read_only(), [0]), "writeable"),
 )
 def test_what_does_not_fit_is_refused(item, words) -> None:
     refused(ValueError, lambda: core.Transfer([item]), words)

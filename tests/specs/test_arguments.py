@@ -22,7 +22,6 @@ def test_numbers_are_taken(value):
 
 @pytest.mark.parametrize("value", [None, "1", b"1", [1.0], np.ones(1), np.array("1"), 1j, {}, object])
 def test_what_is_no_number_is_named(value):
-    """Refuse anything else, naming the argument and its type."""
     refused(TypeError, lambda: number_of("dt", value), f"dt = .*must be a number, not {type(value).__name__}")
 
 
@@ -39,7 +38,6 @@ def test_names_are_one_or_several():
     "given", [None, 1, b"ab", [1], ["a", 2], range(10**12), np.broadcast_to(0.0, 10**12), object()]
 )
 def test_what_are_no_names_is_refused(given):
-    """Refuse anything else, however much of it there is."""
     with pytest.raises(TypeError, match=f"names = .*must be a name or a list of them, not {type(given).__name__}"):
         names_of("names", given)
 
@@ -51,7 +49,6 @@ def test_paths_are_taken(given):
 
 @pytest.mark.parametrize("given", [None, 3, b"ab", ["a"], object()])
 def test_what_is_no_path_is_refused(given):
-    """Refuse anything else, bytes too."""
     with pytest.raises(TypeError, match=f"file = .*must be the path of a file, not {type(given).__name__}"):
         path_of("file", given)
 

@@ -10,7 +10,7 @@ import pytest
 from isaacsim.core.experimental.actuators.specs.bam import MODELS
 from isaacsim.core.experimental.actuators.specs.fields import violations
 from one_inertia import efforts_of
-from refusals import refused
+from refusals import cases, refused
 
 # XL330 of the published parameters
 XL330 = {
@@ -30,7 +30,6 @@ NUMBERS = {
 
 
 def bam_friction(model: str, p: dict[str, float], tau_m, tau_e, qd):
-    """Friction as BAM computes it, model by model."""
     stribeck, load = model in ("m2", "m4", "m5", "m6"), model in ("m3", "m4", "m5", "m6")
     directional, quadratic = model in ("m5", "m6"), model == "m6"
     s = np.exp(-(np.abs(qd / p["dtheta_stribeck"]) ** p["alpha"])) if stribeck else 0.0
@@ -63,7 +62,6 @@ def test_friction_is_that_of_the_model(model, rng) -> None:
 
 
 def test_reads_a_file_and_hands_on_the_rest(tmp_path) -> None:
-    """Parameters other than friction are returned, or named by a warning."""
     file = tmp_path / "m6.json"
     file.write_text(json.dumps(XL330), "utf-8")
     rest = {}
@@ -78,7 +76,6 @@ def test_reads_a_file_and_hands_on_the_rest(tmp_path) -> None:
 
 
 def test_reads_configs_of_isaac_lab_and_names_of_usd() -> None:
-    """The same names below `motor`, or behind a namespace in USD's spelling."""
     expected = aa.FrictionConfig.from_bam(XL330, unused={})
     rest = {}
     assert aa.FrictionConfig.from_bam({"motor": XL330, "kp_fw": 400.0, "vin": 5.0}, unused=rest) == expected
@@ -98,16 +95,14 @@ def test_model_follows_from_the_numbers() -> None:
     assert (config.motor_load, config.external_load, config.static) == (0.3, 0.3, 0.0)
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ({"model": "m7"} | NUMBERS, "bam: model = 'm7': must be one of m1, m2, m3, m4, m5, m6. Correct it."),
-        ({"model": "m1", "friction_base": 0.1}, "bam has no friction_viscous: must have it. Complete"),
-        ({"friction_base": -1.0, "friction_viscous": 0.1}, "bam: friction_base = -1.0: must be finite and >= 0"),
-        ({"friction_base": "a", "friction_viscous": 0.1}, "bam: friction_base = 'a': must be finite"),
-        (NUMBERS, "and no model: must be numbers of one model. Give the model."),
-        ({"friction_base": 0.1, "a:frictionBase": 0.1}, "bam has a:frictionBase and friction_base: must have one"),
-    ],
+@cases(
+    "content, message",
+    ({"model": "m7"} | NUMBERS, "bam: model = 'm7': must be one of m1, m2, m3, m4, m5, m6. Correct it."),
+    ({"model": "m1", "friction_base": 0.1}, "bam has no friction_viscous: must have it. Complete"),
+    ({"friction_base": -1.0, "friction_viscous": 0.1}, "bam: friction_base = -1.0: must be finite and >= 0"),
+    ({"friction_base": "a", "friction_viscous": 0.1}, "bam: friction_base = 'a': must be finite"),
+    (NUMBERS, "and no model: must be numbers of one model. Give the model."),
+    ({"friction_base": 0.1, "a:frictionBase": 0.1}, "bam has a:frictionBase and friction_base: must have one"),
 )
 def test_errors_name_the_number(content, message) -> None:
     assert message in refused(ValueError, lambda: aa.FrictionConfig.from_bam(content))
@@ -189,7 +184,6 @@ def test_names_of_isaac_lab() -> None:
 
 
 def test_backlash() -> None:
-    """The rotor is a mass of its own before the joint, whose firmware reads it; it must have an inertia."""
     motor = aa.MotorConfig.from_bam(WHOLE | {"backlash": 0.02})
     winding, play, friction = motor.others
     assert [winding, friction] == aa.MotorConfig.from_bam(WHOLE).others and motor.armature is None

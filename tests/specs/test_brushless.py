@@ -7,6 +7,7 @@ import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 from one_inertia import Plant
+from refusals import cases
 
 RPM = math.tau / 60
 # published figures of a flat motor with block commutation, 24 V, 70 W
@@ -32,7 +33,6 @@ FLAT = aa.MotorDataSheet(
 @pytest.mark.parametrize("resistance_of", ["phase", "line_to_line"])
 @pytest.mark.parametrize("constant_of", ["amplitude", "rms"])
 def test_sine_winding_is_three_phases(connection, resistance_of, constant_of) -> None:
-    """Torque, copper loss and largest voltage of three phases of a star, summed over a turn."""
     flux, pairs, star, dc, current = 0.01, 7, 0.15, 48.0, 12.0
     phase = star if connection == "star" else 3 * star
     given = {"phase": phase, "line_to_line": 2 * star}[resistance_of]
@@ -78,10 +78,8 @@ def settled(load: float, steps: int = 3000) -> dict[str, float]:
 def test_flat_motor_of_its_sheet_runs_as_published() -> None:
     """No-load speed and current, gradient of speed over torque, largest efficiency: within 5 %."""
     idle, loaded = settled(0.0), settled(0.1)
-    assert idle["speed"] / RPM == pytest.approx(6110, rel=0.05)
-    assert idle["current"] == pytest.approx(0.234, rel=0.05)
-    gradient = (idle["speed"] - loaded["speed"]) / RPM / 100
-    assert gradient == pytest.approx(4.26, rel=0.05)
+    assert idle["speed"] / RPM == pytest.approx(6110, rel=0.05) and idle["current"] == pytest.approx(0.234, rel=0.05)
+    assert ((idle["speed"] - loaded["speed"]) / RPM / 100) == pytest.approx(4.26, rel=0.05)
     best = max(load * now["speed"] / now["power"] for load in np.linspace(0.06, 0.2, 8) for now in [settled(load)])
     assert best == pytest.approx(0.85, rel=0.05)
 
@@ -128,7 +126,6 @@ def test_servo_never_exceeds_the_stall_torque_of_its_sheet() -> None:
 
 
 def test_gear_that_loses_something() -> None:
-    """Friction in proportion to the torque, and its heat; the rest of the no-load torque is in the stage, too."""
     sheet = dataclasses.replace(FLAT, gear_ratio=50.0, gear_efficiency=0.8, no_load_split=0.4)
     motor = aa.motor_from_datasheet(sheet, kp=1.0, kd=0.1)
     friction = next(one for one in motor.others if isinstance(one, aa.FrictionConfig))
@@ -140,13 +137,11 @@ def test_gear_that_loses_something() -> None:
     assert friction.motor_load + 0.8 * friction.external_load == pytest.approx(0.2)
 
 
-@pytest.mark.parametrize(
-    ("changed", "said"),
-    [
-        ({"winding_time": None}, "winding_time = None: must be given with the other figures of heat"),
-        ({"max_temperature": 20.0}, "max_temperature = 20.0: must be above ambient, 25.0"),
-        ({"gear_efficiency": 1.5}, "gear_efficiency = 1.5: must be"),
-    ],
+@cases(
+    "changed, said",
+    ({"winding_time": None}, "winding_time = None: must be given with the other figures of heat"),
+    ({"max_temperature": 20.0}, "max_temperature = 20.0: must be above ambient, 25.0"),
+    ({"gear_efficiency": 1.5}, "gear_efficiency = 1.5: must be"),
 )
 def test_figures_of_heat_that_are_wrong_are_named(changed, said) -> None:
     with pytest.raises(ValueError, match=said):

@@ -67,7 +67,6 @@ class Bench:
         self.word = law_of(self.config)
 
     def other(self, factor: float) -> Any:
-        """Its config, the first parameter times a factor; the values are such that it acts."""
         # the numbers fall, or rise where a law wants that
         for step, leaves_out in ((-1.0, False), (20.0, False), (-3.0, False), (-3.0, True)):
             values: dict[str, Any] = {
@@ -134,7 +133,6 @@ def plain(config: Any) -> dict[str, float]:
 
 
 def walk(arrays: aa.ActuatedArrays, steps: int = 6, first: int = 0) -> np.ndarray:
-    """Efforts under random signals, the same in every run."""
     rng, found = np.random.default_rng(3), []
     for number_of_step in range(first + steps):
         q, qd, target = rng.normal(size=(3, arrays._assembly.num_robots, len(JOINTS))).astype(np.float32)
@@ -144,7 +142,6 @@ def walk(arrays: aa.ActuatedArrays, steps: int = 6, first: int = 0) -> np.ndarra
 
 
 def usd_reading(bench: Bench) -> None:
-    """`add_actuator`, and what a wrapper reads."""
     stage = Usd.Stage.Open(str(edited(bench.folder, without(f"{ARM}/Actuators"))))
     for joint in JOINTS:
         aa.add_actuator(ARM, joint, joint, **parts_of(bench.motor()), stage=stage)
@@ -156,7 +153,6 @@ def usd_reading(bench: Bench) -> None:
 
 
 def authoring(bench: Bench) -> None:
-    """`add_motors` and `motors_of`."""
     found = aa.motors_of(str(bench.file()))
     assert len(found) == len(JOINTS)
     for motor in found.values():
@@ -164,8 +160,6 @@ def authoring(bench: Bench) -> None:
 
 
 def units(bench: Bench) -> None:
-    """A stage in centimetres and grams has other numbers, and gives the same back."""
-
     def small(stage: Any) -> None:
         UsdGeom.SetStageMetersPerUnit(stage, 0.01)
         UsdPhysics.SetStageKilogramsPerUnit(stage, 0.001)
@@ -215,7 +209,6 @@ def foreign_schema(bench: Bench) -> None:
 
 
 def newton_form(bench: Bench) -> None:
-    """`parse_actuator_prim`."""
     file = bench.file()
     stage = Usd.Stage.Open(str(file))
     found = aa.parse_actuator_prim(stage.GetPrimAtPath(OF_SHOULDER))
@@ -226,7 +219,6 @@ def newton_form(bench: Bench) -> None:
 
 
 def motor_files(bench: Bench) -> None:
-    """YAML, TOML and JSON."""
     for ending in ("yaml", "toml", "json"):
         file = bench.folder / f"motors.{ending}"
         aa.save_motors(file, {".*": bench.motor()})
@@ -248,7 +240,6 @@ def saved_usd(bench: Bench) -> None:
 
 
 def overlays(bench: Bench) -> None:
-    """A layer changes its value, and one that says other things keeps it."""
     file, config = bench.file(), bench.other(0.5)
     for name, edit, expected in (
         ("changed.usda", ParameterEdit(OF_SHOULDER, config, bench.name), config),
@@ -259,8 +250,6 @@ def overlays(bench: Bench) -> None:
 
 
 def split(bench: Bench) -> None:
-    """One prim for two joints becomes two prims."""
-
     def both(stage: Any) -> None:
         stage.RemovePrim(f"{ARM}/Actuators")
         aa.add_actuator(ARM, JOINTS, "both", **parts_of(bench.motor()), stage=stage)
@@ -273,7 +262,6 @@ def split(bench: Bench) -> None:
 
 
 def inspection(bench: Bench) -> None:
-    """The stage, its values with sources and units, and its word."""
     (robot,) = aa.inspect_robots(bench.file())
     for actuator in robot.actuators:
         assert actuator.usable and bench.word in actuator.pipeline
@@ -286,7 +274,6 @@ def inspection(bench: Bench) -> None:
 
 
 def command_inspect(bench: Bench) -> None:
-    """`actuators inspect`."""
     values = told("inspect", str(bench.file()))["values"]
     assert [bench.value] * 2 == [
         row["value"] for row in values if (row["law"], row["parameter"]) == (bench.word, bench.name)
@@ -294,7 +281,6 @@ def command_inspect(bench: Bench) -> None:
 
 
 def told(*arguments: str) -> Any:
-    """What a command says as JSON."""
     out = io.StringIO()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sys.stdout", out)
@@ -325,7 +311,6 @@ def linting(bench: Bench) -> None:
 
 
 def comparing(bench: Bench) -> None:
-    """A changed value is seen, and a stage that is in one file only."""
     robots = [aa.inspect_robots(bench.file(config, f"{at}.usda")) for at, config in enumerate([None, bench.other(2.0)])]
     found = {(one.joint, one.property) for one in differences(*robots)}
     assert {(joint, f"{bench.word}.{bench.name}") for joint in JOINTS} <= found
@@ -341,7 +326,6 @@ def resolving(bench: Bench) -> None:
 
 
 def engine(bench: Bench) -> None:
-    """It acts, in every robot: on the effort, or on what it remembers."""
     if bench.kind.takes_effort and not bench.kind.changes_effort:
         arrays = bench.arrays()
         walk(arrays)
@@ -366,7 +350,6 @@ def randomizing(bench: Bench) -> None:
 
 
 def recording(bench: Bench) -> None:
-    """Its effort is recorded, and said of a limit; files of recordings too."""
     arrays = bench.arrays()
     with arrays.record() as log:
         efforts = walk(arrays)
@@ -418,7 +401,6 @@ def trial_envelope(bench: Bench) -> None:
 
 
 def trial_step_response(bench: Bench) -> None:
-    """The other joints keep it while one has an ideal drive."""
     seen: list[Any] = []
     file = bench.file()
 
@@ -442,7 +424,6 @@ def trial_step_response(bench: Bench) -> None:
 
 
 def stability(bench: Bench) -> None:
-    """It takes part, or the table names it."""
     with aa.Simulation(bench.file(), DT) as sim, aa.ArticulationActuators(ARM) as actuators:
         sim.play()
         table = actuators.stability()
@@ -505,7 +486,6 @@ def gradient(bench: Bench, name: str) -> float:
 
 
 def stepped(bench: Bench, name: str, more: float, tape: Any = None) -> tuple[Any, Any, Any]:
-    """The effort of one step with a parameter that is so much more, the array of the parameter, and the tape."""
     array = full(getattr(bench.config, name) + more, tape is not None)
 
     def built(config: Any) -> Any:

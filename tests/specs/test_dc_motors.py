@@ -6,6 +6,7 @@ import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.specs.dc_motors import INPUTS, DCMotor, imported
+from refusals import cases
 
 POS, NONE = INPUTS["pos"], INPUTS["none"]
 
@@ -18,7 +19,6 @@ def motor_of(dynamics=(), gain=(0.5, 0.25), bias=(), **values):
 
 
 def test_motor_in_volts() -> None:
-    """Its feedforward is a voltage, whose range is the supply; before the gear, numbers are those of the file."""
     motor, lost = motor_of(gear=4.0, controls=(-12.0, 12.0), forces=(-2.0, 2.0))
     assert motor.controller == aa.ServoControlConfig(0.0, 0.0, 12.0)
     assert motor.clamping == [aa.MaxEffortClampingConfig(2.0)] and not lost
@@ -34,7 +34,6 @@ def test_motor_in_volts() -> None:
 
 
 def test_gear_that_reverses_a_motor_in_volts() -> None:
-    """The voltage stays that of the motor: it turns the joint the other way."""
     motor, _ = motor_of(gear=-4.0)
     zero = np.zeros((1, 1), np.float32)
     arrays = aa.ActuatedArrays(["j"], {".*": motor})
@@ -43,7 +42,6 @@ def test_gear_that_reverses_a_motor_in_volts() -> None:
 
 
 def test_limit_of_the_joint() -> None:
-    """It counts before the gear; the smaller one holds, and without a gear there is no transmission."""
     for gear, most in ((1.0, 2.0), (4.0, 1.5), (-8.0, 0.75)):
         motor = imported(DCMotor((), (0.5, 0.25), (), POS, gear, (-2.0, 2.0)), {}, 6.0).motor
         assert motor.clamping == [aa.MaxEffortClampingConfig(most)]
@@ -72,8 +70,7 @@ def test_passive_devices() -> None:
     motor, _ = motor_of(inputs=NONE, bias=(0.1, 3.0, 0.2))
     assert motor.controller == aa.PDControlConfig(0.0, 0.0) and motor.others[0].driver == "shorted"
     motor, _ = motor_of(inputs=NONE, gain=(1.0, 0.0), bias=(0.1, 3.0, 0.2), gear=-2.0)
-    assert motor.controller is None
-    assert motor.others == [aa.CoggingConfig(0.2, -6.0, 0.2 + math.pi)]
+    assert motor.controller is None and motor.others == [aa.CoggingConfig(0.2, -6.0, 0.2 + math.pi)]
     motor, lost = motor_of(inputs=NONE, gain=(1.0, 0.0), bias=(0.1, 3.0), forces=(-1.0, 1.0))
     assert motor.controller == aa.PDControlConfig(0.0, 0.0) and motor.clamping
     assert lost == ["a limit of the force that includes cogging and friction"]
@@ -86,8 +83,7 @@ def test_winding() -> None:
     (winding,) = motor.others
     assert winding.resistance == pytest.approx(0.45) and winding.inductance == pytest.approx(0.0018)
     assert winding.max_current_rate == 30.0 and lost == ["the slew rate of a control that is no position"]
-    at_50 = winding.resistance * (1 + winding.temperature_coefficient * 25.0)
-    assert at_50 == pytest.approx(0.5)
+    assert (winding.resistance * (1 + winding.temperature_coefficient * 25.0)) == pytest.approx(0.5)
 
 
 def test_voltages_are_those_of_the_reference_temperature() -> None:
@@ -100,7 +96,6 @@ def test_voltages_are_those_of_the_reference_temperature() -> None:
 
 
 def test_heat() -> None:
-    """The loss is that of the winding, of the current before the step where an inductance holds it."""
     for lag, step in ((0.0, "mujoco"), (0.004, "mujoco_inductance")):
         motor, _ = motor_of((lag, 0.0, 2.0, 30.0, 15.0), (0.5, 0.25, 0.004, 50.0))
         heat = motor.others[1]
@@ -118,17 +113,15 @@ def test_bristles_are_the_whole_friction() -> None:
     aa.ActuatedArrays(["j"], {".*": found.motor})
 
 
-@pytest.mark.parametrize(
-    ("values", "problem"),
-    [
-        ({"inputs": POS | INPUTS["voltage"]}, "adds a voltage"),
-        ({"inputs": INPUTS["vel"], "gain": (0.5, 0.25, 0, 0, 1.0)}, "position setpoint is fixed at 0"),
-        ({"gear": 0.0, "inputs": POS}, "a DC motor with the gear 0"),
-        ({"gain": (0.0, 0.25)}, "a DC motor with the resistance 0"),
-        ({"forces": (-1.0, 2.0)}, "its forcerange -1 … 2 is not symmetric"),
-        ({"controls": (0.0, 2.0)}, "its ctrlrange 0 … 2, which limits the voltage"),
-        ({"controls": (0.0, 2.0), "inputs": POS}, ""),
-    ],
+@cases(
+    "values, problem",
+    ({"inputs": POS | INPUTS["voltage"]}, "adds a voltage"),
+    ({"inputs": INPUTS["vel"], "gain": (0.5, 0.25, 0, 0, 1.0)}, "position setpoint is fixed at 0"),
+    ({"gear": 0.0, "inputs": POS}, "a DC motor with the gear 0"),
+    ({"gain": (0.0, 0.25)}, "a DC motor with the resistance 0"),
+    ({"forces": (-1.0, 2.0)}, "its forcerange -1 … 2 is not symmetric"),
+    ({"controls": (0.0, 2.0)}, "its ctrlrange 0 … 2, which limits the voltage"),
+    ({"controls": (0.0, 2.0), "inputs": POS}, ""),
 )
 def test_actuators_that_no_motor_stands_for(values, problem) -> None:
     found = DCMotor(**{"dynamics": (), "gain": (0.5, 0.25), "bias": ()} | values).problem

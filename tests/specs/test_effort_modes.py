@@ -4,12 +4,12 @@ import isaacsim.core.experimental.actuators as aa
 import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators.specs.effort_modes import in_effort_mode
+from refusals import cases
 
 JOINTS = [["hip"], ["knee", "ankle"]]
 
 
 def motors() -> list[aa.MotorConfig]:
-    """An explicit motor with friction, and an implicit one with an inertia of its own."""
     control = aa.PDControlConfig(80.0, 2.0)
     return [
         aa.MotorConfig(control, others=[aa.FrictionConfig(coulomb=1.0)]),
@@ -21,24 +21,20 @@ def modes_of(parts: list[aa.MotorConfig]) -> list[bool]:
     return [any(isinstance(stage, aa.ImplicitConfig) for stage in one.others) for one in parts]
 
 
-@pytest.mark.parametrize(
-    ("modes", "implicit"),
-    [
-        (None, [False, True]),
-        ("implicit", [True, True]),
-        ("explicit", [False, False]),
-        ({"hip": "implicit"}, [True, True]),
-        ({"knee|ankle": "explicit"}, [False, False]),
-        ({".*": "implicit"}, [True, True]),
-    ],
+@cases(
+    "modes, implicit",
+    (None, [False, True]),
+    ("implicit", [True, True]),
+    ("explicit", [False, False]),
+    ({"hip": "implicit"}, [True, True]),
+    ({"knee|ankle": "explicit"}, [False, False]),
+    ({".*": "implicit"}, [True, True]),
     ids=str,
 )
 def test_mode_is_a_stage(modes, implicit) -> None:
-    """Added or removed, of those that are named; other stages stay, and so do the configs that were given."""
     given = motors()
     found = in_effort_mode(given, JOINTS, modes)
-    assert modes_of(found) == implicit
-    assert found[0].others[0] == aa.FrictionConfig(coulomb=1.0)
+    assert modes_of(found) == implicit and found[0].others[0] == aa.FrictionConfig(coulomb=1.0)
     assert modes_of(given) == [False, True]
 
 
@@ -57,14 +53,12 @@ def test_mode_in_the_engine_is_a_value_of_the_stage() -> None:
         in_effort_mode([component], [["knee"]], "in_engine")
 
 
-@pytest.mark.parametrize(
-    ("modes", "message"),
-    [
-        ("backward", "effort_mode = 'backward': must be one of 'explicit', 'implicit', 'in_engine'. Choose one."),
-        ({"hip": 1}, "effort_mode = 1: must be one of"),
-        ({"toe": "implicit"}, "effort_mode: 'toe' matches no joint"),
-        ({"knee": "explicit"}, "effort_mode of joints knee, ankle: must be one for all joints of an actuator"),
-    ],
+@cases(
+    "modes, message",
+    ("backward", "effort_mode = 'backward': must be one of 'explicit', 'implicit', 'in_engine'. Choose one."),
+    ({"hip": 1}, "effort_mode = 1: must be one of"),
+    ({"toe": "implicit"}, "effort_mode: 'toe' matches no joint"),
+    ({"knee": "explicit"}, "effort_mode of joints knee, ankle: must be one for all joints of an actuator"),
     ids=str,
 )
 def test_what_cannot_be_a_mode_is_refused(modes, message) -> None:

@@ -14,18 +14,17 @@ from isaacsim.core.experimental.actuators.specs.engine_friction import (
 )
 from isaacsim.core.experimental.actuators.specs.fields import parameters_of, violations
 from isaacsim.core.experimental.actuators.specs.motors import motor_of, problems_of
+from refusals import cases
 
 
-@pytest.mark.parametrize(
+@cases(
     "values",
-    [
-        {},
-        {"coulomb": 0.4, "static": 0.6, "viscous": 0.1},
-        {"coulomb": {"hip": 0.4}, "assumed_inertia": 0.2},
-        {"stribeck_velocity": {"hip": 0.1, "knee": 0.1}},
-        {"stribeck_velocity": np.full((2, 3), 0.1, np.float32)},
-        {"stribeck_velocity": [0.1, 0.1]},
-    ],
+    {},
+    {"coulomb": 0.4, "static": 0.6, "viscous": 0.1},
+    {"coulomb": {"hip": 0.4}, "assumed_inertia": 0.2},
+    {"stribeck_velocity": {"hip": 0.1, "knee": 0.1}},
+    {"stribeck_velocity": np.full((2, 3), 0.1, np.float32)},
+    {"stribeck_velocity": [0.1, 0.1]},
 )
 def test_a_simulator_has_dry_and_viscous_friction(values) -> None:
     assert engine_problems(aa.FrictionConfig(**values, in_engine=True)) == []
@@ -79,7 +78,6 @@ SAME = [
 
 @pytest.mark.parametrize("config", SAME, ids=lambda one: type(one).__name__)
 def test_other_programs_have_its_levels(config) -> None:
-    """Sliding fast, at rest, and per velocity, which a curve holds in its efforts."""
     assert portable_levels(config) == (0.3, 0.5, 0.0 if isinstance(config, aa.FrictionCurveConfig) else 0.1)
 
 

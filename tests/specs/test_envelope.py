@@ -5,7 +5,7 @@ import math
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
-from refusals import refused
+from refusals import cases, refused
 
 EXAMPLES = {
     "dc": aa.EnvelopeClampingConfig.from_dc_motor(60.0, 9.0, 40.0, nominal_voltage=24.0),
@@ -22,7 +22,6 @@ def in_table(config: aa.EnvelopeClampingConfig, velocities: np.ndarray) -> np.nd
 
 @pytest.mark.parametrize("inductance", [0.0, 1e-4, 2e-3])
 def test_pmsm_is_on_its_voltage_circle(inductance) -> None:
-    """Where the current is below its limit, the voltage is all there is; without inductance it is a DC motor."""
     flux, poles, resistance, voltage, gear = 0.005, 14, 0.1, 24.0, 6.0
     config = aa.EnvelopeClampingConfig.from_pmsm(flux, poles, resistance, inductance, voltage, 60.0, gear_ratio=gear)
     velocities, efforts = np.array(config.lookup_velocities), np.array(config.lookup_efforts)
@@ -39,21 +38,19 @@ def test_pmsm_is_on_its_voltage_circle(inductance) -> None:
         np.testing.assert_allclose(efforts[free], line[free], atol=1e-9)
 
 
-@pytest.mark.parametrize(
+@cases(
     "limits",
-    [
-        (20.0, 0.5, 30.0, 2.0),
-        (20.0, 2.0, 100.0, 0.0),
-        (20.0, 0.0, 3.0, 0.0),
-        (20.0, 0.0, math.inf, 0.0),
-        (20.0, 1.0, math.inf, 0.0),
-        (20.0, 1.0, math.inf, 3.0),
-        (20.0, 3.0, 4.0, 0.0),
-        (20.0, 0.1, 16.0, 0.5),
-        (50.0, 3.0, 20.0, 0.5),
-        (math.inf, 0.0, 20.0, 0.5),
-        (20.0, 1.0, 20.0, 1.0),
-    ],
+    (20.0, 0.5, 30.0, 2.0),
+    (20.0, 2.0, 100.0, 0.0),
+    (20.0, 0.0, 3.0, 0.0),
+    (20.0, 0.0, math.inf, 0.0),
+    (20.0, 1.0, math.inf, 0.0),
+    (20.0, 1.0, math.inf, 3.0),
+    (20.0, 3.0, 4.0, 0.0),
+    (20.0, 0.1, 16.0, 0.5),
+    (50.0, 3.0, 20.0, 0.5),
+    (math.inf, 0.0, 20.0, 0.5),
+    (20.0, 1.0, 20.0, 1.0),
 )
 def test_physx_is_the_lower_of_two_lines(limits) -> None:
     most, resistance, fastest, gradient = limits
@@ -78,33 +75,22 @@ def test_envelope_without_limits_has_no_table() -> None:
     assert aa.EnvelopeClampingConfig().to_physx() == (math.inf, 0.0, math.inf, 0.0)
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: aa.EnvelopeClampingConfig([0.0], []), "lookup_velocities has 1 values, lookup_efforts 0"),
-        (lambda: aa.EnvelopeClampingConfig([1.0, 0.0], [1.0, 1.0]), r"lookup_velocities\[1\] = 0.0 comes after 1.0"),
-        (lambda: aa.EnvelopeClampingConfig([0.0], [math.nan]), "lookup_efforts = "),
-        (lambda: aa.EnvelopeClampingConfig([-1.0, 1.0], [-1.0, 1.0]), r"lookup_efforts\[0\] = -1.0 at velocity -1.0"),
-        (
-            lambda: aa.EnvelopeClampingConfig([-9.0, -1.0, 9.0], [1.0, 4.0, -2.0]),
-            r"lookup_efforts\[2\] = -2.0 .* least -1",
-        ),
-        (
-            lambda: aa.EnvelopeClampingConfig.from_unitree(30.0, 30.0, 20.0),
-            "full_effort_velocity = 30.0: must be below",
-        ),
-        (lambda: aa.EnvelopeClampingConfig.from_unitree(-1.0, 30.0, 20.0), "full_effort_velocity = -1.0: must be"),
-        (lambda: aa.EnvelopeClampingConfig.from_unitree(1.0, 30.0, 20.0, math.nan), "braking_effort = nan: must be"),
-        (lambda: aa.EnvelopeClampingConfig.from_dc_motor(0.0, 9.0), "stall = 0.0: must be"),
-        (lambda: aa.EnvelopeClampingConfig.from_dc_motor(9.0, math.inf), "no_load_velocity = inf: must be"),
-        (lambda: aa.EnvelopeClampingConfig.from_pmsm(0.0, 14, 0.1, 0.0, 24.0, 9.0), "flux_linkage = 0.0: must be"),
-        (lambda: aa.EnvelopeClampingConfig.from_pmsm(0.1, 14, 0.1, -1.0, 24.0, 9.0), "inductance = -1.0: must be"),
-        (lambda: aa.EnvelopeClampingConfig.from_physx(-1.0), "max_force = -1.0: must be"),
-        (
-            lambda: aa.EnvelopeClampingConfig.from_physx(math.inf, 0.0, 9.0),
-            "max_force = inf: must be finite where only",
-        ),
-    ],
+@cases(
+    "make, message",
+    (lambda: aa.EnvelopeClampingConfig([0.0], []), "lookup_velocities has 1 values, lookup_efforts 0"),
+    (lambda: aa.EnvelopeClampingConfig([1.0, 0.0], [1.0, 1.0]), r"lookup_velocities\[1\] = 0.0 comes after 1.0"),
+    (lambda: aa.EnvelopeClampingConfig([0.0], [math.nan]), "lookup_efforts = "),
+    (lambda: aa.EnvelopeClampingConfig([-1.0, 1.0], [-1.0, 1.0]), r"lookup_efforts\[0\] = -1.0 at velocity -1.0"),
+    (lambda: aa.EnvelopeClampingConfig([-9.0, -1.0, 9.0], [1.0, 4.0, -2.0]), r"lookup_efforts\[2\] = -2.0 .* least -1"),
+    (lambda: aa.EnvelopeClampingConfig.from_unitree(30.0, 30.0, 20.0), "full_effort_velocity = 30.0: must be below"),
+    (lambda: aa.EnvelopeClampingConfig.from_unitree(-1.0, 30.0, 20.0), "full_effort_velocity = -1.0: must be"),
+    (lambda: aa.EnvelopeClampingConfig.from_unitree(1.0, 30.0, 20.0, math.nan), "braking_effort = nan: must be"),
+    (lambda: aa.EnvelopeClampingConfig.from_dc_motor(0.0, 9.0), "stall = 0.0: must be"),
+    (lambda: aa.EnvelopeClampingConfig.from_dc_motor(9.0, math.inf), "no_load_velocity = inf: must be"),
+    (lambda: aa.EnvelopeClampingConfig.from_pmsm(0.0, 14, 0.1, 0.0, 24.0, 9.0), "flux_linkage = 0.0: must be"),
+    (lambda: aa.EnvelopeClampingConfig.from_pmsm(0.1, 14, 0.1, -1.0, 24.0, 9.0), "inductance = -1.0: must be"),
+    (lambda: aa.EnvelopeClampingConfig.from_physx(-1.0), "max_force = -1.0: must be"),
+    (lambda: aa.EnvelopeClampingConfig.from_physx(math.inf, 0.0, 9.0), "max_force = inf: must be finite where only"),
 )
 def test_what_is_refused(make, message) -> None:
     refused(ValueError, make, f"^EnvelopeClampingConfig.*{message}")

@@ -16,6 +16,7 @@ import pytest
 from isaacsim.core.experimental.actuators.specs import configs
 from isaacsim.core.experimental.actuators.specs.fields import FLOAT32_MAX, Parameter, parameters_of, violations
 from pxr import Gf, Sdf, Vt
+from refusals import cases
 
 GAIN = parameters_of(configs.PDControlConfig)["kp"]
 BIAS = parameters_of(configs.PDControlConfig)["const_effort"]
@@ -34,15 +35,13 @@ def value_id(value: object) -> str:
     return value.attribute if isinstance(value, Parameter) else f"{type(value).__name__}:{str(value)[:12]}"
 
 
-@pytest.mark.parametrize(
-    ("described", "value"),
-    [
-        *((GAIN, value) for value in (0, 0.0, -0.0, 1, 5.5, 1e-60, FLOAT32_MAX, 10**38, Fraction(1, 3))),
-        *((GAIN, value) for value in (np.float16(2), np.float32(2), np.float64(2), np.int8(2), np.uint64(2))),
-        *((BIAS, value) for value in (-1, -1.5, -FLOAT32_MAX, np.float32(-3))),
-        *((LIMIT, value) for value in (0, 3.0, math.inf, np.float32("inf"), np.float64("inf"))),
-        *((STEPS, value) for value in (0, 1, 4096, np.int32(3), np.int64(4096), np.uint8(0))),
-    ],
+@cases(
+    "described, value",
+    *((GAIN, value) for value in (0, 0.0, -0.0, 1, 5.5, 1e-60, FLOAT32_MAX, 10**38, Fraction(1, 3))),
+    *((GAIN, value) for value in (np.float16(2), np.float32(2), np.float64(2), np.int8(2), np.uint64(2))),
+    *((BIAS, value) for value in (-1, -1.5, -FLOAT32_MAX, np.float32(-3))),
+    *((LIMIT, value) for value in (0, 3.0, math.inf, np.float32("inf"), np.float64("inf"))),
+    *((STEPS, value) for value in (0, 1, 4096, np.int32(3), np.int64(4096), np.uint8(0))),
     ids=value_id,
 )
 def test_accepts_numbers_in_range(described, value):
@@ -50,16 +49,14 @@ def test_accepts_numbers_in_range(described, value):
 
 
 @pytest.mark.parametrize("described", [GAIN, BIAS, LIMIT, STEPS], ids=value_id)
-@pytest.mark.parametrize(
+@cases(
     "value",
-    [
-        *(math.nan, np.float16("nan"), np.float32("nan"), np.float64("nan"), Decimal("nan"), Decimal("snan")),
-        *(-math.inf, np.float32("-inf"), 1e308, -1e308, 10**400, -(10**400), math.nextafter(FLOAT32_MAX, math.inf)),
-        *(True, False, np.bool_(True), np.bool_(False)),
-        *(None, "1", "abc", b"1", np.str_("1"), np.bytes_(b"1"), 1j, np.complex64(1), object(), int),
-        *([1.0], (1.0,), np.array(2), np.array(2.5), np.array([2.0]), np.datetime64("2020-01-01")),
-        *(Decimal(1), np.timedelta64(1, "ms"), np.timedelta64(1, "s"), np.timedelta64("NaT", "s")),
-    ],
+    *(math.nan, np.float16("nan"), np.float32("nan"), np.float64("nan"), Decimal("nan"), Decimal("snan")),
+    *(-math.inf, np.float32("-inf"), 1e308, -1e308, 10**400, -(10**400), math.nextafter(FLOAT32_MAX, math.inf)),
+    *(True, False, np.bool_(True), np.bool_(False)),
+    *(None, "1", "abc", b"1", np.str_("1"), np.bytes_(b"1"), 1j, np.complex64(1), object(), int),
+    *([1.0], (1.0,), np.array(2), np.array(2.5), np.array([2.0]), np.datetime64("2020-01-01")),
+    *(Decimal(1), np.timedelta64(1, "ms"), np.timedelta64(1, "s"), np.timedelta64("NaT", "s")),
     ids=value_id,
 )
 def test_refuses_what_no_parameter_may_be(described, value):
@@ -67,14 +64,12 @@ def test_refuses_what_no_parameter_may_be(described, value):
     assert not described.accepts(value)
 
 
-@pytest.mark.parametrize(
-    ("described", "value"),
-    [
-        *((GAIN, value) for value in (-1, -1e-30, -5e-324, np.float32(-1), np.int8(-1), math.inf, np.float32("inf"))),
-        *((BIAS, value) for value in (math.inf, np.float64("inf"))),
-        *((LIMIT, value) for value in (-1, -1e-30, np.float64(-1))),
-        *((STEPS, value) for value in (-1, 4097, 2**31, 2**64, 1.0, 2.5, Fraction(2), np.float32(1), math.inf)),
-    ],
+@cases(
+    "described, value",
+    *((GAIN, value) for value in (-1, -1e-30, -5e-324, np.float32(-1), np.int8(-1), math.inf, np.float32("inf"))),
+    *((BIAS, value) for value in (math.inf, np.float64("inf"))),
+    *((LIMIT, value) for value in (-1, -1e-30, np.float64(-1))),
+    *((STEPS, value) for value in (-1, 4097, 2**31, 2**64, 1.0, 2.5, Fraction(2), np.float32(1), math.inf)),
     ids=value_id,
 )
 def test_refuses_numbers_out_of_range(described, value):
@@ -102,28 +97,14 @@ def test_accepts_tables(value):
     assert TABLE.accepts(value)
 
 
-@pytest.mark.parametrize(
+@cases(
     "value",
-    [
-        *(
-            None,
-            1.0,
-            "1",
-            b"1",
-            bytearray(b"1"),
-            {1.0},
-            {1.0: 2.0},
-            iter([1.0]),
-            (each for each in (1.0,)),
-            list[float],
-        ),
-        *(np.array(1.0), np.zeros((2, 2)), [math.nan], [1.0, math.inf], [True], ["1"], [None], [[1.0]], [1e39]),
-        *([np.timedelta64(1, "s")], Vt.BoolArray([True]), Vt.StringArray(["1"]), Gf.Vec2f(0, 1)),
-    ],
+    *(None, 1.0, "1", b"1", bytearray(b"1"), {1.0}, {1.0: 2.0}, iter([1.0]), (each for each in (1.0,)), list[float]),
+    *(np.array(1.0), np.zeros((2, 2)), [math.nan], [1.0, math.inf], [True], ["1"], [None], [[1.0]], [1e39]),
+    *([np.timedelta64(1, "s")], Vt.BoolArray([True]), Vt.StringArray(["1"]), Gf.Vec2f(0, 1)),
     ids=value_id,
 )
 def test_refuses_what_is_no_table(value):
-    """Refuse what is no sequence, what can be read only once, and what holds anything but finite numbers."""
     assert not TABLE.accepts(value)
 
 
@@ -131,7 +112,6 @@ def test_refuses_what_is_no_table(value):
     "value", ["knee.onnx", " a b ", "@x@", "n\u00e4t.onnx", Path("a/b"), PureWindowsPath("a/b")], ids=value_id
 )
 def test_accepts_paths(value):
-    """Accept any path that USD can hold, as a string or a path object."""
     assert FILE.accepts(value)
 
 
@@ -142,14 +122,12 @@ def test_refuses_what_is_no_path(value):
     assert not FILE.accepts(value)
 
 
-@pytest.mark.parametrize(
-    ("described", "rule"),
-    [
-        (GAIN, "must be finite and >= 0 in single precision"),
-        (BIAS, "must be finite in single precision"),
-        (LIMIT, "must be a number and >= 0 in single precision (inf switches it off)"),
-        (STEPS, "must be an integer and >= 0 and <= 4096"),
-    ],
+@cases(
+    "described, rule",
+    (GAIN, "must be finite and >= 0 in single precision"),
+    (BIAS, "must be finite in single precision"),
+    (LIMIT, "must be a number and >= 0 in single precision (inf switches it off)"),
+    (STEPS, "must be an integer and >= 0 and <= 4096"),
     ids=value_id,
 )
 def test_words_the_rule(described, rule):
@@ -192,7 +170,6 @@ PUBLISHED_FIELDS = [field for field in FIELDS if field[0].SCHEMA in PUBLISHED.ro
 
 @pytest.mark.parametrize("config", configs.OURS, ids=lambda config: config.__name__)
 def test_schema_of_our_own_has_a_name_of_ours(config):
-    """And attributes of ours, but for values at the joint that a law of newton's has with the same description."""
     assert re.fullmatch(r"Actuator[A-Z]\w+API", config.SCHEMA)
     newtons = [described for other, _, described in PUBLISHED_FIELDS if other.KIND == config.KIND]
     for described in parameters_of(config).values():
@@ -200,7 +177,6 @@ def test_schema_of_our_own_has_a_name_of_ours(config):
 
 
 def test_every_published_actuator_schema_has_a_config():
-    """Leave out none that newton-usd-schemas has, by a misspelt name either."""
     names = {name for name in PUBLISHED.rootPrims.keys() if re.fullmatch("Newton.*(Control|Clamping|Delay)API", name)}
     assert names and names <= {config.SCHEMA for config in configs.CONFIGS}
 
@@ -227,13 +203,11 @@ def test_config_describes_every_attribute_of_its_schema(config):
     assert {described.attribute for described in parameters_of(config).values()} == names
 
 
-@pytest.mark.parametrize(
-    ("config", "signature"),
-    [
-        (configs.PDControlConfig, {"kp": inspect.Parameter.empty, "kd": inspect.Parameter.empty, "const_effort": 0.0}),
-        (configs.MaxEffortClampingConfig, {"max_effort": inspect.Parameter.empty}),
-        (configs.DelayConfig, {"delay_steps": inspect.Parameter.empty}),
-    ],
+@cases(
+    "config, signature",
+    (configs.PDControlConfig, {"kp": inspect.Parameter.empty, "kd": inspect.Parameter.empty, "const_effort": 0.0}),
+    (configs.MaxEffortClampingConfig, {"max_effort": inspect.Parameter.empty}),
+    (configs.DelayConfig, {"delay_steps": inspect.Parameter.empty}),
 )
 def test_config_keeps_its_documented_signature(config, signature):
     assert {name: p.default for name, p in inspect.signature(config).parameters.items()} == signature
@@ -251,7 +225,6 @@ def test_config_is_mutable():
 
 @pytest.mark.parametrize("kind", [list, np.array, tuple])
 def test_table_has_a_largest_size(kind) -> None:
-    """A file must not take memory by the gigabyte; the last size that is allowed is taken."""
     rows = kind([0.0] * configs.MAX_TABLE_ROWS)
     assert len(configs.PositionBasedClampingConfig(rows, rows).lookup_efforts) == configs.MAX_TABLE_ROWS
     more = kind([0.0] * (configs.MAX_TABLE_ROWS + 1))

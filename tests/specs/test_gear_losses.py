@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.specs.gear_losses import losses, with_losses
 from isaacsim.core.experimental.actuators.specs.motors import motor_of
+from refusals import cases
 
 MASS, GRAVITY, RATIO = 3.0, 9.81, -25.0
 LOAD = MASS * GRAVITY
@@ -18,7 +19,6 @@ HOIST = f"""<mujoco><option timestep='0.002' gravity='0 0 {-GRAVITY}'/><worldbod
 
 @pytest.fixture
 def hoist(tmp_path: Path) -> Path:
-    """A mass that is lifted: a constant load."""
     path = tmp_path / "hoist.xml"
     path.write_text(HOIST, "utf-8")
     return path
@@ -64,8 +64,7 @@ def test_losses_are_a_friction_with_loads(hoist) -> None:
 
 def test_equal_efficiencies_have_equal_loads() -> None:
     """η = η_b = 0.8 gives (1 − η)/(1 + η), not 1 − η."""
-    assert losses(0.8, 0.8) == pytest.approx((0.2 / 1.8, 0.2 / 1.8), rel=1e-12)
-    assert losses(1.0, 1.0) == (0.0, 0.0)
+    assert losses(0.8, 0.8) == pytest.approx((0.2 / 1.8, 0.2 / 1.8), rel=1e-12) and losses(1.0, 1.0) == (0.0, 0.0)
     np.testing.assert_allclose(losses(np.array([0.8, 1.0]), np.array([0.8, 1.0])), [[0.2 / 1.8, 0.0]] * 2)
 
 
@@ -94,7 +93,6 @@ def test_stages_without_losses_stay() -> None:
 
 
 def test_losses_add_to_the_friction_of_the_user() -> None:
-    """To its loads, both of them; all else of it stays."""
     lossy = aa.TransmissionConfig(3.0, efficiency=0.7, backdriving_efficiency=0.6)
     own = aa.FrictionConfig(0.5, viscous=0.1, static=0.6, motor_load=0.02, external_load=0.03, assumed_inertia=0.4)
     k_m, k_e = losses(0.7, 0.6)
@@ -110,15 +108,13 @@ def test_friction_of_losses_assumes_the_inertia_of_the_gear() -> None:
         assert isinstance(friction, aa.FrictionConfig) and friction.assumed_inertia == inertia
 
 
-@pytest.mark.parametrize(
-    ("friction", "words"),
-    [
-        (
-            aa.FrictionCurveConfig([0.0], [0.1]),
-            "FrictionCurveConfig and a transmission with losses: must have FrictionConfig or LuGreFrictionConfig",
-        ),
-        (aa.FrictionConfig(0.2, in_engine=True), "FrictionConfig.in_engine and a transmission with losses"),
-    ],
+@cases(
+    "friction, words",
+    (
+        aa.FrictionCurveConfig([0.0], [0.1]),
+        "FrictionCurveConfig and a transmission with losses: must have FrictionConfig or LuGreFrictionConfig",
+    ),
+    (aa.FrictionConfig(0.2, in_engine=True), "FrictionConfig.in_engine and a transmission with losses"),
 )
 def test_other_frictions_beside_losses_are_refused(friction, words) -> None:
     lossy = aa.TransmissionConfig(3.0, efficiency=0.9, backdriving_efficiency=0.9)

@@ -6,13 +6,8 @@ from typing import ClassVar
 
 import isaacsim.core.experimental.actuators as aa
 import pytest
+from isaacsim.core.experimental.actuators.specs import joint_side
 from isaacsim.core.experimental.actuators.specs.config import Config
-from isaacsim.core.experimental.actuators.specs.joint_side import (
-    bounds_at_joint,
-    effort_factor,
-    gains_at_joint,
-    ratio_of,
-)
 from isaacsim.core.experimental.actuators.specs.motors import motor_of
 
 PD, PEAK = aa.PDControlConfig(2.0, 0.1), aa.MaxEffortClampingConfig(3.0)
@@ -26,13 +21,13 @@ class OwnConfig(Config):
 
 
 def bounds(of, *stages) -> dict[str, float]:
-    return {field: most for _, field, most in bounds_at_joint(motor_of([PD, *stages]), of)}
+    return {field: most for _, field, most in joint_side.bounds_at_joint(motor_of([PD, *stages]), of)}
 
 
 def test_values_are_those_of_the_motor_by_the_ratio() -> None:
     line, gear = aa.DCMotorClampingConfig(6.0, 80.0, 4.0), aa.TransmissionConfig(-10.0, 0.2)
-    assert gains_at_joint(motor_of([PD, gear])) == (200.0, pytest.approx(10.0), 0.0)
-    assert gains_at_joint(motor_of([PD])) == (2.0, 0.1, 0.0)
+    assert joint_side.gains_at_joint(motor_of([PD, gear])) == (200.0, pytest.approx(10.0), 0.0)
+    assert joint_side.gains_at_joint(motor_of([PD])) == (2.0, 0.1, 0.0)
     assert bounds("effort", PEAK, TABLE, gear) == {"max_effort": 30.0, "lookup_efforts": 25.0}
     assert bounds("effort", PEAK, TABLE) == {"max_effort": 3.0, "lookup_efforts": 25.0}
     assert bounds("speed", line, gear) == {"velocity_limit": pytest.approx(8.0)}
@@ -41,16 +36,19 @@ def test_values_are_those_of_the_motor_by_the_ratio() -> None:
         **{"lookup_efforts": 20.0, "stall_effort": 50.0},
         "max_driving_effort": math.inf,
     }
-    assert (effort_factor(PEAK, -10.0), effort_factor(TABLE, -10.0)) == (10.0, 1.0)
+    assert (joint_side.effort_factor(PEAK, -10.0), joint_side.effort_factor(TABLE, -10.0)) == (10.0, 1.0)
 
 
 def test_before_a_transmission_of_ones_own_nothing_is_known() -> None:
-    assert math.isnan(ratio_of(motor_of([PD, OwnConfig()])))
-    assert gains_at_joint(motor_of([PD, OwnConfig()])) is None
+    assert math.isnan(joint_side.ratio_of(motor_of([PD, OwnConfig()])))
+    assert joint_side.gains_at_joint(motor_of([PD, OwnConfig()])) is None
     assert bounds("effort", PEAK, TABLE, OwnConfig()) == {"lookup_efforts": 25.0}
-    assert gains_at_joint(motor_of([aa.NeuralControlConfig("net.onnx"), aa.TransmissionConfig(3.0)])) is None
+    assert joint_side.gains_at_joint(motor_of([aa.NeuralControlConfig("net.onnx"), aa.TransmissionConfig(3.0)])) is None
 
 
 def test_ratio_that_a_file_lacks_is_unknown() -> None:
-    assert math.isnan(ratio_of(motor_of([PD, aa.TransmissionConfig(None)])))  # pyright: ignore[reportArgumentType]
-    assert ratio_of(motor_of([PD])) == 1.0 and ratio_of(motor_of([PD, aa.TransmissionConfig(7.0)])) == 7.0
+    assert math.isnan(joint_side.ratio_of(motor_of([PD, aa.TransmissionConfig(None)])))  # pyright: ignore[reportArgumentType]
+    assert (
+        joint_side.ratio_of(motor_of([PD])) == 1.0
+        and joint_side.ratio_of(motor_of([PD, aa.TransmissionConfig(7.0)])) == 7.0
+    )

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import ServoCalibration, load_lerobot_calibration
-from refusals import refused
+from refusals import cases, refused
 
 ARM = {
     "shoulder_pan": {"id": 1, "drive_mode": 0, "homing_offset": -1470, "range_min": 758, "range_max": 3292},
@@ -61,20 +61,18 @@ def test_unknown_units_are_refused() -> None:
     refused(ValueError, lambda: one.from_joint(0.0, "turns"), "units = 'turns'")
 
 
-@pytest.mark.parametrize(
-    ("content", "problem"),
-    [
-        ("[", "must be JSON"),
-        ("[]", "must be a JSON object by motor"),
-        ("{}", "must be a JSON object by motor"),
-        ({"pan": 3}, r"pan = 3: must be an object with id, drive_mode"),
-        ({"pan": {**ARM["gripper"], "drive_mode": 2}}, "pan.drive_mode = 2: must be 0 or 1"),
-        ({"pan": {**ARM["gripper"], "drive_mode": True}}, "pan.drive_mode = True: must be 0 or 1"),
-        ({"pan": {**ARM["gripper"], "id": -1}}, "pan.id = -1: must be an integer >= 0"),
-        ({"pan": {**ARM["gripper"], "homing_offset": 0.5}}, "pan.homing_offset = 0.5: must be an integer"),
-        ({"pan": {**ARM["gripper"], "range_max": 2031}}, "pan.range_min = 2031: must be less than range_max, 2031"),
-        ({"pan": {**ARM["gripper"], "speed": 1}}, "pan has 'speed': must have id, drive_mode"),
-    ],
+@cases(
+    "content, problem",
+    ("[", "must be JSON"),
+    ("[]", "must be a JSON object by motor"),
+    ("{}", "must be a JSON object by motor"),
+    ({"pan": 3}, r"pan = 3: must be an object with id, drive_mode"),
+    ({"pan": {**ARM["gripper"], "drive_mode": 2}}, "pan.drive_mode = 2: must be 0 or 1"),
+    ({"pan": {**ARM["gripper"], "drive_mode": True}}, "pan.drive_mode = True: must be 0 or 1"),
+    ({"pan": {**ARM["gripper"], "id": -1}}, "pan.id = -1: must be an integer >= 0"),
+    ({"pan": {**ARM["gripper"], "homing_offset": 0.5}}, "pan.homing_offset = 0.5: must be an integer"),
+    ({"pan": {**ARM["gripper"], "range_max": 2031}}, "pan.range_min = 2031: must be less than range_max, 2031"),
+    ({"pan": {**ARM["gripper"], "speed": 1}}, "pan has 'speed': must have id, drive_mode"),
 )
 def test_what_is_wrong_with_a_file_is_said(content, problem, tmp_path) -> None:
     refused(ValueError, lambda: load_lerobot_calibration(written(tmp_path, content)), problem)
@@ -83,8 +81,7 @@ def test_what_is_wrong_with_a_file_is_said(content, problem, tmp_path) -> None:
 def test_all_problems_are_said_at_once(tmp_path) -> None:
     path = written(tmp_path, {"a": {"id": 1, "drive_mode": 0}, "b": 0})
     text = refused(ValueError, lambda: load_lerobot_calibration(path))
-    assert len(text.splitlines()) == 4
-    assert f"{path}: a has no range_min: must have it." in text
+    assert len(text.splitlines()) == 4 and f"{path}: a has no range_min: must have it." in text
     path.write_text(" " * 1_000_001)
     refused(ValueError, lambda: load_lerobot_calibration(path), "1000001 bytes: must be a calibration of LeRobot")
     refused(OSError, lambda: load_lerobot_calibration(tmp_path / "none.json"))

@@ -5,29 +5,28 @@ import math
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.specs.linkage import LinkageConfig
+from refusals import cases
 
 ANKLE = {"crank": 0.05, "rod": 0.3, "anchor": (-0.05, 0.04, -0.02), "motor": (0.0, 0.04, 0.28)}
 PLANE = {"lower": [-1.0], "upper": [1.0], "rows": 2, "angles": [0.0, 1.0], "slopes": [0.5, 0.5]}
 
 
-@pytest.mark.parametrize(
-    ("values", "words"),
-    [
-        ({"joints": []}, "joints has none: must be one to 8 names"),
-        ({"joints": ["a", "a"], "coefficients": [1.0, 1.0]}, "each once"),
-        ({"joints": [*"abcdefghi"], "coefficients": [1.0] * 9}, "must be one to 8 names"),
-        ({"joints": [1], "coefficients": [1.0]}, r"joints = \[1\]: must be a list of names"),
-        ({"joints": ["a"]}, "coefficients must be given, or a table"),
-        ({"joints": ["a"], "coefficients": [1.0], **PLANE}, "and not both"),
-        ({"joints": ["a", "b"], "coefficients": [1.0]}, "coefficients has 1 values: must be 2"),
-        ({"joints": ["a"], "coefficients": [math.nan]}, "coefficients = "),
-        ({"joints": ["a", "b", "c"], **PLANE}, "must be one or two with a table"),
-        ({"joints": ["a"], **PLANE, "lower": [1.0]}, "must be below upper"),
-        ({"joints": ["a"], **PLANE, "upper": []}, "upper has 0 values: must be 1"),
-        ({"joints": ["a"], **PLANE, "rows": 3}, "rows = 3 with 2 angles: must be at least 2 positions"),
-        ({"joints": ["a"], **PLANE, "slopes": [0.5]}, "slopes has 1 values: must be 2"),
-        ({"joints": ["a", "b"], **PLANE, "lower": [0.0] * 2, "upper": [1.0] * 2}, "rows = 2 with 2 angles"),
-    ],
+@cases(
+    "values, words",
+    ({"joints": []}, "joints has none: must be one to 8 names"),
+    ({"joints": ["a", "a"], "coefficients": [1.0, 1.0]}, "each once"),
+    ({"joints": [*"abcdefghi"], "coefficients": [1.0] * 9}, "must be one to 8 names"),
+    ({"joints": [1], "coefficients": [1.0]}, r"joints = \[1\]: must be a list of names"),
+    ({"joints": ["a"]}, "coefficients must be given, or a table"),
+    ({"joints": ["a"], "coefficients": [1.0], **PLANE}, "and not both"),
+    ({"joints": ["a", "b"], "coefficients": [1.0]}, "coefficients has 1 values: must be 2"),
+    ({"joints": ["a"], "coefficients": [math.nan]}, "coefficients = "),
+    ({"joints": ["a", "b", "c"], **PLANE}, "must be one or two with a table"),
+    ({"joints": ["a"], **PLANE, "lower": [1.0]}, "must be below upper"),
+    ({"joints": ["a"], **PLANE, "upper": []}, "upper has 0 values: must be 1"),
+    ({"joints": ["a"], **PLANE, "rows": 3}, "rows = 3 with 2 angles: must be at least 2 positions"),
+    ({"joints": ["a"], **PLANE, "slopes": [0.5]}, "slopes has 1 values: must be 2"),
+    ({"joints": ["a", "b"], **PLANE, "lower": [0.0] * 2, "upper": [1.0] * 2}, "rows = 2 with 2 angles"),
 )
 def test_what_does_not_fit_is_refused(values, words) -> None:
     with pytest.raises(ValueError, match=words):

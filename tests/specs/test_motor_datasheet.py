@@ -4,6 +4,7 @@ import math
 
 import isaacsim.core.experimental.actuators as aa
 import pytest
+from refusals import cases
 
 # 24 V, 0.6 Ω, 0.05 N·m/A with 1 A of friction: by hand 40 A, 39·0.05 = 1.95 N·m, 23.4/0.05 = 468 rad/s
 FULL = {
@@ -17,17 +18,15 @@ FULL = {
 }
 
 
-@pytest.mark.parametrize(
+@cases(
     "missing",
-    [
-        (),
-        ("torque_constant",),
-        ("torque_constant", "no_load_speed"),
-        ("torque_constant", "stall_torque"),
-        ("resistance",),
-        ("stall_torque", "stall_current", "no_load_speed"),
-        ("resistance", "torque_constant"),
-    ],
+    (),
+    ("torque_constant",),
+    ("torque_constant", "no_load_speed"),
+    ("torque_constant", "stall_torque"),
+    ("resistance",),
+    ("stall_torque", "stall_current", "no_load_speed"),
+    ("resistance", "torque_constant"),
 )
 def test_missing_figures_follow_from_the_others(missing) -> None:
     """A motor with a gear of 10, whatever is given."""
@@ -51,14 +50,12 @@ def test_without_driver_and_friction() -> None:
     assert (motor.friction, motor.delay, motor.armature) == (None, None, 0.0)
 
 
-@pytest.mark.parametrize(
-    ("name", "factor", "said"),
-    [
-        ("stall_torque", 1.09, None),
-        ("stall_torque", 0.89, "stall_torque = 1.7355 N·m: must be within 10 % of torque constant"),
-        ("stall_current", 1.2, "stall_current = 48 A: must be within 10 % of voltage/resistance = 40 A"),
-        ("no_load_speed", 60 / math.tau, "no_load_speed = 4469.07 rad/s: must be within 10 % of .* = 468 rad/s"),
-    ],
+@cases(
+    "name, factor, said",
+    ("stall_torque", 1.09, None),
+    ("stall_torque", 0.89, "stall_torque = 1.7355 N·m: must be within 10 % of torque constant"),
+    ("stall_current", 1.2, "stall_current = 48 A: must be within 10 % of voltage/resistance = 40 A"),
+    ("no_load_speed", 60 / math.tau, "no_load_speed = 4469.07 rad/s: must be within 10 % of .* = 468 rad/s"),
 )
 def test_figures_that_disagree_are_named(name, factor, said) -> None:
     sheet = aa.MotorDataSheet(**FULL | {name: FULL[name] * factor})
@@ -69,18 +66,13 @@ def test_figures_that_disagree_are_named(name, factor, said) -> None:
         aa.motor_from_datasheet(sheet, kp=1.0, kd=1.0)
 
 
-@pytest.mark.parametrize(
-    ("figures", "message"),
-    [
-        ({"voltage": 0.0}, "voltage = 0.0: must be"),
-        ({"voltage": 24.0, "torque_constant": -1.0, "rotor_inertia": math.nan}, "torque_constant = -1.0.*\\nrotor_in"),
-        ({"voltage": 24.0, "torque_constant": 0.1}, "resistance = None: must follow from the stall current"),
-        (
-            {"voltage": 24.0, "resistance": 1.0},
-            "torque_constant = None: must follow from no_load_speed or stall_torque",
-        ),
-        ({**FULL, "no_load_current": 40.0}, "no_load_current = 40.0: must be below the current of the held rotor, 40"),
-    ],
+@cases(
+    "figures, message",
+    ({"voltage": 0.0}, "voltage = 0.0: must be"),
+    ({"voltage": 24.0, "torque_constant": -1.0, "rotor_inertia": math.nan}, "torque_constant = -1.0.*\\nrotor_in"),
+    ({"voltage": 24.0, "torque_constant": 0.1}, "resistance = None: must follow from the stall current"),
+    ({"voltage": 24.0, "resistance": 1.0}, "torque_constant = None: must follow from no_load_speed or stall_torque"),
+    ({**FULL, "no_load_current": 40.0}, "no_load_current = 40.0: must be below the current of the held rotor, 40"),
 )
 def test_impossible_data_sheets_are_refused(figures, message) -> None:
     with pytest.raises(ValueError, match=message):

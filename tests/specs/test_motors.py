@@ -18,7 +18,7 @@ from isaacsim.core.experimental.actuators.specs.configs import (
 from isaacsim.core.experimental.actuators.specs.datasheet import from_rpm, no_load_speed, stall_torque
 from isaacsim.core.experimental.actuators.specs.motor_catalogue import MOTORS, MotorFigures, motor_figures
 from isaacsim.core.experimental.actuators.specs.motors import MotorConfig, motor_of, problems_of
-from refusals import refused
+from refusals import cases, refused
 
 PD = PDControlConfig(80.0, 2.0)
 LIMIT = MaxEffortClampingConfig(40.0)
@@ -33,20 +33,18 @@ def test_a_list_of_configs_is_a_motor() -> None:
     assert motor_of(motor) is motor
 
 
-@pytest.mark.parametrize(
-    ("value", "error", "message"),
-    [
-        ([PD, PD], ValueError, "motor has 2 controllers, PDControlConfig and PDControlConfig: must be at most one"),
-        ([DelayConfig(1), DelayConfig(2)], ValueError, "motor has 2 delays"),
-        (PD, TypeError, "motor = PDControlConfig.*Put it into a list"),
-        ([PD, 3.0], TypeError, "motor has 3.0: must be a MotorConfig or a list of configs"),
-        ([MotorConfig()], TypeError, "motor has MotorConfig"),
-        ("pd", TypeError, "motor = 'pd': must be a MotorConfig or a list of configs"),
-        (None, TypeError, "motor = None"),
-        (MotorConfig(controller=LIMIT), TypeError, r"MotorConfig.controller = MaxEffort.*of that kind"),  # pyright: ignore[reportArgumentType]
-        (MotorConfig(delay=2), TypeError, "MotorConfig.delay = 2"),  # pyright: ignore[reportArgumentType]
-        (MotorConfig(clamping=[PD]), TypeError, "MotorConfig.clamping = PDControl"),  # pyright: ignore[reportArgumentType]
-    ],
+@cases(
+    "value, error, message",
+    ([PD, PD], ValueError, "motor has 2 controllers, PDControlConfig and PDControlConfig: must be at most one"),
+    ([DelayConfig(1), DelayConfig(2)], ValueError, "motor has 2 delays"),
+    (PD, TypeError, "motor = PDControlConfig.*Put it into a list"),
+    ([PD, 3.0], TypeError, "motor has 3.0: must be a MotorConfig or a list of configs"),
+    ([MotorConfig()], TypeError, "motor has MotorConfig"),
+    ("pd", TypeError, "motor = 'pd': must be a MotorConfig or a list of configs"),
+    (None, TypeError, "motor = None"),
+    (MotorConfig(controller=LIMIT), TypeError, r"MotorConfig.controller = MaxEffort.*of that kind"),  # pyright: ignore[reportArgumentType]
+    (MotorConfig(delay=2), TypeError, "MotorConfig.delay = 2"),  # pyright: ignore[reportArgumentType]
+    (MotorConfig(clamping=[PD]), TypeError, "MotorConfig.clamping = PDControl"),  # pyright: ignore[reportArgumentType]
 )
 def test_what_is_no_motor_is_refused(value, error, message) -> None:
     refused(error, lambda: motor_of(value), message)
@@ -74,15 +72,9 @@ def test_every_bad_value_is_told_with_its_place() -> None:
         friction={},
     )
     assert [line.split(":")[0] for line in problems_of(motor, "m")] == [
-        "m.armature = -0.1",
-        "m.friction = {}",
-        "m.controller.kp",
-        "m.controller.kp['a'] = -1.0",
-        "m.controller.kp['c'] = {'d'",
-        "m.controller.kd[0][1] = nan",
-        "m.controller.kd[1][0] = inf",
-        "m.clamping[1].lookup_positions has 3 values, lookup_efforts 2",
-        "m.delay.delay_steps[1] = 2.5",
+        *("m.armature = -0.1", "m.friction = {}", "m.controller.kp", "m.controller.kp['a'] = -1.0"),
+        *("m.controller.kp['c'] = {'d'", "m.controller.kd[0][1] = nan", "m.controller.kd[1][0] = inf"),
+        *("m.clamping[1].lookup_positions has 3 values, lookup_efforts 2", "m.delay.delay_steps[1] = 2.5"),
     ]
 
 
@@ -98,7 +90,6 @@ def test_a_data_sheet_gives_limits_and_armature_behind_the_gear() -> None:
 
 
 def test_a_data_sheet_of_a_whole_servo_is_taken_as_it_is() -> None:
-    """Without gear and rotor, the stall torque limits at any speed, and nothing delays."""
     motor = MotorConfig.from_datasheet(4.0, 5.0, kp={".*": 1.0}, kd=0.0)
     assert motor.clamping == [DCMotorClampingConfig(4.0, 5.0, 4.0)]
     assert (motor.armature, motor.friction, motor.delay) == (0.0, None, None)
@@ -109,8 +100,7 @@ def test_impossible_figures_are_all_told() -> None:
         MotorConfig.from_datasheet(-1.0, 0.0, math.inf, math.nan, max_torque=0.0, efficiency=1.5, kp=1.0, kd=1.0)
     lines = str(caught.value).splitlines()
     names = ["stall_torque", "no_load_speed", "gear_ratio", "rotor_inertia", "efficiency", "max_torque"]
-    assert [line.split(" = ")[0] for line in lines] == names
-    assert "> 0 and <= 1" in lines[4]
+    assert [line.split(" = ")[0] for line in lines] == names and "> 0 and <= 1" in lines[4]
     refused(ValueError, lambda: MotorConfig.from_datasheet(1.0, 1.0, kp=-1.0, kd=1.0), r"motor.controller.kp = -1.0")
 
 

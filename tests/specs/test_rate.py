@@ -2,23 +2,21 @@
 
 import math
 
-import pytest
 from isaacsim.core.experimental.actuators import DelayConfig, MaxEffortClampingConfig, PDControlConfig, RateConfig
 from isaacsim.core.experimental.actuators.specs.configs import TimedDelayConfig, in_own_steps
 from isaacsim.core.experimental.actuators.specs.motors import motor_of, problems_of
+from refusals import cases
 
 PD = PDControlConfig(1.0, 0.0)
 
 
-@pytest.mark.parametrize(
-    ("config", "words"),
-    [
-        (RateConfig(decimation=0), "rate.decimation = 0: must be an integer and >= 1 and <= 4096"),
-        (RateConfig(decimation=2.5), "rate.decimation = 2.5: must be an integer"),  # pyright: ignore
-        (RateConfig(frequency=-1.0), "rate.frequency = -1.0: must be finite and >= 0"),
-        (RateConfig(frequency=math.inf), "rate.frequency = inf: must be finite and >= 0"),
-        (RateConfig(phase=1.5), "rate.phase = 1.5: must be finite and >= 0 and <= 1"),
-    ],
+@cases(
+    "config, words",
+    (RateConfig(decimation=0), "rate.decimation = 0: must be an integer and >= 1 and <= 4096"),
+    (RateConfig(decimation=2.5), "rate.decimation = 2.5: must be an integer"),  # pyright: ignore
+    (RateConfig(frequency=-1.0), "rate.frequency = -1.0: must be finite and >= 0"),
+    (RateConfig(frequency=math.inf), "rate.frequency = inf: must be finite and >= 0"),
+    (RateConfig(phase=1.5), "rate.phase = 1.5: must be finite and >= 0 and <= 1"),
 )
 def test_values_out_of_range_are_refused(config, words) -> None:
     (found,) = problems_of(motor_of([PD, config]), "motor")

@@ -4,56 +4,52 @@ import pytest
 from calls import calls
 from isaacsim.core.experimental.actuators.simulators.port import require_same_joints
 from isaacsim.core.experimental.actuators.specs.roots import Roots, match_roots
-from refusals import refused
+from refusals import cases, refused
 
 ROOTS = ["/World/A", "/World/B/base", "/World/B/tail", "/World/envs/env_0/C", "/World/envs/env_1/C"]
 
 
-@pytest.mark.parametrize(
-    ("pattern", "path", "matched"),
-    [
-        ("/World/A", "/World/A", True),
-        ("/World/A/", "/World/A", True),
-        ("World/A", "/World/A", True),
-        ("/World/A", "/World/AB", False),
-        ("/World/B", "/World/AB", False),
-        ("/World/A.*", "/World/AB", True),
-        ("/World/.*", "/World", False),
-        ("/World/.*/.*", "/World/A/base", True),
-        ("/.*/base", "/World/base", True),
-        ("/.*/base", "/World/A/base", False),
-        ("/World/(A|B)", "/World/B", True),
-        ("/World/(A|B)", "/World/C", False),
-        ("/World/env_[0-9]+/R", "/World/env_12/R", True),
-        ("/World/env_[0-9]+/R", "/World/env_x/R", False),
-        ("/world/a", "/World/A", False),
-        ("/World/グリッパー", "/World/グリッパー", True),
-        ("/World/Gelenk_ü", "/World/Gelenk_u", False),
-        ("/World/Gelenk_.", "/World/Gelenk_ü", True),
-    ],
+@cases(
+    "pattern, path, matched",
+    ("/World/A", "/World/A", True),
+    ("/World/A/", "/World/A", True),
+    ("World/A", "/World/A", True),
+    ("/World/A", "/World/AB", False),
+    ("/World/B", "/World/AB", False),
+    ("/World/A.*", "/World/AB", True),
+    ("/World/.*", "/World", False),
+    ("/World/.*/.*", "/World/A/base", True),
+    ("/.*/base", "/World/base", True),
+    ("/.*/base", "/World/A/base", False),
+    ("/World/(A|B)", "/World/B", True),
+    ("/World/(A|B)", "/World/C", False),
+    ("/World/env_[0-9]+/R", "/World/env_12/R", True),
+    ("/World/env_[0-9]+/R", "/World/env_x/R", False),
+    ("/world/a", "/World/A", False),
+    ("/World/グリッパー", "/World/グリッパー", True),
+    ("/World/Gelenk_ü", "/World/Gelenk_u", False),
+    ("/World/Gelenk_.", "/World/Gelenk_ü", True),
 )
 def test_pattern_matches_segment_by_segment(pattern, path, matched):
     assert Roots([path]).find(pattern) == ([0] if matched else [])
 
 
-@pytest.mark.parametrize(
-    ("patterns", "picked"),
-    [
-        ("/World/A", [0]),
-        ("/World/B/base", [1]),
-        ("/World/B", [1, 2]),
-        ("/World/B/.*", [1, 2]),
-        ("/World", [0, 1, 2, 3, 4]),
-        ("/", [0, 1, 2, 3, 4]),
-        ("/World/.*", [0, 1, 2, 3, 4]),
-        ("/World/envs/.*/C", [3, 4]),
-        ("/World/envs/env_.*", [3, 4]),
-        ("/World/envs", [3, 4]),
-        ("/World/envs/env_1/C", [4]),
-        (["/World/B", "/World/A"], [1, 2, 0]),
-        (["/World/A", "/World/(A|B)"], [0, 1, 2]),
-        (("/World/A", "/World/A"), [0]),
-    ],
+@cases(
+    "patterns, picked",
+    ("/World/A", [0]),
+    ("/World/B/base", [1]),
+    ("/World/B", [1, 2]),
+    ("/World/B/.*", [1, 2]),
+    ("/World", [0, 1, 2, 3, 4]),
+    ("/", [0, 1, 2, 3, 4]),
+    ("/World/.*", [0, 1, 2, 3, 4]),
+    ("/World/envs/.*/C", [3, 4]),
+    ("/World/envs/env_.*", [3, 4]),
+    ("/World/envs", [3, 4]),
+    ("/World/envs/env_1/C", [4]),
+    (["/World/B", "/World/A"], [1, 2, 0]),
+    (["/World/A", "/World/(A|B)"], [0, 1, 2]),
+    (("/World/A", "/World/A"), [0]),
     ids=str,
 )
 def test_pattern_picks_every_root_below(patterns, picked):
@@ -77,7 +73,6 @@ def test_root_inside_another_is_not_counted_again(pattern, picked):
 
 
 def test_robots_that_differ_are_told_apart():
-    """The error names two that differ, and groups the paths of those that are the same, up to a bound."""
     paths = [f"/World/Robot_{i}" for i in range(7)]
     text = refused(ValueError, lambda: require_same_joints(paths, [["hip"], *[["hip", "knee"]] * 6]))
     assert text == (

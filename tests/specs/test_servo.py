@@ -12,7 +12,7 @@ from isaacsim.core.experimental.actuators.specs.servo import PRESETS, voltage_pr
 from isaacsim.core.experimental.actuators.specs.stand_ins import stand_ins
 from isaacsim.core.experimental.actuators.tools.feedback import feedback_gains
 from pxr import Sdf
-from refusals import refused
+from refusals import cases, refused
 from small_stages import pendulum
 
 SERVO = aa.ServoControlConfig.of("XL330", kp=200.0, kd=20.0)
@@ -42,21 +42,19 @@ def test_smallest_duty_is_below_the_largest() -> None:
     np.testing.assert_allclose(efforts, [[0.3 * 15.0 * 0.1, 0.2 * 15.0 * 0.1]], rtol=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("stages", "problem"),
-    [
-        ([SERVO], "has ServoControlConfig, which returns a voltage, without ElectricalConfig"),
-        ([SERVO, EFFORT], "has ServoControlConfig, which returns a voltage, without ElectricalConfig"),
-        ([PD, VOLTS], 'has ElectricalConfig(command="voltage") and PDControlConfig, which returns an effort'),
-        ([aa.NeuralControlConfig("a.pt"), VOLTS], "and NeuralControlConfig, which returns an effort"),
-        ([SERVO, VOLTS], ""),
-        ([PD, EFFORT], ""),
-        ([PD], ""),
-        ([ForeignConfig("AControlAPI", "controller", {}), VOLTS], ""),
-        ([ForeignConfig("AControlAPI", "controller", {}), EFFORT], ""),
-        ([SERVO, ForeignConfig("AWindingAPI", "electrical", {})], ""),
-        ([VOLTS], ""),
-    ],
+@cases(
+    "stages, problem",
+    ([SERVO], "has ServoControlConfig, which returns a voltage, without ElectricalConfig"),
+    ([SERVO, EFFORT], "has ServoControlConfig, which returns a voltage, without ElectricalConfig"),
+    ([PD, VOLTS], 'has ElectricalConfig(command="voltage") and PDControlConfig, which returns an effort'),
+    ([aa.NeuralControlConfig("a.pt"), VOLTS], "and NeuralControlConfig, which returns an effort"),
+    ([SERVO, VOLTS], ""),
+    ([PD, EFFORT], ""),
+    ([PD], ""),
+    ([ForeignConfig("AControlAPI", "controller", {}), VOLTS], ""),
+    ([ForeignConfig("AControlAPI", "controller", {}), EFFORT], ""),
+    ([SERVO, ForeignConfig("AWindingAPI", "electrical", {})], ""),
+    ([VOLTS], ""),
 )
 def test_volts_need_a_winding_that_takes_them(stages, problem) -> None:
     found = voltage_problems(motor_of(stages), "motor")
@@ -90,13 +88,11 @@ def test_prims_are_refused() -> None:
 
 
 def test_prims_read_back_as_written() -> None:
-    """All fields; newton's PD with the slopes of servo and winding stands in."""
     stage = pendulum().stage
     config = aa.ServoControlConfig(100.0, 0.01, 12.0, 0.9, 0.1, 0.02, 5.0, 30.0, 4.0, 8.0)
     prim = aa.add_actuator("/World/Robot", "hinge", "act", config, others=[VOLTS], stage=stage)
     spec = parse_prim(prim)
-    assert spec is not None
-    assert vars(spec.controller) == pytest.approx(vars(config), rel=1e-7)
+    assert spec is not None and vars(spec.controller) == pytest.approx(vars(config), rel=1e-7)
     assert prim.GetAttribute("newton:kp").Get() == pytest.approx(0.1 * 12.0 * 0.01 * 100.0)
     assert prim.GetAttribute("newton:kd").Get() == pytest.approx(0.1 * 12.0 * 0.01 * 5.0 + 0.04)
 
@@ -121,8 +117,7 @@ def test_gains_are_the_slopes_of_servo_and_winding() -> None:
     )
     gains = gains_at_joint(motor_of([SERVO, VOLTS]))
     assert gains is not None and gains == pytest.approx((pushed / small, -slowed / small, 0.0), rel=1e-5)
-    running = feedback_gains(arrays.actuators[0], 1)
-    np.testing.assert_allclose(running[:, 0, 0], gains, rtol=1e-6)
+    np.testing.assert_allclose(feedback_gains(arrays.actuators[0], 1)[:, 0, 0], gains, rtol=1e-6)
     assert gains_at_joint(motor_of([SERVO])) is None and gains_at_joint(motor_of([VOLTS])) is None
     assert gains_at_joint(motor_of([PD, EFFORT])) == (3.0, 0.1, 0.0)
     assert stand_ins([SERVO]) == {} and stand_ins([SERVO, VOLTS])[0] == aa.PDControlConfig(*gains[:2])
@@ -137,13 +132,11 @@ def test_registers_are_those_of_the_control_table() -> None:
     assert aa.ServoControlConfig.of("STS3215", p=16, d=0, i=0).kp == 16.0
 
 
-@pytest.mark.parametrize(
-    ("series", "given", "problem"),
-    [
-        ("STS3215", {"d": 32}, r"d = 32: must be left out for STS3215, .* Give kd \[s\] as identified, or 0"),
-        ("XL330", {"i": 10}, r"i = 10: must be left out for XL330, .* Give ki \[1/s\]"),
-        ("MX", {"p": 32, "kp": 16.0}, "p = 32 and kp = 16.0: must be one. Remove either"),
-    ],
+@cases(
+    "series, given, problem",
+    ("STS3215", {"d": 32}, r"d = 32: must be left out for STS3215, .* Give kd \[s\] as identified, or 0"),
+    ("XL330", {"i": 10}, r"i = 10: must be left out for XL330, .* Give ki \[1/s\]"),
+    ("MX", {"p": 32, "kp": 16.0}, "p = 32 and kp = 16.0: must be one. Remove either"),
 )
 def test_registers_without_a_published_scale_are_refused(series, given, problem) -> None:
     """By name, with what to give instead."""
@@ -161,7 +154,6 @@ def test_a_register_is_no_time() -> None:
 
 
 def test_integral_of_a_servo_ends_at_its_largest_duty() -> None:
-    """It removes the error under a load, and no more than the duty allows."""
     servo = aa.ServoControlConfig.of("MX", p=32, i=32, max_duty=0.5)
     arrays = aa.ActuatedArrays(["j"], {".*": [servo, VOLTS]})
     zero, found = np.zeros((1, 1), np.float32), []

@@ -3,7 +3,6 @@
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-import pytest
 from isaacsim.core.experimental.actuators import DelayConfig, MaxEffortClampingConfig, PDControlConfig
 from isaacsim.core.experimental.actuators.specs.configs import PassiveConfig
 from isaacsim.core.experimental.actuators.specs.motors import MotorConfig, motor_of
@@ -16,7 +15,7 @@ from isaacsim.core.experimental.actuators.specs.stages import (
     place_of,
     places_of,
 )
-from refusals import refused
+from refusals import cases, refused
 
 
 @dataclass
@@ -35,8 +34,7 @@ PD, LIMIT, DELAY, DRAG = PDControlConfig(80.0, 2.0), MaxEffortClampingConfig(30.
 
 def test_stages_act_in_the_order_of_their_kinds() -> None:
     motor = motor_of([DRAG, LIMIT, DELAY, PD])
-    assert motor.stages == (DELAY, PD, LIMIT, DRAG)
-    assert motor.as_listed == (PD, LIMIT, DRAG, DELAY)
+    assert motor.stages == (DELAY, PD, LIMIT, DRAG) and motor.as_listed == (PD, LIMIT, DRAG, DELAY)
     assert motor.after_controller == (LIMIT, DRAG)
     assert (motor.controller, motor.clamping, motor.delay, motor.others) == (PD, [LIMIT], DELAY, [DRAG])
     assert [place for place, _ in places_of(motor)] == ["controller", "clamping[0]", "passive[0]", "delay"]
@@ -54,10 +52,7 @@ def test_kinds_say_what_their_stages_do() -> None:
     assert (motor.sensing, motor.after_controller) == ((sensor,), (driver, LIMIT, DRAG))
     assert [kind for kind in KINDS if follows_limits(kind)] == ["passive", "effort_mode"]
     assert [kind.name for kind in KINDS.values() if kind.takes_effort and not kind.changes_effort] == [
-        "losses",
-        "thermal",
-        "supply",
-        "effort_mode",
+        *("losses", "thermal", "supply", "effort_mode"),
     ]
     assert not KINDS["thermal"].changes_loop and KINDS["electrical"].changes_loop
     # of those that make an effort, motors come first, then one that is between the two, then shafts and joints
@@ -73,10 +68,7 @@ def test_the_table_names_each_kind_once() -> None:
     assert [place_of(kind) for kind in KINDS] == list(range(len(KINDS)))
     assert place_of("brake") == place_of(None) == len(KINDS)
     assert (kind_of(PD), kind_of(PDControlConfig), kind_of(3), kind_of(Driver())) == (
-        "controller",
-        "controller",
-        None,
-        "electrical",
+        *("controller", "controller", None, "electrical"),
     )
 
 
@@ -92,24 +84,20 @@ def test_parts_are_arguments_of_what_holds_them() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("stages", "error", "words"),
-    [
-        ([PD, 3], TypeError, "stages has 3: must be a config or component"),
-        ([PD, PD], ValueError, "stages has 2 controllers, PDControlConfig and PDControlConfig: must be at most one"),
-        ([Driver(), Driver()], ValueError, "stages has 2 electricals"),
-    ],
+@cases(
+    "stages, error, words",
+    ([PD, 3], TypeError, "stages has 3: must be a config or component"),
+    ([PD, PD], ValueError, "stages has 2 controllers, PDControlConfig and PDControlConfig: must be at most one"),
+    ([Driver(), Driver()], ValueError, "stages has 2 electricals"),
 )
 def test_what_is_no_list_of_stages_is_refused(stages, error, words) -> None:
     refused(error, lambda: parts_of(stages), words)
 
 
-@pytest.mark.parametrize(
-    ("motor", "words"),
-    [
-        (MotorConfig(others=[LIMIT]), "MotorConfig.others has MaxEffort.* Give it as clamping"),
-        (MotorConfig(others=[3]), "MotorConfig.others = 3"),  # pyright: ignore[reportArgumentType]
-    ],
+@cases(
+    "motor, words",
+    (MotorConfig(others=[LIMIT]), "MotorConfig.others has MaxEffort.* Give it as clamping"),
+    (MotorConfig(others=[3]), "MotorConfig.others = 3"),  # pyright: ignore[reportArgumentType]
 )
 def test_a_part_is_where_it_belongs(motor, words) -> None:
     refused(TypeError, lambda: motor_of(motor), words)

@@ -12,7 +12,7 @@ from isaacsim.core.experimental.actuators.specs.configs import OURS
 from isaacsim.core.experimental.actuators.specs.stages import NAMED
 from isaacsim.core.experimental.actuators.specs.stand_ins import LISTED, STAND_INS, stand_ins
 from pxr import Sdf, Usd
-from refusals import refused
+from refusals import cases, refused
 from small_stages import pendulum
 
 ROOT = "/World/Robot"
@@ -23,7 +23,6 @@ GEARED = aa.GearedPDControlConfig(2.0, 0.1, 5.0, 1.5)
 
 @pytest.fixture
 def stage():
-    """A robot with the joint `hinge`."""
     return pendulum().stage
 
 
@@ -43,40 +42,34 @@ def test_every_law_that_newton_does_not_know_has_a_line() -> None:
     assert all(line.otherwise for line in STAND_INS.values())
 
 
-@pytest.mark.parametrize(
-    ("ours", "theirs"),
-    [
-        (GEARED, aa.PDControlConfig(50.0, 2.5, 7.5)),
-        (aa.GearedPIDControlConfig(2.0, 3.0, 0.1, 0.5, -5.0, 1.5), aa.PIDControlConfig(50.0, 75.0, 2.5, 0.1, -7.5)),
-        (aa.GearedPIDControlConfig(2.0, 3.0, 0.1, 0.5, 0.0), aa.PIDControlConfig(0.0, 0.0, 0.0, math.inf)),
-        (CUTOFF, aa.DCMotorClampingConfig(60.0, 2.0, 40.0)),
-        (aa.DCMotorCutoffClampingConfig(math.inf, 2.0, 40.0), aa.MaxEffortClampingConfig(40.0)),
-        (WINDING, aa.DCMotorClampingConfig(48.0, 48.0, 10.0)),
-        (aa.ElectricalConfig(0.5, 0.3, max_current=20.0), aa.MaxEffortClampingConfig(10.0)),
-        (aa.ElectricalConfig(0.5, 0.25, voltage=24.0, command="voltage"), aa.DCMotorClampingConfig(48.0, 48.0, 48.0)),
-    ],
+@cases(
+    "ours, theirs",
+    (GEARED, aa.PDControlConfig(50.0, 2.5, 7.5)),
+    (aa.GearedPIDControlConfig(2.0, 3.0, 0.1, 0.5, -5.0, 1.5), aa.PIDControlConfig(50.0, 75.0, 2.5, 0.1, -7.5)),
+    (aa.GearedPIDControlConfig(2.0, 3.0, 0.1, 0.5, 0.0), aa.PIDControlConfig(0.0, 0.0, 0.0, math.inf)),
+    (CUTOFF, aa.DCMotorClampingConfig(60.0, 2.0, 40.0)),
+    (aa.DCMotorCutoffClampingConfig(math.inf, 2.0, 40.0), aa.MaxEffortClampingConfig(40.0)),
+    (WINDING, aa.DCMotorClampingConfig(48.0, 48.0, 10.0)),
+    (aa.ElectricalConfig(0.5, 0.3, max_current=20.0), aa.MaxEffortClampingConfig(10.0)),
+    (aa.ElectricalConfig(0.5, 0.25, voltage=24.0, command="voltage"), aa.DCMotorClampingConfig(48.0, 48.0, 48.0)),
 )
 def test_the_nearest_law_of_newton(ours, theirs) -> None:
     assert stand_ins([aa.DelayConfig(2), ours]) == {1: theirs}
 
 
 def test_what_is_there_already_is_left() -> None:
-    """A schema is applied once; numbers that newton cannot hold are left out."""
     assert stand_ins([aa.MaxEffortClampingConfig(30.0), aa.DCMotorCutoffClampingConfig(math.inf, 2.0, 40.0)]) == {}
     assert stand_ins([aa.GearedPDControlConfig(1e30, 0.0, 1e10)]) == {}
 
 
-@pytest.mark.parametrize(
+@cases(
     "config",
-    [
-        GEARED,
-        aa.GearedPIDControlConfig(0.1, 0.3, 0.7, math.inf, 9.7),
-        CUTOFF,
-        aa.DCMotorCutoffClampingConfig(math.inf, 2, 40),
-    ],
+    GEARED,
+    aa.GearedPIDControlConfig(0.1, 0.3, 0.7, math.inf, 9.7),
+    CUTOFF,
+    aa.DCMotorCutoffClampingConfig(math.inf, 2, 40),
 )
 def test_prims_read_back_as_written(config, stage) -> None:
-    """To the last digit of a file, whatever stands in; a plain limit beside them holds."""
     limit = aa.MaxEffortClampingConfig(30.0)
     is_law = config.KIND == "controller"
     prim = prim_with(stage, config if is_law else GEARED, *([] if is_law else [config]), limit)
@@ -99,7 +92,6 @@ def test_each_stands_where_its_law_does_and_is_listed(stage) -> None:
 
 
 def test_winding_has_the_curve_of_its_motor_beside_it(stage) -> None:
-    """A limit of newton for a law of another kind; it is read back as the winding alone."""
     prim = aa.add_actuator(ROOT, "hinge", "act", aa.PDControlConfig(50.0, 1.0), others=[WINDING], stage=stage)
     assert list(prim.GetAttribute(LISTED).Get()) == ["NewtonDCMotorClampingAPI"]
     spec = read(prim)
@@ -127,7 +119,6 @@ def test_a_stand_in_holds_where_the_law_is_not_known(stage) -> None:
 
 
 def test_a_law_and_one_that_is_not_listed_are_two(stage) -> None:
-    """As ever: which of them is meant is not guessed."""
     prim = prim_with(stage, GEARED)
     prim.RemoveProperty(LISTED)
     refused(ActuatorParseError, lambda: parse_prim(prim), r"has controller schemas .* must have exactly one")

@@ -1,18 +1,16 @@
 """Config of the battery of a robot."""
 
 import numpy as np
-import pytest
 from isaacsim.core.experimental.actuators import SupplyConfig
 from isaacsim.core.experimental.actuators.specs.fields import parameters_of, violations
+from refusals import cases
 
 
-@pytest.mark.parametrize(
-    ("supply", "said"),
-    [
-        (SupplyConfig(24.0, min_voltage=25.0), "min_voltage = 25.0: must be at most voltage, 24.0. Correct either."),
-        (SupplyConfig(0.0), "voltage = 0.0: must be finite and > 0 in single precision."),
-        (SupplyConfig(24.0, resistance=-0.1), "resistance = -0.1: must be finite and >= 0 in single precision."),
-    ],
+@cases(
+    "supply, said",
+    (SupplyConfig(24.0, min_voltage=25.0), "min_voltage = 25.0: must be at most voltage, 24.0. Correct either."),
+    (SupplyConfig(0.0), "voltage = 0.0: must be finite and > 0 in single precision."),
+    (SupplyConfig(24.0, resistance=-0.1), "resistance = -0.1: must be finite and >= 0 in single precision."),
 )
 def test_wrong_numbers_are_refused(supply, said) -> None:
     (problem,) = violations(supply, "supply")

@@ -9,23 +9,22 @@ from isaacsim.core.experimental.actuators.specs import transmission
 from isaacsim.core.experimental.actuators.specs.fields import conflicts, parameters_of, violations
 from isaacsim.core.experimental.actuators.specs.motors import motor_of
 from places import ROBOTS
+from refusals import cases
 
 PENDULUM = "/World/Pendulum"
 
 
-@pytest.mark.parametrize(
-    ("values", "words"),
-    [
-        ({"ratio": 0.0}, "ratio = 0.0: must not be 0"),
-        ({"ratio": {"hip": 3.0, "knee": 0.0}}, "must not be 0"),
-        ({"ratio": np.array([2.0, 0.0])}, "must not be 0"),
-        ({"ratio": math.inf}, "ratio = inf: must be finite"),
-        ({"rotor_inertia": -1e-5}, "rotor_inertia = -1e-05: must be"),
-        ({"efficiency": 0.0}, "efficiency = 0.0: must be"),
-        ({"efficiency": 1.1}, "efficiency = 1.1: must be"),
-        ({"backdriving_efficiency": -0.1}, "backdriving_efficiency = -0.1: must be"),
-        ({"targets": "shaft"}, "targets = 'shaft': must be one of 'joint', 'motor'"),
-    ],
+@cases(
+    "values, words",
+    ({"ratio": 0.0}, "ratio = 0.0: must not be 0"),
+    ({"ratio": {"hip": 3.0, "knee": 0.0}}, "must not be 0"),
+    ({"ratio": np.array([2.0, 0.0])}, "must not be 0"),
+    ({"ratio": math.inf}, "ratio = inf: must be finite"),
+    ({"rotor_inertia": -1e-5}, "rotor_inertia = -1e-05: must be"),
+    ({"efficiency": 0.0}, "efficiency = 0.0: must be"),
+    ({"efficiency": 1.1}, "efficiency = 1.1: must be"),
+    ({"backdriving_efficiency": -0.1}, "backdriving_efficiency = -0.1: must be"),
+    ({"targets": "shaft"}, "targets = 'shaft': must be one of 'joint', 'motor'"),
 )
 def test_values_out_of_range_are_refused(values, words) -> None:
     with pytest.raises(ValueError, match=words):
@@ -34,21 +33,18 @@ def test_values_out_of_range_are_refused(values, words) -> None:
         )
 
 
-@pytest.mark.parametrize(
-    ("efficiency", "backdriving", "fits"),
-    [
-        (1.0, 1.0, True),
-        (0.8, 0.8, True),
-        (0.9, 0.89, True),
-        (0.6, 0.3, True),
-        (0.6, 1e-6, True),
-        (0.9, 0.5, False),
-        (0.5, 0.9, False),
-        (0.8, 1.0, False),
-    ],
+@cases(
+    "efficiency, backdriving, fits",
+    (1.0, 1.0, True),
+    (0.8, 0.8, True),
+    (0.9, 0.89, True),
+    (0.6, 0.3, True),
+    (0.6, 1e-6, True),
+    (0.9, 0.5, False),
+    (0.5, 0.9, False),
+    (0.8, 1.0, False),
 )
 def test_efficiencies_may_not_differ_too_much(efficiency, backdriving, fits) -> None:
-    """A motor that accelerates no load may not lose more than one under load."""
     both = aa.TransmissionConfig(10.0, efficiency=efficiency, backdriving_efficiency=backdriving)
     problems = conflicts(both, "gear")
     assert (not problems) == fits, problems
@@ -64,12 +60,10 @@ def test_a_gear_does_nothing_by_default() -> None:
 
 
 def test_stages_in_a_row_are_one() -> None:
-    """Ratios multiply; a shaft counts by the square of its speed, the last one may be left out."""
     ratios, inertias = [4.5, -3.0], [2e-5, 8e-6, 1e-6]
     gear = aa.TransmissionConfig.from_stages(ratios, inertias, offset=0.1)
     expected = 2e-5 + 8e-6 / 4.5**2 + 1e-6 / (4.5 * 3.0) ** 2
-    assert (gear.ratio, gear.offset) == (-13.5, 0.1)
-    assert gear.rotor_inertia == pytest.approx(expected, rel=1e-12)
+    assert (gear.ratio, gear.offset) == (-13.5, 0.1) and gear.rotor_inertia == pytest.approx(expected, rel=1e-12)
     # the energy of the shafts at 1 rad/s of the joint
     speeds = np.array([13.5, 3.0, 1.0])
     motor = motor_of([aa.PDControlConfig(1.0, 0.1), gear])
@@ -78,15 +72,13 @@ def test_stages_in_a_row_are_one() -> None:
     assert without.rotor_inertia == pytest.approx(2e-5 + 8e-6 / 4.5**2, rel=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("ratios", "inertias", "words"),
-    [
-        ([], [], "ratios has 0 values, inertias 0: must be at least one ratio"),
-        ([3.0], [1e-5, 1e-5, 1e-5], "ratios has 1 values, inertias 3"),
-        ([3.0, 2.0], [1e-5], "ratios has 2 values, inertias 1"),
-        ([3.0], [-1e-5], r"inertias\[0\] = -1e-05: must be"),
-        ([3.0, math.inf], [1e-5, 1e-5], r"ratios\[1\] = inf: must be"),
-    ],
+@cases(
+    "ratios, inertias, words",
+    ([], [], "ratios has 0 values, inertias 0: must be at least one ratio"),
+    ([3.0], [1e-5, 1e-5, 1e-5], "ratios has 1 values, inertias 3"),
+    ([3.0, 2.0], [1e-5], "ratios has 2 values, inertias 1"),
+    ([3.0], [-1e-5], r"inertias\[0\] = -1e-05: must be"),
+    ([3.0, math.inf], [1e-5, 1e-5], r"ratios\[1\] = inf: must be"),
 )
 def test_stages_that_do_not_fit_are_refused(ratios, inertias, words) -> None:
     with pytest.raises(ValueError, match=words):
@@ -96,25 +88,22 @@ def test_stages_that_do_not_fit_are_refused(ratios, inertias, words) -> None:
 TABLE = aa.PositionBasedClampingConfig([0.0, 1.0], [2.0, 3.0])
 
 
-@pytest.mark.parametrize(
-    ("config", "expected"),
-    [
-        (aa.PIDControlConfig(1.0, 2.0, 3.0, 4.0, 5.0), aa.PIDControlConfig(100.0, 200.0, 300.0, 0.4, -50.0)),
-        (aa.DCMotorClampingConfig(1.0, 20.0, 0.5), aa.DCMotorClampingConfig(10.0, 2.0, 5.0)),
-        (aa.MaxEffortClampingConfig(math.inf), aa.MaxEffortClampingConfig(math.inf)),
-        (aa.MaxEffortClampingConfig("joint"), aa.MaxEffortClampingConfig("joint")),
-        (aa.EnvelopeClampingConfig([-20.0, 20.0], [2.0, 1.0]), aa.EnvelopeClampingConfig([-2.0, 2.0], [20.0, 10.0])),
-        (aa.ElectricalConfig(0.05, 0.3, 1e-4), aa.ElectricalConfig(0.5, 0.3, 1e-4)),
-        (TABLE, TABLE),
-        (aa.CoggingConfig(1.0, 2.0, 3.0), aa.CoggingConfig(1.0, 2.0, 3.0)),
-        (aa.DelayConfig(3), aa.DelayConfig(3)),
-    ],
+@cases(
+    "config, expected",
+    (aa.PIDControlConfig(1.0, 2.0, 3.0, 4.0, 5.0), aa.PIDControlConfig(100.0, 200.0, 300.0, 0.4, -50.0)),
+    (aa.DCMotorClampingConfig(1.0, 20.0, 0.5), aa.DCMotorClampingConfig(10.0, 2.0, 5.0)),
+    (aa.MaxEffortClampingConfig(math.inf), aa.MaxEffortClampingConfig(math.inf)),
+    (aa.MaxEffortClampingConfig("joint"), aa.MaxEffortClampingConfig("joint")),
+    (aa.EnvelopeClampingConfig([-20.0, 20.0], [2.0, 1.0]), aa.EnvelopeClampingConfig([-2.0, 2.0], [20.0, 10.0])),
+    (aa.ElectricalConfig(0.05, 0.3, 1e-4), aa.ElectricalConfig(0.5, 0.3, 1e-4)),
+    (TABLE, TABLE),
+    (aa.CoggingConfig(1.0, 2.0, 3.0), aa.CoggingConfig(1.0, 2.0, 3.0)),
+    (aa.DelayConfig(3), aa.DelayConfig(3)),
     ids=lambda config: type(config).__name__,
 )
 def test_values_at_the_joint(config, expected) -> None:
     found = transmission.at_joint(config, -10.0)
-    assert plain(found) == pytest.approx(plain(expected), rel=1e-12)
-    assert type(found) is type(config)
+    assert plain(found) == pytest.approx(plain(expected), rel=1e-12) and type(found) is type(config)
 
 
 def plain(config):
@@ -167,7 +156,6 @@ def test_joint_properties_have_the_armature() -> None:
 
 
 def test_rotors_and_losses_of_configs_by_joint() -> None:
-    """As of motors by pattern: the armature while attached, the losses as friction."""
     gear = aa.TransmissionConfig(10.0, rotor_inertia=1e-3, efficiency=0.8, backdriving_efficiency=0.8)
     pairs = [(aa.ActuatorConfig(aa.PDControlConfig(1.0, 0.1), others=[gear]), "hinge")]
     with aa.Simulation(ROBOTS / "pendulum.usda") as sim:

@@ -20,5 +20,4 @@ def test_degrees_are_told(first, second, told) -> None:
     """A factor of 57.3, either way; not for no limit."""
     line = contradiction("/Arm/hinge", ".a = 1", "b = 2", first, second)
     assert line.startswith("</Arm/hinge>.a = 1 and b = 2 (SI) mean the same and differ")
-    assert ("57.3" in line) is told
-    assert line.endswith("The former is read: correct one of them.")
+    assert ("57.3" in line) is told and line.endswith("The former is read: correct one of them.")

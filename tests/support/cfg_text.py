@@ -7,7 +7,6 @@ import pytest
 
 
 def cfgs_of(text: str, package: str, classes: dict, monkeypatch: pytest.MonkeyPatch) -> dict:
-    """`ACTUATORS` of a text, with classes in place of those of a package."""
     parts = package.split(".")
     for count in range(1, len(parts) + 1):
         monkeypatch.setitem(sys.modules, ".".join(parts[:count]), ModuleType(".".join(parts[:count])))
@@ -18,8 +17,6 @@ def cfgs_of(text: str, package: str, classes: dict, monkeypatch: pytest.MonkeyPa
 
 
 def events_of(text: str, package: str, modules: list[str], monkeypatch: pytest.MonkeyPatch) -> dict[str, dict]:
-    """`EVENTS` of a text, whose functions are their names, with stand-ins for the modules of a package."""
-
     class Names:
         def __init__(self, name: str) -> None:
             self._name = name

@@ -5,14 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import warp as wp
 from isaacsim.core.experimental.actuators.base.quiet_warp import quiet_warp
-
-
-def floats(values) -> wp.array:
-    return wp.array(np.asarray(values, np.float32), dtype=wp.float32, device="cpu")
-
-
-def indices(values) -> wp.array:
-    return wp.array(np.asarray(values), dtype=wp.uint32, device="cpu")
+from warp_arrays import floats
 
 
 def mass_matrices(robots: int, joints: int, seed: int = 0) -> np.ndarray:

@@ -24,7 +24,6 @@ LAYERS, SIZE = 2, 4
 
 
 def weights(kind: str) -> dict[str, np.ndarray]:
-    """Tensors by the names that a state dict has."""
     if kind == "mlp":
         return dict(exported.WEIGHTS)
     found: dict[str, np.ndarray] = {}
@@ -49,7 +48,6 @@ def network(kind: str) -> Network:
 
 
 def checkpoint_file(format: str, kind: str, metadata: Mapping) -> bytes:
-    """A file; one of `FORMATS` and of `KINDS`."""
     held = weights(kind)
     match format:
         case "onnx":

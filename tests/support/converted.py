@@ -82,7 +82,6 @@ def _sizes(model, joint: int) -> tuple[int, int]:
 
 
 def _twin(before, after, joint: int) -> int:
-    """The joint of the same name; of a free or ball joint that of the body of the same name."""
     kind = int(before.jnt_type[joint])
     if kind not in (_FREE, _BALL):
         return after.joint(_only(before.joint(joint).name, [after.joint(at).name for at in range(after.njnt)])).id

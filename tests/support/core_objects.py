@@ -42,7 +42,6 @@ class Bench:
 
     @staticmethod
     def network_arguments() -> list:
-        """Of a linear map of one input and the tanh of it."""
         lines = [("linear", 1, 2, 0, 1, 0, 0, 0, 0), ("tanh", 3, 2, 1, 2, 0, 0, 0, 0)]
         return [1, 5, 3, 0, 0, 0, lines, floats(4, value=0.5)]
 
@@ -77,7 +76,6 @@ class Bench:
         return [[floats(self.robots, wide) for _ in SIGNALS], floats(self.robots, wide), [2 * k for k in self.every]]
 
     def piece_arguments(self) -> list:
-        """Values of two slots of a row that every robot has its own of."""
         self.plan.own(0, floats(self.robots, self.slots))
         return [0, floats(self.robots, 2), [2, 0]]
 
@@ -171,7 +169,6 @@ class Chain:
         return [floats(1, ROBOTS, 2) for _ in range(2)] if self.law else [floats(ROBOTS)]
 
     def parameters(self) -> list[np.ndarray]:
-        """Those of the law and of the limits, or gradients of them."""
         return [floats(ROBOTS) for _ in range(1 if self.law else 6)]
 
     def noting(self) -> list:

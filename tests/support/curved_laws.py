@@ -73,8 +73,6 @@ def pushed_effort(
 
 
 class ControllerPushed(Tabled, Controller):
-    """A controller without parameters, which is prepared for the step all the same."""
-
     CURVES: ClassVar = {"push": "velocity"}
     PREPARE = pushed_prepare
     LAW = pushed_effort
@@ -82,7 +80,6 @@ class ControllerPushed(Tabled, Controller):
 
 @wp.func
 def curved_most(most: float, dt: float):
-    """Return the largest effort, which is less in long steps."""
     return most - 4.0 * dt
 
 
@@ -101,7 +98,6 @@ class ClampingCurved(Tabled, Clamping):
 
 @wp.func
 def faded_clamp(effort: float, position: float, velocity: float, most: float, fade: float):
-    """Return the effort within what is left of the largest one; infinity less infinity is no bound."""
     bound = most - fade
     return bounded(effort, -bound, bound)
 
@@ -128,7 +124,6 @@ def curved_drag(
     cogging: float,
     viscous: float,
 ):
-    """Return the effort less cogging and viscous friction, half of that of the step before."""
     return effort - scale * cogging - 0.5 * (viscous + last), viscous
 
 
@@ -156,7 +151,6 @@ CURVED = (FeedbackCurved, ControllerCurved, ControllerPushed, ClampingCurved, Cl
 
 
 def curved_entries(*, sensed: bool) -> list[ActuatorEntry]:
-    """Four joints; the ankle is a passive joint, and the toe may have a sensor."""
     gains = wp.array([3.0, 4.0, 5.0], dtype=wp.float32, device="cpu")
     hip = [ClampingCurved(full(6), share=LONG, fade=FADE), ClampingMaxEffort(full(4))]
     knee = [ClampingPositionBased(None, *TABLE), ClampingCurved(gains, share=ONE, fade=DROOP)]
@@ -182,10 +176,7 @@ def table(points_and_values: Table) -> Callable[[Any], np.ndarray]:
 
 
 class CurvedTwin:
-    """The same in float64, of all robots.
-
-    `shared`: Whether all robots are as the first one.
-    """
+    """The same in float64, of all robots."""
 
     def __init__(self, *, sensed: bool, shared: bool = False) -> None:
         self.sensed, self.last = sensed, np.zeros((ROBOTS, 2))

@@ -7,7 +7,6 @@ from isaacsim.core.experimental.actuators import ArticulationActuators, MotorCon
 
 
 def driven(paths: str, motors: Mapping[str, MotorConfig]) -> ArticulationActuators:
-    """A wrapper of these motors; the other joints go without, which is meant."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "<.*>: joints .* have no motor", UserWarning)
         return ArticulationActuators.from_configs(paths, motors)

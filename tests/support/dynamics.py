@@ -17,8 +17,6 @@ _AXES = {"X": np.array([1.0, 0, 0]), "Y": np.array([0, 1.0, 0]), "Z": np.array([
 
 @dataclass
 class Frame:
-    """A rotation matrix and an origin [m]."""
-
     turn: np.ndarray = field(default_factory=lambda: np.eye(3))
     origin: np.ndarray = field(default_factory=lambda: np.zeros(3))
 
@@ -99,7 +97,6 @@ class Dynamics:
         return moved, q + qd * dt
 
     def _kinematics(self, bases: dict[str, Frame], q: np.ndarray) -> tuple[list[Frame], list]:
-        """Pose of each body, and the Jacobians of its centre of mass and of its rotation."""
         frames: dict[str, Frame] = {}
         # columns that move a body: coordinate, linear, direction, a point on the axis
         columns: dict[str, list[tuple[int, bool, np.ndarray, np.ndarray]]] = {}
@@ -170,7 +167,6 @@ def _ends(joint: UsdPhysics.Joint) -> tuple[Usd.Relationship, Usd.Relationship]:
 
 
 def _axes(prim: Usd.Prim) -> list[tuple[str, bool, np.ndarray]]:
-    """The free axes of a joint, linear ones first."""
     if prim.IsA(UsdPhysics.FixedJoint):
         return []
     for kind, linear in ((UsdPhysics.RevoluteJoint, False), (UsdPhysics.PrismaticJoint, True)):

@@ -12,7 +12,6 @@ ACTUATORS = "isaacsim.core.experimental.actuators.ArticulationActuators"
 
 
 def node(name: str, node_type: str, *ports: str) -> str:
-    """A node; each port is a line of USD."""
     lines = "\n".join(ports)
     return f'def OmniGraphNode "{name}" {{ token node:type = "{node_type}"\n int node:typeVersion = 1\n {lines}\n }}\n'
 
@@ -32,7 +31,6 @@ def graph(nodes: str, *, settings: str = SETTINGS, name: str = "ActionGraph") ->
 
 
 def stage_with(*graphs: str, robot: str | None = None) -> Usd.Stage:
-    """A stage with graphs in `/World`, which is that of a robot file if one is named."""
     reference = f"( prepend references = @{(ROBOTS / robot).as_posix()}.usda@ )" if robot else ""
     layer = Sdf.Layer.CreateAnonymous(".usda")
     world = f'def Xform "World" {reference} {{\n {"".join(graphs)} }}'

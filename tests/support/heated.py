@@ -35,8 +35,6 @@ def warmed(
 
 
 class ThermalWinding(Thermal):
-    """A winding that stays warm through a reset."""
-
     PARAMETERS: ClassVar = ("gain", "loss", "hottest")
     NEUTRAL: ClassVar = (0.0, 0.0, 100.0)
     STATE: ClassVar = ("heat", "share")
@@ -77,8 +75,6 @@ def metered(effort: float, position: float, velocity: float, dt: float, drawn: f
 
 
 class ElectricalMetered(Electrical):
-    """What says how much power a motor draws."""
-
     PARAMETERS: ClassVar = ("resistance",)
     STATE: ClassVar = ("drawn",)
     START: ClassVar = {"drawn": UNSET}

@@ -17,7 +17,6 @@ _SUBSTEPS = 4
 
 
 def known_motor(kp: float = 40.0, kd: float = 1.0) -> aa.MotorConfig:
-    """The motor that identification starts from: its gains."""
     return aa.MotorConfig(aa.PDControlConfig(kp, kd), clamping=[aa.MaxEffortClampingConfig(500.0)])
 
 

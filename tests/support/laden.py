@@ -32,7 +32,6 @@ class Laden:
     on_table: bool = False
 
     def stage(self) -> Usd.Stage:
-        """The robot with its load, which is welded on and not part of the articulation."""
         stage = Usd.Stage.Open(Usd.Stage.Open(str(ROBOTS / f"{self.file}.usda")).Flatten())
         links = [prim for prim in stage.Traverse() if prim.HasAPI(UsdPhysics.RigidBodyAPI)]
         for link in (one for one in links if one.GetName().endswith(self.carriers)):
@@ -91,7 +90,6 @@ class Found:
 
     @property
     def chatters(self) -> bool:
-        """A joint vibrates, by a tone or without one."""
         return self.tone is not None or self.fast > LARGEST
 
 
@@ -106,10 +104,7 @@ def fast_motion(positions: np.ndarray, dt: float) -> np.ndarray:
 
 
 def hold(name: str, engine: str, how: str, seconds: float = SECONDS) -> Found:
-    """Hold a laden robot for some seconds.
-
-    `name`: In `LADEN`. `how`: An effort mode, or "drives" for the drives of the simulator with the same gains.
-    """
+    """Hold a laden robot for some seconds."""
     laden = LADEN[name]
     with warnings.catch_warnings(), Simulation(laden.stage(), DT, engine=engine) as sim:
         warnings.simplefilter("ignore")

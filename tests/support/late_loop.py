@@ -37,7 +37,6 @@ class Reference:
 
     @staticmethod
     def _at(ring: list, steps: float):
-        """Value of some steps ago, the newest is first."""
         whole, part = int(steps), steps - int(steps)
         return (1 - part) * np.array(ring[whole]) + part * np.array(ring[whole + 1])
 
@@ -55,7 +54,6 @@ class Reference:
         self.held[at] = -kp * seen_q - kd * seen_v + ki * self.integral[at]
 
     def growth(self, steps: int = 3000) -> float:
-        """Growth of the motion in a physics step, that of its envelope after a start."""
         rng = np.random.default_rng(3)
         q, v = rng.normal(size=(2, len(self.joints)))
         kept, sizes = 0.0, []

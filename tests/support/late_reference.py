@@ -43,10 +43,7 @@ def on_both(
     dt: float,
     resets: Mapping[int, Sequence[int]] | None = None,
 ) -> np.ndarray:
-    """Efforts of some steps, which both engines give to the bit.
-
-    `dt`: Physics step [s]. `resets`: Robots that are reset before a step, by step.
-    """
+    """Efforts of some steps, which both engines give to the bit."""
     found = []
     for engine in ENGINES:
         arrays = arrays_on(engine, joints, motors, given[0][0].shape[0])
@@ -67,7 +64,6 @@ class Late:
         self._past: list[np.ndarray] = []
 
     def __call__(self, value: np.ndarray, lag: float) -> np.ndarray:
-        """Return the value of `lag` steps ago."""
         self._past.append(np.asarray(value, float))
         whole = int(lag)
         newer, older = (self._past[max(0, len(self._past) - 1 - back)] for back in (whole, whole + 1))

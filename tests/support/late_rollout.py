@@ -19,7 +19,6 @@ States = Callable[[Actuator, int], list[tuple[Any, Any]]]
 
 
 def array(values, grad: bool = True, dtype=wp.float32) -> wp.array:
-    """Return an array on the CPU, with a gradient by default."""
     return wp.array(np.asarray(values), dtype=dtype, device="cpu", requires_grad=grad)
 
 
@@ -89,7 +88,6 @@ class LateRollout:
     # in float64
 
     def loss(self, values: Values) -> np.ndarray:
-        """Weighted sum of the efforts of each joint; joints do not know of each other."""
         states = {law: self._fresh(law) for law in self.laws}
         pasts = {law: [_Past(self.steps, self.count) for _ in range(3)] for law in self.laws}
         for k in range(self.steps):
@@ -165,8 +163,6 @@ class LateRollout:
             found[name] = (ends[0] - ends[1]) / (2 * width)
         self.loss(exact)
         return found
-
-    # on a tape
 
     def actuator(self, **more) -> tuple[Actuator, dict[str, wp.array]]:
         parameters = {name: array(values) for name, values in self.values.items() if name.split()[0] in self.laws}

@@ -8,8 +8,6 @@ NAMES = ["hip", "knee", "ankle"]
 
 
 class Leg:
-    """One robot on the host of arrays whose drives have gains."""
-
     def __init__(self) -> None:
         self.host = ArraysHost(NAMES)
         self.host.bus.on_ready(self.give_gains, order=-1)

@@ -45,7 +45,6 @@ def moved(
     felt: float,
     resistance: float,
 ):
-    """Return the signals of a motor that turns as the joint does."""
     return position, velocity, position_target, velocity_target, feedforward + 0.0 * (felt + resistance)
 
 
@@ -102,7 +101,6 @@ def made_up_friction() -> catalogue.Law:
 
 
 def _law(name: str, family: type, own: dict, config) -> catalogue.Law:
-    """A line of the table, whose class is found as that of the others."""
     module = type(sys)(f"{catalogue.PACKAGE}.{catalogue.snake_case(name)}")
     setattr(module, name, type(name, (family,), own | {"__module__": module.__name__, "__doc__": "A made-up law."}))
     sys.modules[module.__name__] = module

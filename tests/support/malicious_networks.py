@@ -23,8 +23,6 @@ MARK = "ran"
 
 
 class Payload:
-    """Makes the file `ran` when it is unpickled."""
-
     def __reduce__(self) -> tuple[object, tuple[str, ...]]:
         return exec, (f"open({MARK!r}, 'w').write('x')",)
 
@@ -56,7 +54,6 @@ def malicious() -> dict[str, tuple[bytes, str]]:
 
 
 def harmless() -> dict[str, bytes]:
-    """Files that load, with something to run where nothing looks."""
     code = pickle.dumps(Payload())
     archive = exported_parts("mlp", {"input_idx": [0]})
     archive["files"] |= {"data/sample_inputs/model.pt": code, "data/aotinductor/model/model.so": b"\x7fELF" + code}
@@ -371,7 +368,6 @@ def _model(nodes: list, *more, change: Callable = bool) -> bytes:
 
 
 def _onnx() -> dict[str, tuple[bytes, str]]:
-    """ONNX files that lead elsewhere, or make much of little."""
     import onnx
 
     numbers = onnx.numpy_helper.from_array

@@ -36,7 +36,6 @@ def sigmoid(x: np.ndarray) -> np.ndarray:
 
 
 def unary(function: str, numbers: tuple[float, ...], x: np.ndarray) -> np.ndarray:
-    """An elementwise function by its name in `UNARY`."""
     match function, numbers:
         case "abs", ():
             return np.abs(x)

@@ -12,17 +12,13 @@ COUNT, STEPS, DT = 5, 1000, 0.005
 
 
 def array(values, dtype=wp.float32) -> wp.array:
-    """A Warp array on the CPU."""
     return wp.array(values, dtype=dtype, device="cpu")
 
 
 def largest_difference(
     controller, twin: Twin, rng: np.random.Generator, *, dt: float = DT, steps: int = STEPS
 ) -> float:
-    """Step both through random motion with random masked resets, 1000 steps by default.
-
-    Returns the largest difference over the largest effort.
-    """
+    """Step both through random motion with random masked resets, 1000 steps by default."""
     # positions, velocities and efforts stand at places of their own
     places = [rng.permutation(2 * COUNT)[:COUNT].astype(np.uint32) for _ in range(3)]
     at, at_position, at_effort = (array(place, wp.uint32) for place in places)

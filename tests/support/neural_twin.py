@@ -38,7 +38,6 @@ def random_network(kind: str, inputs: int, *, layers: int = 1, size: int = 8, se
 
 
 def write_network(path: Path, network: Network, metadata: Mapping) -> Path:
-    """Store a network in a file of this package's own format."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(safetensors.write(network, metadata))
     return path
@@ -54,7 +53,6 @@ class Twin:
         self.hidden, self.cell = np.zeros(shape), np.zeros(shape)
 
     def reset(self, at) -> None:
-        """Start over where `at` is true."""
         for n in np.flatnonzero(at):
             self.past[n] = []
             self.hidden[:, n] = self.cell[:, n] = 0.0

@@ -93,7 +93,6 @@ def dry_friction_level(tau_m, tau_e, qd, K_c, K_cs, qd_s, alpha, K_m, K_e, K_ms,
 
 
 def friction_step(level, effort, qd, h, inertia, viscous, tau_e, whole, f, qd_before, u_before):
-    """Friction of a level: a proximal step, by the load if it is whole, else by what the step before shows."""
     mass, most = inertia + h * viscous, h * level
     # black box: the velocity after the step if all that acted before stayed, then the friction that slows it by half
     free = (inertia * (2 * qd - qd_before) + h * (effort - u_before)) / mass
@@ -121,7 +120,6 @@ def step_before(effort, qd, h, inertia, load, whole, f, qd_before, u_before):
 
 
 def inertia_of(told, assumed):
-    """Inertia that is told, else the assumed one."""
     return np.where(told > 0, told, np.where(assumed > 0, assumed, np.nan))
 
 
@@ -217,7 +215,6 @@ def shaft_inertia_law(effort, _q, qd, h, told, rotor, qd_before, f_before, J, as
 
 @law_of("ShaftFriction")
 def shaft_friction_law(effort, _q, qd, h, told, f, qd_before, u_before, coulomb, viscous, load, assumed):
-    """Dry friction of a rope, and viscous friction: a step that shows the load in the velocity."""
     inertia = inertia_of(told, assumed)
     tau_e, qd_before, u_before = step_before(effort, qd, h, inertia, 0, 0, f, qd_before, u_before)
     level = coulomb + load * np.abs(effort)
@@ -226,7 +223,6 @@ def shaft_friction_law(effort, _q, qd, h, told, f, qd_before, u_before, coulomb,
 
 @law_of("LinkageShaft")
 def shaft_law(effort, _q, _qd, _dt):
-    """The effort of one shaft; `tests/engine/test_linkages.py` has the linkage as a whole."""
     return (effort,)
 
 
@@ -290,17 +286,20 @@ def gear_signals(q, qd, q_target, qd_target, feedforward, N, offset, of_motor):
 
 @motor_of("TransmissionElastic")
 def rotor_signals(q, qd, q_target, qd_target, feedforward, th, thd, _qd_before, _f_before, N, offset, of_motor, *_rest):
-    """The rotor moves by itself; commands as behind a rigid gear."""
     th, thd = np.where(np.isnan(th), q, th), np.where(np.isnan(thd), qd, thd)
     return N * th + offset, N * thd, *gear_signals(q, qd, q_target, qd_target, feedforward, N, offset, of_motor)[2:]
 
 
 @law_of("ElectricalWinding")
-def winding_law(effort, _q, qd, h, inertia, load, whole, coupled, T, T_m, derating, supply, portion, i, *others):
+def winding_law(effort, _q, qd, h, inertia, load, whole, coupled, T, T_h, rise, derating, supply, portion, i, *others):
     """Winding at a constant voltage over a step, current-regulated within the supply."""
     _volts, _power, _loss, qd_before, u_before, K, R, L, *rest = others
     config_supply, most, rate, of_copper, of_magnet, in_volts, driver, as_mujoco, R_on, knee, bandwidth, dead = rest
-    R25, K, R_w = R, K * np.maximum(1 - of_magnet * (T_m - 25), 0.01), R * np.maximum(1 + of_copper * (T - 25), 0.01)
+    R25, K, R_w = (
+        R,
+        K * np.maximum(1 - of_magnet * (T_h + rise - 25), 0.01),
+        R * np.maximum(1 + of_copper * (T - 25), 0.01),
+    )
     R = R_w + R_on
     lags = np.isfinite(bandwidth)
     theirs = (R_on == 0) & np.isinf(knee) & ~lags & (dead == 0)
@@ -394,9 +393,10 @@ def two_node_law(effort, _q, _qd, h, published, flux, P_h, T_w, T_h, rest_w, res
 
     The rounding errors of the two temperatures are those of float32, so they are NaN here, for no comparison.
     """
-    _derating, _kept, T_m, rest_m, before, C_w, R_w, C_h, R_h, T_a, K, a, T_1, T_max, *rest = others
+    _derating, _kept, rise, rest_m, before, C_w, R_w, C_h, R_h, T_a, K, a, T_1, T_max, *rest = others
     share, kept, discretization, share_m, t_m = rest
-    T_w, T_h, T_m = (np.where(np.isnan(one), T_a, one) for one in (T_w, T_h, T_m))
+    T_w, T_h = (np.where(np.isnan(one), T_a, one) for one in (T_w, T_h))
+    T_m = T_h + rest_h + rise
     power = np.where(discretization > 1.5, before, effort) ** 2 * np.where(
         np.isfinite(K), np.maximum(1 + a * (T_w - 25), 0) / K**2, published
     )
@@ -423,10 +423,11 @@ def two_node_law(effort, _q, _qd, h, published, flux, P_h, T_w, T_h, rest_w, res
     part = np.clip((T_max - after[..., 0]) / (T_max - T_1), 0, 1)
     derating = np.where(np.isinf(T_max), 1, np.where(T_1 < T_max, share + part * (1 - share), np.nan))
     # magnets between both, of the mean of the step
-    before_m, after_m = (h_ + share_m * (w_ - h_) for w_, h_ in ((T_w, T_h), (after[..., 0], after[..., 1])))
+    before_m = T_h + rest_h + share_m * (T_w - T_h)
+    after_m = after[..., 1] + share_m * (after[..., 0] - after[..., 1])
     lag = np.where(t_m > 0, -np.expm1(-h / np.where(t_m > 0, t_m, 1)), 1)
     magnet = np.where(t_m > 0, T_m + rest_m + lag * ((before_m + after_m) / 2 - T_m), after_m)
-    return after[..., 0], after[..., 1], errors, errors, derating, kept, magnet, errors, effort
+    return after[..., 0], after[..., 1], errors, errors, derating, kept, magnet - after[..., 1], errors, effort
 
 
 @law_of("SupplyBattery")
@@ -540,7 +541,6 @@ def encoder_law(q, qd, h, place, q_before, v_before, count, resolution, bias, no
 
 @law_of("DelayTimed")
 def timed_delay_law(h, robot, drawn, left, draws, seconds, steps, most, period, hold, seed):
-    """Steps and seconds of delay, and a part that is drawn anew when it is due, unless it is held."""
     first = np.isnan(drawn)
     due = first | (left < 0.5)
     draws = np.where(due, np.where(draws < 2**23, draws + 1, 0), draws)
@@ -608,7 +608,6 @@ def rate_is_due(h, clock, _held, decimation, frequency, _phase):
 
 @law_of("RateHold")
 def rate_law(effort, _q, _qd, h, clock, held, decimation, frequency, phase):
-    """A new effort when a period has passed, else the one before."""
     n = period_of(h, decimation, frequency)
     due = np.isnan(clock) | (clock + 1 >= n - 1e-3)
     after = np.where(np.isnan(clock), phase * n, np.where(due, clock + 1 - n, clock + 1))
@@ -623,7 +622,6 @@ def pd_law(q, qd, q_target, qd_target, feedforward, _dt, kp, kd, const_effort):
 
 @law_of("ControllerPID")
 def pid_law(q, qd, q_target, qd_target, feedforward, dt, integral, kp, ki, kd, integral_max, const_effort):
-    """PID control; the updated integral acts at once."""
     integral = pid_integral(integral, q, q_target, dt, integral_max)
     return pid_effort(q, qd, q_target, qd_target, feedforward, kp, ki, kd, const_effort, integral), integral
 
@@ -636,7 +634,6 @@ def geared_pd_law(q, qd, q_target, qd_target, feedforward, _dt, kp, kd, gear, co
 
 @law_of("ControllerGearedPID")
 def geared_pid_law(q, qd, q_target, qd_target, feedforward, dt, integral, kp, ki, kd, integral_max, gear, const_effort):
-    """PID control of the motor, likewise."""
     q, qd = gear * q, gear * qd
     integral = pid_integral(integral, q, q_target, dt, integral_max)
     motor = pid_effort(q, qd, q_target, qd_target, feedforward, kp, ki, kd, const_effort, integral)
@@ -701,7 +698,6 @@ def dc_motor_law(effort, _q, qd, _dt, saturation_effort, velocity_limit, max_mot
 
 @law_of("ClampingDCMotorCutoff")
 def dc_motor_cutoff_law(effort, _q, qd, _dt, saturation_effort, velocity_limit, max_motor_effort):
-    """DC-motor limit without braking, with a branch on each side of the no-load speed."""
     efforts = []
     for wanted, v, stall, top, peak in zip(
         effort, qd, saturation_effort, velocity_limit, max_motor_effort, strict=True
@@ -813,7 +809,6 @@ class Pipeline:
                 joint.reset()
 
     def step(self, q, qd, q_target, qd_target, feedforward):
-        """Return the efforts, in the shape of `q`."""
         inputs = zip(*(np.ravel(x) for x in (q, qd, q_target, qd_target, feedforward)), strict=True)
         efforts = [joint.step(*values) for joint, values in zip(self.joints, inputs, strict=True)]
         return np.reshape(efforts, np.shape(q))

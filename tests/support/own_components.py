@@ -9,8 +9,6 @@ class OwnDelay(Delay):
 
 
 class OwnController(ControllerPID):
-    """PID computed by a method."""
-
     def compute(self, *args, **kwargs) -> None:
         super().compute(*args, **kwargs)
 

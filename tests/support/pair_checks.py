@@ -22,10 +22,7 @@ with friction behind it, whose last line is one of several."""
 
 @dataclasses.dataclass
 class Tally:
-    """What came of a relation.
-
-    `differ`: Joint, what it was beside, and the first difference, of those that differ.
-    """
+    """What came of a relation."""
 
     relation: str
     ran: int = 0
@@ -105,7 +102,6 @@ def by_pairs(part: int = 0, parts: int = 1, seed: int = 0) -> Tally:
 
 
 def groups(joints: Sequence[Joint], count: int, seed: int = 0, most: int = 1000) -> Iterator[list[Joint]]:
-    """All joints, in plans of at most so many, and random parts of them in a random order."""
     rng = np.random.default_rng(seed)
     yield from (list(joints[first : first + most]) for first in range(0, len(joints), most))
     for _ in range(count):
@@ -115,7 +111,6 @@ def groups(joints: Sequence[Joint], count: int, seed: int = 0, most: int = 1000)
 def by_groups(
     joints: Sequence[Joint], binding: Binding = Arrays, count: int = 20, seed: int = 0, most: int = 1000
 ) -> Tally:
-    """All joints in plans of at most so many, and random ones, in plans of each size of a block."""
     tally = Tally(f"(a) alone, and in groups, {binding.__name__}")
     for robots in (1, 3, ROBOTS):
         baselines = Baselines(robots, binding)
@@ -125,7 +120,6 @@ def by_groups(
 
 
 def by_bindings(seed: int = 0) -> Tally:
-    """Each joint of the public classes as in arrays."""
     tally, arrays = Tally("the same joint in each public class"), Baselines()
     for joint in usable_joints(seed):
         for binding in (Wrapper, Actuators):
@@ -248,10 +242,7 @@ def _as_promised(joint: Joint, one: Record, alone: Callable[[], Record]) -> str:
 
 
 def off_by(found: np.ndarray, expected: np.ndarray, most: float, furthest: float = 0.0) -> str:
-    """How far efforts `(steps, robots, …)` are off, relative to the largest of their robot; else an empty text.
-
-    `furthest`: How far `FEW` of them may be off.
-    """
+    """How far efforts `(steps, robots, …)` are off, relative to the largest of their robot; else an empty text."""
     scale = np.maximum(np.abs(expected).max(axis=0, keepdims=True), 1e-6)
     off = np.abs(found.astype(np.float64) - expected) / scale
     if np.mean(~(off <= most)) <= FEW and (off <= max(most, furthest)).all():

@@ -56,10 +56,7 @@ NETWORKS: dict[str, dict] = {
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Joint:
-    """A joint with its motor, or the joints of a linkage.
-
-    `name`: What reports call it.
-    """
+    """A joint with its motor, or the joints of a linkage."""
 
     name: str
     axes: tuple[tuple[Stage, ...], ...]
@@ -68,12 +65,9 @@ class Joint:
         return self.name
 
     def rng(self, *of: int) -> np.random.Generator:
-        """Random numbers of its own, which nothing beside it changes."""
         return np.random.default_rng([zlib.crc32(self.name.encode()), *of])
 
     def motors(self, names: Sequence[str], robots: int) -> list[list]:
-        """Stages of its joints, which get these names."""
-
         def made(stage: Stage):
             if not isinstance(stage, Config):
                 return stage(robots)
@@ -97,7 +91,6 @@ class Joint:
         return any("joint_number" in one.ASKS for one in self.components)
 
     def has_choice(self, name: str) -> bool:
-        """True if a stage has this choice, which is false by default."""
         return any(getattr(stage, name, False) is True for stage in itertools.chain(*self.axes))
 
     def sums(self, other: Joint) -> bool:
@@ -107,12 +100,10 @@ class Joint:
 
     @property
     def kernel(self) -> tuple[object, ...]:
-        """What of its laws a kernel is compiled for; numbers and choices are not."""
         return tuple(sorted(one.__name__ for one in self.components)), len(self.axes)
 
     @property
     def is_linkage(self) -> bool:
-        """True if its motors move several joints."""
         return any(KINDS[one.KIND].couples for one in self.components)
 
     @property
@@ -121,7 +112,6 @@ class Joint:
         return MODES[1 + found[0].in_engine] if found else MODES[0]
 
     def in_mode(self, mode: str) -> Joint:
-        """The same joint in another mode, with random values of it."""
         if mode == MODES[0]:
             return self
         rng = np.random.default_rng(zlib.crc32(self.name.encode()))
@@ -130,7 +120,6 @@ class Joint:
 
 
 def number(described: Parameter, rng: np.random.Generator):
-    """A random value of a parameter that is one number, of the size that its unit has in motors."""
     if described.choices or described.type == "bool":
         return described.fallback
     if described.fallback is not None and rng.random() < 0.2:
@@ -152,9 +141,7 @@ _SIZES |= {"rad": 0.05, "rad/s": 8.0}
 
 
 def table(rng: np.random.Generator, lowest: float) -> tuple[list[float], list[float]]:
-    """Increasing points from `lowest` on, and positive values."""
-    points = lowest + np.cumsum(rng.uniform(0.1, 1.0, 4))
-    return points.tolist(), rng.uniform(0.5, 5.0, 4).tolist()
+    return (lowest + np.cumsum(rng.uniform(0.1, 1.0, 4))).tolist(), rng.uniform(0.5, 5.0, 4).tolist()
 
 
 def valid(config: type[Config], rng: np.random.Generator, **given):
@@ -280,8 +267,6 @@ def problems_of(stages: Sequence[Config]) -> list[str]:
 
 
 def varied(joint: Joint, other: Joint, robots: int) -> Joint:
-    """A joint whose robots have other numbers than the first one: those of `other`, which has the same stages."""
-
     def both(stage: Stage, others: Sequence[Stage]) -> Stage:
         another = next((one for one in others if type(one) is type(stage)), None)
         # the motors of a linkage are alike in all robots
@@ -359,7 +344,6 @@ def choices() -> dict[str, dict[str, Callable[[np.random.Generator], Axes]]]:
 
 
 def factors() -> list[str]:
-    """The kinds of which a joint has a choice; twice, of which it may have several."""
     return [kind for kind, line in KINDS.items() for _ in range(1 + line.many)]
 
 
@@ -372,10 +356,7 @@ def of_choices(row: Sequence[str], seed: int = 0) -> Joint:
 
 @functools.cache
 def joints_of_three(seed: int = 0, other: int = 0) -> tuple[tuple[Joint, ...], int]:
-    """Joints on which each three choices of different kinds are together, and the number of threes that cannot be.
-
-    `other`: Another number for the same joints with other values.
-    """
+    """Joints on which each three choices of different kinds are together, and the number of threes that cannot be."""
     rows, impossible = _rows_of_three(seed)
     joints = (of_choices(row, seed + other) for row in rows)
     return tuple(joint for joint in joints if not refused(joint)), impossible

@@ -23,7 +23,6 @@ Columns = list[np.ndarray]
 
 
 def has_formulas(joint: Joint) -> bool:
-    """True if its chain is of laws with formulas, one axis, and explicit."""
     known = all(one.__name__ in oracle.LAWS or one.__name__ in _BESIDE for one in joint.components)
     return known and len(joint.axes) == 1 and not joint.is_linkage and joint.mode == "explicit"
 
@@ -79,7 +78,6 @@ class Stage:
             one.reset(robot)
 
     def published(self) -> dict[str, np.ndarray]:
-        """Its signals: states, or what stands for them while they are unknown."""
         found = {}
         for signal, state in self.owner.PUBLISHES.items():
             other = self.owner.UNSET_AS.get(state)
@@ -107,7 +105,6 @@ class Stage:
         return found[:first]
 
     def _known(self, name: str) -> np.ndarray:
-        """A state; for one that is unknown what its law begins with, where a parameter says that."""
         if (other := self.owner.UNSET_AS.get(name)) is None:
             return self.state[name]
         return np.where(np.isnan(self.state[name]), self.parameters[other], self.state[name])
@@ -228,7 +225,6 @@ class Chain:
 
 
 def expected_efforts(joint: Joint, told: Script, robots: int, resets: Sequence[int] = (1,)) -> np.ndarray:
-    """Efforts `(steps, robots)` of a script without faults."""
     chain, found = Chain(joint, robots), []
     for step in range(STEPS):
         if step == RESET_AT:

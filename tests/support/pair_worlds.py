@@ -57,10 +57,7 @@ class Script:
 
 @functools.cache
 def script(joint: Joint, robots: int, faults: bool = True, seed: int = 0) -> Script:
-    """Random inputs of a joint; those of a robot are the same however many there are.
-
-    `faults`: Whether one input of the last robot is not finite in one step.
-    """
+    """Random inputs of a joint; those of a robot are the same however many there are."""
     axes = len(joint.axes)
     parts = [_script_of_robot(joint, axes, robot, seed) for robot in range(robots)]
     inputs = np.stack([one for one, _ in parts], axis=2)
@@ -88,8 +85,6 @@ def _script_of_robot(joint: Joint, axes: int, robot: int, seed: int) -> tuple[np
 
 
 class Arrays:
-    """Joints of `ActuatedArrays`."""
-
     def __init__(self, joints: Sequence[Joint], robots: int) -> None:
         self.names, stages = named_stages(joints, robots)
         motors = motors_of(self.names, stages)
@@ -164,8 +159,6 @@ class Wrapper:
 
 
 class _Host(ArraysHost):
-    """Arrays, signals of joints, and armatures that go nowhere."""
-
     def __init__(self, names: Sequence[str], robots: int) -> None:
         super().__init__(names, robots)
         shape = robots, len(names)
@@ -179,7 +172,6 @@ class _Articulation(ArrayArticulation):
     takes_step_armatures = True
 
     def is_physics_tensor_entity_valid(self) -> bool:
-        """Always: the host plays."""
         return True
 
     def set_step_armatures(self, armatures: object, *, dof_indices: object = None) -> None:
@@ -191,8 +183,6 @@ class _Articulation(ArrayArticulation):
 
 
 class Actuators:
-    """Joints as an `ActuatorGroup`, an `Actuator` for each joint of all robots."""
-
     def __init__(self, joints: Sequence[Joint], robots: int) -> None:
         self.names, stages = named_stages(joints, robots)
         count = len(self.names)
@@ -246,7 +236,6 @@ class Actuators:
 
 
 def plain(count: int = 1) -> Joint:
-    """A joint that gives nothing and asks for nothing, of some axes."""
     return Joint(f"plain {count}", ((aa.PDControlConfig(0.0, 0.0),),) * count)
 
 
@@ -261,7 +250,6 @@ class Record:
         return Record(np.ascontiguousarray(self.efforts[:, list(robots)]), ())
 
     def differs_from(self, other: Record) -> str:
-        """Where bits differ first, else an empty text."""
         same = self.efforts.view(np.int32) == other.efforts.view(np.int32)
         if not same.all():
             at = tuple(int(one) for one in np.argwhere(~same)[0])
@@ -281,10 +269,7 @@ def run(
     scripts: Mapping[Joint, Script] | None = None,
     resets: Sequence[int] = (1,),
 ) -> list[Record]:
-    """Step joints beside each other; in one step robots are reset.
-
-    Returns what each did.
-    """
+    """Step joints beside each other; in one step robots are reset."""
     told = [(scripts or {}).get(joint) or script(joint, robots) for joint in joints]
     inputs = np.concatenate([one.inputs for one in told], axis=3)
     signals = {name: np.concatenate([one.signals[name] for one in told], axis=2) for name in told[0].signals}

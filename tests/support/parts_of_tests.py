@@ -21,5 +21,4 @@ def part_of(which: str) -> tuple[int, int]:
 
 @functools.cache
 def is_in_part(file: Path, part: int, parts: int) -> bool:
-    """Return whether a file is in a part; the tests of a file stay together, for they may share what is made once."""
     return parts > 0 and zlib.crc32(file.relative_to(TESTS).as_posix().encode()) % parts == part

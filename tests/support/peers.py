@@ -12,7 +12,6 @@ _ORDER = ("ClampingDCMotor", "ClampingPositionBased", "ClampingMaxEffort")
 
 
 def newton_actuator(prim, column: int, robots: int, dofs: int) -> tuple:
-    """The newton actuator of a prim for one column of `(robots, dofs)`, and its two states."""
     with quiet_warp():
         import newton.actuators as peer
     parsed = peer.parse_actuator_prim(prim)
@@ -36,7 +35,6 @@ def newton_actuator(prim, column: int, robots: int, dofs: int) -> tuple:
 
 
 def newton_actuators():
-    """The package of seven actuator classes that newton replaced; where it is not installed, the test is skipped."""
     with quiet_warp(), warnings.catch_warnings():
         # it warns of its end at import
         warnings.simplefilter("ignore", DeprecationWarning)

@@ -24,7 +24,6 @@ def weightless(made: SmallStage) -> Usd.Stage:
 
 
 def set_iterations(stage: Usd.Stage, root: str, iterations: int) -> None:
-    """Have PhysX solve a robot in so many position iterations."""
     prim = stage.GetPrimAtPath(root)
     prim.AddAppliedSchema("PhysxArticulationAPI")
     prim.CreateAttribute("physxArticulation:solverPositionIterationCount", Sdf.ValueTypeNames.Int).Set(iterations)
@@ -62,10 +61,8 @@ def floating_pair() -> SmallStage:
 
 
 def qpos_of(source) -> np.ndarray:
-    """MuJoCo's positions in every environment of a simulation or a host."""
     return np.stack([source.data(env).qpos for env in range(source.num_envs)])
 
 
 def qvel_of(source) -> np.ndarray:
-    """MuJoCo's velocities in every environment of a simulation or a host."""
     return np.stack([source.data(env).qvel for env in range(source.num_envs)])

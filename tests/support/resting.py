@@ -66,7 +66,6 @@ def chain(folder: Path, armature: float, links: int = 6) -> Path:
 
 
 def held(sim: aa.Simulation, path: str) -> Held:
-    """Return what friction has to hold in the initial pose of a robot."""
     sim.play()
     robot = aa.Articulation(path)
     gravity = -robot.get_dof_gravity_compensation_forces().numpy()[0].astype(np.float64)
@@ -77,7 +76,6 @@ def held(sim: aa.Simulation, path: str) -> Held:
 
 
 def motors(names: list[str], robot: Held, sweeps: int = 0) -> dict[str, list[aa.FrictionConfig]]:
-    """Return motors that are friction and nothing else."""
     levels = zip(names, robot.friction.tolist(), robot.inertia.tolist(), strict=True)
     return {
         name: [aa.FrictionConfig(coulomb=level, assumed_inertia=inertia, sweeps=sweeps)]

@@ -36,8 +36,6 @@ def schema(prim: str, name: str) -> Edit:
 
 
 def renamed(prim: str, *names: tuple[str, str]) -> Edit:
-    """Applied schemas get other names, in their places."""
-
     def rename(stage: Usd.Stage) -> None:
         others, found = dict(names), stage.GetPrimAtPath(prim)
         applied = [others.get(name, name) for name in found.GetPrimTypeInfo().GetAppliedAPISchemas()]
@@ -51,7 +49,6 @@ def target(prim: str, joint: str) -> Edit:
 
 
 def motor(joint: str, controller, *clamping) -> Edit:
-    """An actuator takes the place of the one that drives a joint."""
     return lambda stage: add_actuator(
         ARM, joint, joint, controller, clamping=clamping, overwrite_existing=True, stage=stage
     )

@@ -74,7 +74,6 @@ def rows(folder: Path) -> Iterator[Row]:
 
 
 def _in_motor(stage, inertia: float = 0.05):
-    """The stage where no simulator knows the inertia or takes over the law."""
     changed = {"assumed_inertia": getattr(stage, "assumed_inertia", 0.0) or inertia, "in_engine": False}
     return dataclasses.replace(stage, **{name: one for name, one in changed.items() if name in parameters_of(stage)})
 
@@ -117,7 +116,6 @@ def of_mjcf(out: Path) -> dict[str, aa.MotorConfig]:
 
 
 def of_lab(out: Path) -> dict[str, aa.MotorConfig]:
-    """By our own reader, which does not run the file, and wants a cfg."""
     cfgs = isaac_lab.load_groups(out).values() if "Cfg(" in out.read_text() else ()
     return {name: of_cfg(cfg) for cfg in cfgs for name in cfg.joint_names_expr}
 
@@ -130,7 +128,6 @@ def of_mjlab(out: Path) -> dict[str, aa.MotorConfig]:
 
 
 def of_urdf(out: Path) -> dict[str, aa.MotorConfig]:
-    """Limits and friction, beside the law that the file does not say."""
     joints, limit = ElementTree.parse(out).getroot().findall("joint"), [aa.MaxEffortClampingConfig("joint")]
     motors = {
         one.attrib["name"]: aa.MotorConfig(PD, limit if one.find("limit[@effort]") is not None else [])
@@ -160,7 +157,6 @@ def read_back(robot: ExportedRobot, target: str, folder: Path) -> dict[str, aa.M
 
 
 def efforts(names: Sequence[str], motors: dict[str, aa.MotorConfig], inertia: float) -> np.ndarray:
-    """Efforts of motors over random steps, by step and joint; friction of a joint is a stage."""
     made = {name: with_friction_stage(motor).stages for name, motor in motors.items()}
     stages = {name: [_in_motor(one, inertia) for one in motor] for name, motor in made.items()}
     random = np.random.default_rng(4)
@@ -173,7 +169,6 @@ def efforts(names: Sequence[str], motors: dict[str, aa.MotorConfig], inertia: fl
 
 
 def difference(robot: ExportedRobot, back: dict[str, aa.MotorConfig]) -> float:
-    """By how much the efforts of what is read back differ, as a share of the largest effort of both."""
     stages = [stage for motor in robot.motors.values() for stage in motor.stages]
     inertia = max(getattr(stage, "assumed_inertia", 0.0) for stage in stages)
     names = [joint.name for joint in robot.joints]

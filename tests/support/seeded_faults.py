@@ -128,7 +128,6 @@ NOT_IN_LAB = ("half the rate", "half the gear ratio")
 
 
 def lab_file(folder: Path, motors: Motors) -> Path:
-    """A file of Python with the arm's motors as cfgs of Isaac Lab, which says all of them."""
     path = folder / "lab.py"
     # the speed limits of its joints are none
     export(read_robot(ARM, motors), "lab", path, strict=True)
@@ -136,7 +135,6 @@ def lab_file(folder: Path, motors: Motors) -> Path:
 
 
 def usd_file(folder: Path, motors: Motors) -> Path:
-    """The arm with motors as a file of USD."""
     stage = Usd.Stage.Open(ARM)
     aa.add_motors("/World/Arm", motors, stage=stage, overwrite_existing=True)
     path = folder / "arm.usda"

@@ -12,7 +12,6 @@ def numbers(*shape: int, seed: int = 0) -> np.ndarray:
 
 
 def mlp(*hidden: network.Operation | str, inputs: int = 6, width: int = 5) -> network.Network:
-    """A layer, elementwise functions by name, and a layer."""
     operations: list[network.Operation] = [network.Linear(0, numbers(width, inputs), numbers(width, seed=1))]
     for function in hidden:
         if isinstance(function, str):

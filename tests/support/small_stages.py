@@ -34,7 +34,6 @@ class SmallStage:
         com: Sequence[float] = (0, 0, 0),
         inertia: Sequence[float] = (0.01, 0.01, 0.01),
     ) -> Usd.Prim:
-        """A rigid body; `turn` is an axis and an angle."""
         xform = UsdGeom.Xform.Define(self.stage, path)
         xform.AddTranslateOp().Set(Gf.Vec3d(*map(float, position)))
         if turn is not None:
@@ -61,7 +60,6 @@ class SmallStage:
         turn_in_child: tuple[Sequence[float], float] = ((1, 0, 0), 0),
         limits: tuple[float | None, float | None] = (None, None),
     ) -> Usd.Prim:
-        """A `Physics<kind>Joint`; `at` and `turn` are its frame in the parent."""
         prim = self.stage.DefinePrim(path, f"Physics{kind}Joint")
         joint = UsdPhysics.Joint(prim)
         if parent is not None:
@@ -119,7 +117,6 @@ class SmallStage:
         return self.shape(path, "Plane", axis=str(UsdGeom.GetStageUpAxis(self.stage)))
 
     def reference(self, path: str, file: Path, prim: str, position: Sequence[float] = (0, 0, 0)) -> None:
-        """A robot of a file at `path`."""
         xform = UsdGeom.Xform.Define(self.stage, path)
         xform.GetPrim().GetReferences().AddReference(str(file), prim)
         xform.ClearXformOpOrder()
@@ -151,7 +148,6 @@ def pendulum(**joint: object) -> SmallStage:
 
 
 def many_axes() -> SmallStage:
-    """A joint of two angular axes, and a linear one below it."""
     made = SmallStage()
     made.root("/World/Robot")
     for i, name in enumerate(("base", "ball", "slide")):

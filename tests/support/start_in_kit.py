@@ -34,7 +34,6 @@ def started(folder: Path, enable: str = "") -> dict:
 
 
 def started_with_nodes(folder: Path, import_root: Path) -> dict:
-    """Return what a start and a stop beside OmniGraph did; the package is that below the import root."""
     paths = [str(import_root), sysconfig.get_path("purelib"), sysconfig.get_path("platlib")]
     return _run(["-S"], [str(folder), "", "--nodes"], {"PYTHONPATH": os.pathsep.join(dict.fromkeys(paths))})
 
@@ -96,7 +95,6 @@ def main(folder: Path, enable: str, *, nodes: bool) -> None:
 
 
 def _provide(modules: dict[str, dict]) -> None:
-    """Let modules be imported that consist of these members."""
     for name, members in sorted(modules.items()):
         sys.modules[name] = types.ModuleType(name)
         vars(sys.modules[name]).update(members)

@@ -31,14 +31,12 @@ TABLE = [-1.0, 0.0, 0.0, 1.0], [5.0, 20.0, 9.0, 10.0]
 
 @wp.func
 def slew_clamp(effort: float, position: float, velocity: float, dt: float, last: float, step: float, most: float):
-    """Return the effort within `step` of the last one, and itself as the last one."""
     limited = within(within(effort, last - step, last + step), -most, most)
     return limited, limited
 
 
 @wp.func
 def slew_step(rate: float, most: float):
-    """Return the largest change of a step of `DT`, and the largest effort."""
     return rate * DT, most
 
 
@@ -63,14 +61,11 @@ def leaky_effort(
     count: float,
     gain: float,
 ):
-    """Return an effort that follows the error slowly, its level, and the number of steps."""
     now = 0.9 * level + gain * (q_target - q)
     return now + ff + 0.0 * (qd + qd_target), now, count + 1.0
 
 
 class ControllerLeaky(Controller):
-    """A law of the user's own with two states."""
-
     PARAMETERS: ClassVar = ("gain",)
     STATE: ClassVar = ("level", "count")
     LAW = leaky_effort
@@ -100,7 +95,6 @@ class PassiveDrag(Passive):
 
 @wp.func
 def lagging(effort: float, position: float, velocity: float, dt: float, slip: float, rate: float, stiffness: float):
-    """Return the effort less that of a spring that slips, and how far it is stretched."""
     stretched = slip + dt * (velocity - rate * slip)
     return effort - stiffness * stretched, stretched
 
@@ -146,14 +140,11 @@ def sticking(
     held: float,
     share: float,
 ):
-    """Return the effort less a share of a load that is whole, else less a momentum, and the momentum."""
     momentum = 0.5 * held + inertia * velocity
     return effort - (share * load if load_is_whole > 0.5 else momentum), momentum
 
 
 class PassiveStick(Passive):
-    """A passive law that asks for all there is, and does not look at a load that is not whole."""
-
     PARAMETERS: ClassVar = ("share",)
     STATE: ClassVar = ("held",)
     ASKS: ClassVar = ("inertia", "load", "load_is_whole")
@@ -172,7 +163,6 @@ class FeedbackSkewed(Feedback):
 
 @wp.func
 def filtered(position: float, velocity: float, dt: float, seen: float, share: float, furthest: float):
-    """Return a position of the step before, lost far out, and a filtered velocity."""
     velocity_seen = seen + share * (velocity - seen)
     return position - dt * velocity if position < furthest else wp.nan, velocity_seen, velocity_seen
 
@@ -219,7 +209,6 @@ def soft_effort(
     compliance: float,
     furthest: float,
 ):
-    """Return the effort behind the gear, and how far the effort twists it."""
     return ratio * effort, 0.5 * twist + 0.5 * compliance * effort
 
 
@@ -255,8 +244,6 @@ def full(value: float, dtype=wp.float32, device="cpu") -> wp.array:
 
 
 def entries(device="cpu") -> list[ActuatorEntry]:
-    """Four joints; the last two have no delay or one that no other has."""
-
     def of(value: float, dtype=wp.float32) -> wp.array:
         return full(value, dtype, device)
 
@@ -347,8 +334,6 @@ def asking_entries(device="cpu") -> list[ActuatorEntry]:
 
 
 def sensing_entries(device="cpu") -> list[ActuatorEntry]:
-    """The same joints with sensors; the toe has none."""
-
     def of(value: float) -> wp.array:
         return full(value, device=device)
 
@@ -527,10 +512,7 @@ def draw(rng: np.random.Generator, faults: bool = True) -> np.ndarray:
 
 
 class Bench:
-    """Arrays on which a step runs, by columns or by indices.
-
-    `kind`: `columns` or `indices`.
-    """
+    """Arrays on which a step runs, by columns or by indices."""
 
     def __init__(self, step, kind: str = "columns", device="cpu") -> None:
         self.step_of_plan, self.kind, count = step, kind, step.plan.num_robots * len(NAMES)
@@ -557,7 +539,6 @@ class Bench:
         self.computed.zero_()
 
     def efforts(self) -> np.ndarray:
-        """Efforts `(robots, joints)`."""
         found = self.arrays[5].numpy()
         return found[:, COLUMNS].copy() if self.kind == "columns" else found[self.at].reshape(-1, len(NAMES))
 

@@ -45,20 +45,17 @@ def test_stage_change_clears_callbacks_and_ids(world, change) -> None:
     world.open(stage_with_robots())
     world.play()
     world.stop()
-    assert heard == []
-    assert manager.register_callback(print, IsaacEvents.PHYSICS_READY) == 0
+    assert heard == [] and manager.register_callback(print, IsaacEvents.PHYSICS_READY) == 0
 
 
 def test_default_callbacks_count_from_0_and_overwrite(world) -> None:
-    """Keep what is registered, and drop it when its number is given to somebody else."""
     heard: list[str] = []
     manager = world.simulation_manager
     for name in ("first", "second"):
         manager.register_callback(lambda _, name=name: heard.append(name), IsaacEvents.PHYSICS_READY)
     manager.enable_default_callbacks()
     world.play()
-    assert heard == ["first", "second"]
-    assert manager.register_callback(print, SimulationEvent.SIMULATION_STOPPED) == 0
+    assert heard == ["first", "second"] and manager.register_callback(print, SimulationEvent.SIMULATION_STOPPED) == 0
     world.stop()
     world.play()
     assert heard == ["first", "second", "second"]
@@ -73,7 +70,6 @@ def test_default_callbacks_overwrite_an_articulations_own(world) -> None:
 
 
 def test_deregistering_says_whether_there_was_one(world) -> None:
-    """Return True once, then False with a warning; deletion callbacks too."""
     manager = world.simulation_manager
     for event in (IsaacEvents.PHYSICS_READY, SimulationEvent.PRIM_DELETED):
         uid = manager.register_callback(print, event)
@@ -119,12 +115,10 @@ def test_bound_methods_are_looked_up_by_name(world) -> None:
 
 
 def test_used_stage_is_one_that_the_context_does_not_know(world) -> None:
-    """Make a stage current inside the block only, for articulations too."""
     utils, opened, used = sys.modules["isaacsim.core.experimental.utils.stage"], world.usd_context, stage_with_robots(3)
     assert utils.get_current_stage(backend="usd") is opened.get_stage()
     with utils.use_stage(used):
-        assert utils.get_current_stage(backend="usd") is used
-        assert opened.get_stage() is not used
+        assert utils.get_current_stage(backend="usd") is used and opened.get_stage() is not used
         assert len(world.articulation_class(ROBOTS)) == 3
     assert utils.get_current_stage(backend="usd") is opened.get_stage()
 
@@ -161,7 +155,6 @@ def run_everything(world: KitWorld) -> None:
 
 @pytest.mark.parametrize(("event", "transport"), TRANSPORTS, ids=[str(event) for event, _ in TRANSPORTS])
 def test_callback_receives_what_its_transport_carries(world, event, transport) -> None:
-    """Pass an event with an empty payload, the step and its context, an event of the timeline, or a path."""
     received: list[tuple] = []
     world.simulation_manager.register_callback(lambda *args: received.append(args), event)
     run_everything(world)
@@ -170,8 +163,7 @@ def test_callback_receives_what_its_transport_carries(world, event, transport) -
     if transport == "event":
         assert (args[0].event_name, args[0].payload) == (event.value, {})
     elif transport == "step":
-        assert args == (0.01, PhysicsStepContext())
-        assert {"scene_path", "simulation_id"} == set(vars(args[1]))
+        assert args == (0.01, PhysicsStepContext()) and {"scene_path", "simulation_id"} == set(vars(args[1]))
     elif transport == "timeline":
         kinds = sys.modules["omni.timeline"].TimelineEventType
         expected = kinds.PAUSE if event is SimulationEvent.SIMULATION_PAUSED else kinds.STOP
@@ -199,7 +191,6 @@ LIFE = {
 
 
 def test_events_of_a_life_come_in_order(world) -> None:
-    """Dispatch the four ready events, then started; a pause makes nothing ready again."""
     heard: list[str] = []
     for enumeration in (SimulationEvent, IsaacEvents):
         for event in enumeration:
@@ -224,7 +215,6 @@ def test_two_steps_run_before_ready(world) -> None:
 
 @pytest.mark.parametrize("deprecated", [False, True])
 def test_steps_are_gated_until_views_exist(deprecated) -> None:
-    """Hide warm-up steps; after a stop only where a deprecated view closed the gate again."""
     with KitWorld("isaac-physx", has_deprecated_view=deprecated) as world:
         world.open(stage_with_robots())
         heard: list[float] = []
@@ -321,7 +311,6 @@ def test_paths_lead_to_the_root_at_or_below(world) -> None:
 
 
 def test_tensors_live_from_ready_to_stop(world) -> None:
-    """Say so, and read nothing else."""
     robots = world.articulation_class(ROBOTS)
     lives = [robots.is_physics_tensor_entity_valid()]
     world.play()
@@ -409,7 +398,6 @@ def test_stopped_the_stage_is_read_and_written(world, name, attribute, authored,
 
 
 def test_stopped_gains_and_limits_are_the_stages(world) -> None:
-    """Read and write pairs, per radian; the control mode too is a matter of the stage then."""
     robots = world.articulation_class(ROBOTS)
     hip = robots.get_dof_indices("hip").numpy()
     stiffness = UsdPhysics.DriveAPI(world.usd_context.get_stage().GetPrimAtPath(HIP), "angular").GetStiffnessAttr()
@@ -439,7 +427,6 @@ def test_masks_are_indices_and_floats_are_cut(world) -> None:
 
 
 def test_efforts_are_the_last_command_and_those_of_a_session(world) -> None:
-    """Read back what was commanded, not what drives add; the next play begins without."""
     robots = world.articulation_class(ROBOTS)
     world.play()
     robots.set_dof_efforts(2.0, indices=[1], dof_indices=[0])

@@ -21,13 +21,10 @@ class Raw(bytes):
 
 
 def name(module: str, member: str) -> bytes:
-    """Opcode GLOBAL."""
     return b"c" + module.encode() + b"\n" + member.encode() + b"\n"
 
 
 class Writer:
-    """Writes the pickle of one value and collects the storages of its arrays."""
-
     def __init__(self) -> None:
         self.storages: list[bytes] = []
 
@@ -92,7 +89,6 @@ def zipped(entries: dict[str, bytes | str], top: str = TOP, compression: int = z
 
 
 def torchscript(root: Object, code: dict[str, str], constants: tuple = (), **more: bytes | str) -> bytes:
-    """A TorchScript archive: the root module, its code by module name, its constants and further entries."""
     data, fixed = Writer(), Writer()
     entries: dict[str, bytes | str] = {"data.pkl": data.pickle(root)}
     entries |= {f"code/{module.replace('.', '/')}.py": text for module, text in code.items()}
@@ -103,7 +99,6 @@ def torchscript(root: Object, code: dict[str, str], constants: tuple = (), **mor
 
 
 def state_dict(value) -> bytes:
-    """What `torch.save` writes of a value."""
     writer = Writer()
     entries: dict[str, bytes | str] = {"data.pkl": writer.pickle(value), "version": "3\n", "byteorder": "little"}
     return zipped(entries | {f"data/{key}": content for key, content in enumerate(writer.storages)})

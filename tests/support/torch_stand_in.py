@@ -58,7 +58,6 @@ def run_by_torch(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
 
 
 def unknown_file(path: Path) -> Path:
-    """Store a network that only Torch can run."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(UNKNOWN)
     return path

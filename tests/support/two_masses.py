@@ -99,16 +99,12 @@ class TwoMasses:
         return 1.0 + np.where(is_resolved, self._squared(self.inertia) / 2, 0.0)
 
     def _squared(self, inertia: np.ndarray) -> np.ndarray:
-        # (h·ω)²
         return self.dt**2 * self.stiffness * (1 / self.rotor + 1 / inertia)
 
 
 @dataclasses.dataclass(frozen=True)
 class Cases:
-    """Springs with and without backlash whose joints have other inertias than they assume, and two starts of each.
-
-    `dt`: Physics step [s]. `told`: True if the law gets inertia and load as signals.
-    """
+    """Springs with and without backlash whose joints have other inertias than they assume, and two starts of each."""
 
     dt: float
     products: Sequence[float]
@@ -143,10 +139,7 @@ class Cases:
 
 
 def energies(cases: TwoMasses, steps: int, every: int = 1, dense: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Return the least and the largest energy of each case in the middle of steps, as shares of that at the start.
-
-    `every`: Steps between two looks. `dense`: First steps, all of which are looked at.
-    """
+    """Return the least and the largest energy of each case in the middle of steps, as shares of that at the start."""
     first, least, largest = cases.energy(), np.full(len(cases.q), np.inf), np.zeros(len(cases.q))
     for number in range(steps):
         cases.step()

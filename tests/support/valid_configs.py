@@ -6,7 +6,6 @@ from isaacsim.core.experimental.actuators.specs.fields import Parameter, conflic
 
 
 def valid(described: Parameter, number: float):
-    """A value of a parameter, of a number as far as it takes one."""
     # twice the value is in range, too
     nearest = min(abs(number) if described.lower >= 0.0 else number, described.upper / 2.0)
     others = {"int": 3, "bool": True, "token": described.choices[-1:] and described.choices[-1]}
@@ -22,7 +21,6 @@ def left_out(config) -> dict[str, object]:
 
 
 def numbered(config_type: type, first: float = 10.0):
-    """A config with the number `first` as its first parameter, and other numbers as the others."""
     described = parameters_of(config_type)
     # the numbers fall, or rise where a law wants that
     for leaves_out, step in itertools.product((False, True), (-0.1, 2.0, -0.3)):

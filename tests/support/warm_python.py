@@ -26,10 +26,7 @@ LIBRARIES = (
 
 
 class WarmPython:
-    """A process that runs Python commands in forks of itself, one after the other.
-
-    `libraries`: What is loaded before.
-    """
+    """A process that runs Python commands in forks of itself, one after the other."""
 
     def __init__(self, libraries: Sequence[str] = LIBRARIES) -> None:
         self._process: subprocess.Popen[str] | None = None
@@ -78,7 +75,6 @@ class WarmPython:
 
 @functools.cache
 def warm_python() -> WarmPython:
-    """That of this process, started when it is first asked for."""
     return WarmPython()
 
 

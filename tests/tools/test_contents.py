@@ -29,7 +29,6 @@ def require_refused(read: Callable[[Path], object], path: Path, words: str) -> N
 
 
 def test_each_damaged_byte(tmp_path) -> None:
-    """It is read as it was, or refused in one kind of error, whatever NumPy and the unpackers raise."""
     path, rule = tmp_path / "log.npz", "must be whole."
     np.savez_compressed(path, time=np.arange(40) * 0.01)
     content, refused = path.read_bytes(), 0

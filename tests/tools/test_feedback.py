@@ -6,6 +6,7 @@ import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators.tools import feedback
 from own_components import OwnController
+from refusals import cases
 
 
 def gains(*configs) -> np.ndarray:
@@ -13,21 +14,18 @@ def gains(*configs) -> np.ndarray:
     return np.concatenate([feedback.feedback_gains(actuator, 2) for actuator in motor.actuators], axis=2)
 
 
-@pytest.mark.parametrize(
-    ("config", "expected"),
-    [
-        (aa.PDControlConfig(80.0, 2.0), [80, 2, 0]),
-        (aa.PIDControlConfig(80.0, 3.0, 2.0), [80, 2, 3]),
-        # an integral that may not grow does nothing
-        (aa.PIDControlConfig(80.0, 3.0, 2.0, integral_max=0.0), [80, 2, 0]),
-        (aa.GearedPDControlConfig(80.0, 2.0, gear=-3.0), [720, 18, 0]),
-        (aa.GearedPIDControlConfig(80.0, 3.0, 2.0, gear=2.0), [320, 8, 12]),
-    ],
+@cases(
+    "config, expected",
+    (aa.PDControlConfig(80.0, 2.0), [80, 2, 0]),
+    (aa.PIDControlConfig(80.0, 3.0, 2.0), [80, 2, 3]),
+    # an integral that may not grow does nothing
+    (aa.PIDControlConfig(80.0, 3.0, 2.0, integral_max=0.0), [80, 2, 0]),
+    (aa.GearedPDControlConfig(80.0, 2.0, gear=-3.0), [720, 18, 0]),
+    (aa.GearedPIDControlConfig(80.0, 3.0, 2.0, gear=2.0), [320, 8, 12]),
 )
 def test_gains_are_those_at_the_joint(config, expected) -> None:
     found = gains(config, aa.DelayConfig(3), aa.MaxEffortClampingConfig(5.0))
-    assert found.shape == (3, 2, 2)
-    assert (found == np.array(expected, float)[:, None, None]).all()
+    assert found.shape == (3, 2, 2) and (found == np.array(expected, float)[:, None, None]).all()
 
 
 def test_a_law_of_ones_own_has_no_gains() -> None:
@@ -40,7 +38,6 @@ def test_a_law_of_ones_own_has_no_gains() -> None:
 
 @wp.func
 def own_effort(effort: float, position: float, velocity: float, ratio: float, offset: float, of_motor: float):
-    """Return the effort behind a transmission of the user's own."""
     return ratio * effort
 
 
@@ -49,7 +46,6 @@ class TransmissionOwn(aa.TransmissionGear):
 
 
 def test_behind_a_gear_they_are_those_of_the_motor_times_the_ratio() -> None:
-    """Gains by its square, in numbers of each joint; a servo by its winding, a table of the joint as it is."""
     gear = aa.TransmissionConfig({"hip": -10.0, "knee": 4.0})
     found = gains(aa.PIDControlConfig(80.0, 3.0, 2.0), gear)
     np.testing.assert_allclose(found[:, 0], [[8000, 1280], [200, 32], [300, 48]], rtol=1e-6)
@@ -80,13 +76,11 @@ def test_before_a_transmission_of_ones_own_nothing_is_known(own) -> None:
     assert feedback.largest_efforts(actuator, 1).tolist() == [[np.inf if own else 18.0] * 2]
 
 
-@pytest.mark.parametrize(
-    ("limits", "expected"),
-    [
-        ([], [np.inf, np.inf]),
-        ([aa.MaxEffortClampingConfig({"hip": 5.0, "knee": 7.0}), aa.DCMotorClampingConfig(6.0, 9.0, 8.0)], [5, 6]),
-        ([aa.PositionBasedClampingConfig([0.0, 1.0], [3.0, 4.0])], [4, 4]),
-    ],
+@cases(
+    "limits, expected",
+    ([], [np.inf, np.inf]),
+    ([aa.MaxEffortClampingConfig({"hip": 5.0, "knee": 7.0}), aa.DCMotorClampingConfig(6.0, 9.0, 8.0)], [5, 6]),
+    ([aa.PositionBasedClampingConfig([0.0, 1.0], [3.0, 4.0])], [4, 4]),
 )
 def test_largest_effort_is_the_least_of_all_bounds(limits, expected) -> None:
     motor = aa.ActuatedArrays(["hip", "knee"], {".*": [aa.PDControlConfig(80.0, 2.0), *limits]}, num_robots=2)
@@ -111,7 +105,6 @@ def test_largest_speed_is_that_without_load_at_the_joint() -> None:
 
 
 def test_a_bias_that_is_not_given_does_not_matter() -> None:
-    """As in an actuator of one's own, whose components no plan holds."""
     controller = aa.ControllerPD(*(wp.ones(2, dtype=wp.float32, device="cpu") for _ in range(2)))
     actuator = aa.Actuator(wp.array([0, 1], dtype=wp.uint32, device="cpu"), controller, dof_names=["hip"])
     assert feedback.feedback_gains(actuator, 2)[:, 0, 0].tolist() == [1, 1, 0]

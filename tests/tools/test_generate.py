@@ -45,18 +45,15 @@ def test_checking_writes_nothing(monkeypatch, tmp_path, capsys) -> None:
 
 
 def test_page_without_its_marker_is_refused() -> None:
-    """Rather than leaving a law out."""
     refused(ValueError, lambda: public_names.overview("no marker"), "generated: laws")
 
 
 def test_overview_has_every_kind_of_stage() -> None:
     rows = re.findall(r"^\| ([a-z ]+) \| .+ \| `\w+", public_names.OVERVIEW.read_text("utf-8"), re.MULTILINE)
-    assert rows == [kind.replace("_", " ") for kind in KINDS]
-    assert list(public_names.STAGES) == list(KINDS)
+    assert rows == [kind.replace("_", " ") for kind in KINDS] and list(public_names.STAGES) == list(KINDS)
 
 
 def test_room_without_a_page_is_refused(monkeypatch) -> None:
-    """The API reference leaves no public name out."""
     monkeypatch.delitem(api_pages.ROOMS, "extension.sharding")
     refused(ValueError, api_pages.index, r"Shard is in extension\.sharding: must be in a room of ROOMS")
 
@@ -99,7 +96,6 @@ def heat_clamp(
     unused: float,
     cooling: float,
 ):
-    """A limit that falls with what it remembers, and follows a curve; it cools by another one."""
     warmed = heat + wp.abs(effort) * share - cooling * step
     return within(effort, -limit, limit) if warmed < most else 0.0, warmed
 
@@ -110,8 +106,6 @@ def heat_prepare(capacity: float, most: float, dt: float):
 
 
 class ClampingHeat(Clamping):
-    """A made-up limit with everything that a limit may have."""
-
     PARAMETERS = ("capacity", "most")
     STATE = ("heat",)
     CURVES: ClassVar = {"limit": "position", "unused": "position", "cooling": "speed"}
@@ -124,7 +118,6 @@ class Trial(catalogue.Law):
 
 
 def test_header_of_a_made_up_stateful_limit_builds(monkeypatch, tmp_path) -> None:
-    """State, preparation and curve get their places; the list keeps the order of the lines."""
     line = Trial(MaxEffortClampingConfig, "ClampingHeat")
     after = next(at for at, law in enumerate(catalogue.LAWS, 1) if law.name == "ClampingDCMotor")
     replace_laws(monkeypatch, (*catalogue.LAWS[:after], line, *catalogue.LAWS[after:]))

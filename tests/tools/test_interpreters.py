@@ -20,14 +20,12 @@ def interpreter(path: Path, version: tuple[int, int], needs: str = "") -> Path:
 
 @pytest.fixture
 def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The one folder on the path; there is nothing of pyenv's."""
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.setenv("PYENV_ROOT", str(tmp_path / "pyenv"))
     return tmp_path / "bin"
 
 
 def test_versions_are_those_that_the_project_requires() -> None:
-    """As `requires-python` has them."""
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text("utf-8"))["project"]
     first, *_, last = VERSIONS
     assert project["requires-python"] == f">={written(first)},<3.{last[1] + 1}"
@@ -35,8 +33,7 @@ def test_versions_are_those_that_the_project_requires() -> None:
 
 def test_this_interpreter_has_its_version() -> None:
     assert version_of(sys.executable) == sys.version_info[:2]
-    assert version_of(sys.executable, "import no_such_module") is None
-    assert version_of("/no/such/python") is None
+    assert version_of(sys.executable, "import no_such_module") is None and version_of("/no/such/python") is None
 
 
 def test_the_first_on_the_path_comes_before_those_of_pyenv(path, tmp_path) -> None:

@@ -19,6 +19,7 @@ import pytest
 from fakes.extension_loader import BUNDLED
 from interpreters import VERSIONS, written
 from places import REPOSITORY
+from refusals import cases
 from start_in_kit import STARTED, started, started_with_nodes
 
 NAME = "isaacsim.core.experimental.actuators"
@@ -40,20 +41,8 @@ FILES = [
 NAMESPACES = ["isaacsim", "isaacsim/core", "isaacsim/core/experimental"]
 LEFTOVERS = ["__pycache__", "*.pyc", "*.egg-info", "*.so.*", "*.o", "*.tmp", "*.orig", ".*", "MUJOCO_LOG.TXT", "*.log"]
 TEXTS = {
-    ".ipynb",
-    ".json",
-    ".lua",
-    ".md",
-    ".ogn",
-    ".py",
-    ".pyi",
-    ".rst",
-    ".svg",
-    ".toml",
-    ".typed",
-    ".usda",
-    ".xml",
-    "",
+    *(".ipynb", ".json", ".lua", ".md", ".ogn", ".py", ".pyi", ".rst", ".svg", ".toml", ".typed", ".usda"),
+    *(".xml", ""),
 }
 # a PD step on arrays, with what Kit brings and without what it does not
 STEP = """
@@ -117,7 +106,6 @@ def script() -> ModuleType:
 
 @pytest.fixture(scope="module")
 def packaged(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """The package, made as users make it but with the core of this clone, and what that printed."""
     folder, nothing = tmp_path_factory.mktemp("packages"), str(tmp_path_factory.mktemp("nothing"))
     command = [sys.executable, str(REPOSITORY / "tools" / "package.py"), "--folder", str(folder), "--here"]
     # to build a core takes minutes
@@ -150,7 +138,6 @@ def run(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def has_core(packaged: tuple[Path, str]) -> bool:
-    """Whether the core of this Python was built before, or could be."""
     return not packaged[0].name.endswith("-pure.zip")
 
 
@@ -170,14 +157,12 @@ def test_archive_is_named_after_its_version(packaged, manifest) -> None:
 
 
 def test_listing_names_every_folder_and_how_to_use_it(packaged, root) -> None:
-    """What is inside, and how to start it in the place of the bundled extension: by version, at launch."""
     path, printed = packaged
     assert all(place.name in printed for place in root.iterdir())
     unzip = re.search(rf"unzip -q (\S*{re.escape(path.name)}) -d (\S+)\n", printed)
     assert unzip is not None and os.path.samefile(path, unzip[1])
     newest = re.fullmatch(rf"{re.escape(NAME)}-([\d.]+)-.*", path.name)
-    assert newest is not None
-    assert f"isaac-sim.sh --ext-folder {unzip[2]} --enable {NAME}-{newest[1]}\n" in printed
+    assert newest is not None and f"isaac-sim.sh --ext-folder {unzip[2]} --enable {NAME}-{newest[1]}\n" in printed
     arguments = f'["--ext-folder", "{unzip[2]}", "--enable", "{NAME}-{newest[1]}"]'
     assert f'SimulationApp({{"extra_args": {arguments}}})\n' in printed
 
@@ -229,13 +214,11 @@ def test_what_cannot_be_built_is_said(script, tmp_path, monkeypatch, capsys) -> 
     assert "3.12 in this package: Warp steps instead (no interpreter with headers of it was found)." in said.out
 
 
-@pytest.mark.parametrize(
-    ("wanted", "said"),
-    [
-        ("3.12", "no Python 3.12 with headers was found on the path or among pyenv's. Name its interpreter."),
-        ("/no/python", "/no/python: must be an interpreter of Python 3.11, 3.12, 3.13 with its headers."),
-        ("3.13", "does not build one"),
-    ],
+@cases(
+    "wanted, said",
+    ("3.12", "no Python 3.12 with headers was found on the path or among pyenv's. Name its interpreter."),
+    ("/no/python", "/no/python: must be an interpreter of Python 3.11, 3.12, 3.13 with its headers."),
+    ("3.13", "does not build one"),
 )
 def test_what_is_asked_for_and_cannot_be_had_makes_no_package(script, tmp_path, monkeypatch, wanted, said) -> None:
     failed = subprocess.CompletedProcess([], 1, "", "")
@@ -284,13 +267,11 @@ def test_core_of_the_clone_is_taken_on_demand(script, tmp_path, monkeypatch, her
     assert script.core_for(sys.executable, here=here).content == expected
 
 
-@pytest.mark.parametrize(
-    ("platform", "systems"),
-    [
-        ("linux-aarch64", ["linux-aarch64"]),
-        ("win-amd64", ["windows-x86_64"]),
-        ("macosx-14.0-arm64", ["linux-x86_64", "linux-aarch64", "windows-x86_64"]),
-    ],
+@cases(
+    "platform, systems",
+    ("linux-aarch64", ["linux-aarch64"]),
+    ("win-amd64", ["windows-x86_64"]),
+    ("macosx-14.0-arm64", ["linux-x86_64", "linux-aarch64", "windows-x86_64"]),
 )
 @pytest.mark.slow
 def test_package_with_cores_is_for_their_system(script, tmp_path, monkeypatch, platform, systems) -> None:
@@ -317,7 +298,6 @@ def test_documentation_pages_exist(root, manifest) -> None:
 
 
 def test_version_is_that_of_the_changelog(root, manifest) -> None:
-    """The first `## [x.y.z] - date` is the version."""
     newest = re.search(r"^## \[(.+?)\] - \d{4}-\d\d-\d\d$", (root / "docs/CHANGELOG.md").read_text(), re.MULTILINE)
     assert newest is not None and newest[1] == manifest["package"]["version"]
 
@@ -327,7 +307,6 @@ def test_icon_is_square(root, manifest) -> None:
 
 
 def test_modules_lie_under_the_root(root, manifest) -> None:
-    """The default layout: no `path`, and every module is found from the root."""
     for module in manifest["python"]["module"]:
         assert "path" not in module
         place = root.joinpath(*module["name"].split("."))
@@ -356,7 +335,6 @@ def test_node_type_has_its_full_name(root) -> None:
 
 
 def test_node_class_is_named_like_its_file(root) -> None:
-    """Kit finds the implementation beside the `.ogn`, and in it the class, by name."""
     for file, *_ in _nodes(root):
         tree = ast.parse(file.with_suffix(".py").read_text("utf-8"))
         assert file.stem in [item.name for item in tree.body if isinstance(item, ast.ClassDef)]
@@ -378,7 +356,6 @@ def test_kit_finds_the_node_by_itself(root) -> None:
 
 
 def test_start_imports_nothing_heavy(root) -> None:
-    """The entry point and nothing else; it starts once."""
     said = started(root)
     print(f"{said['modules']} modules in {said['seconds'] * 1e3:.1f} ms")
     assert said["ours"] == STARTED and said["others"] == []
@@ -386,7 +363,6 @@ def test_start_imports_nothing_heavy(root) -> None:
 
 
 def test_node_list_agrees_with_the_nodes(root) -> None:
-    """`nodes.json` says what the `.ogn` files say."""
     listed = json.loads((root / "ogn" / "nodes.json").read_text("utf-8"))["nodes"]
     nodes = _nodes(root)
     assert sorted(listed) == sorted(name for _, name, _ in nodes)
@@ -403,7 +379,6 @@ def test_no_leftovers(root, pattern) -> None:
 
 
 def test_what_lies_around_is_left(script, tmp_path, monkeypatch) -> None:
-    """Caches, hidden files and the cores of other Pythons stay out, wherever they are."""
     native = f"python/{MODULE.as_posix()}/native"
     for name in ("robot.usda", ".swp", "__pycache__/a.py", ".cache/b.md", "c.pyc"):
         (place := tmp_path / "data" / name).parent.mkdir(parents=True, exist_ok=True)
@@ -459,7 +434,6 @@ def test_links_and_includes_resolve(root) -> None:
 
 @pytest.mark.slow
 def test_every_module_is_imported_from_the_root(root) -> None:
-    """With nothing but root and libraries on the path, each comes from the package, or asks for what is absent."""
     done = run(root, "-c", IMPORTS, str(root))
     assert done.returncode == 0, done.stderr
     files = len(list((root / MODULE).rglob("*.py")))
@@ -468,7 +442,6 @@ def test_every_module_is_imported_from_the_root(root) -> None:
 
 @pytest.mark.slow
 def test_step_gives_the_right_efforts(root, packaged) -> None:
-    """A PD step without MuJoCo and newton, by the native core where the package has one."""
     done = run(root, "-c", STEP, str(root))
     assert done.returncode == 0, done.stderr
     engine = "native" if has_core(packaged) else "warp"
@@ -484,7 +457,6 @@ def test_example_runs_from_the_package(root, tmp_path) -> None:
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """`repo.sh` beside a `python.sh` that prints its arguments."""
     shutil.copy(REPOSITORY / "repo.sh", tmp_path)
     (tmp_path / "python.sh").write_text('#!/usr/bin/env bash\necho "$PWD: $*"\n')
     (tmp_path / "python.sh").chmod(0o755)

@@ -36,13 +36,11 @@ def test_tables_and_notes_replace_the_old_ones() -> None:
 
 def test_nothing_is_written_without_all_peers(file, monkeypatch, capsys) -> None:
     monkeypatch.setattr(parity_page, "answer", lambda **_: Answer([LAWS, MISSING]))
-    assert parity_page.main() == 1
-    assert "mjlab: not installed. Run `pip install it`." in capsys.readouterr().out
+    assert parity_page.main() == 1 and "mjlab: not installed. Run `pip install it`." in capsys.readouterr().out
     assert file.read_text("utf-8") == TEXT
 
 
 @pytest.mark.parametrize("wrong", [False, True])
 def test_a_difference_without_a_line_is_written_and_told(wrong, file, monkeypatch) -> None:
     monkeypatch.setattr(parity_page, "answer", lambda **_: Answer([LAWS], is_wrong=wrong))
-    assert parity_page.main() == int(wrong)
-    assert "1.235e-06" in file.read_text("utf-8")
+    assert parity_page.main() == int(wrong) and "1.235e-06" in file.read_text("utf-8")

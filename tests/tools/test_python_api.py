@@ -15,6 +15,7 @@ from isaacsim.core.experimental.actuators.tools.identification.log import SIGNAL
 from isaacsim.core.experimental.actuators.tools.identification.models import MODELS
 from isaacsim.core.experimental.actuators.tools.identification.parameters import PARAMETERS
 from places import REPOSITORY
+from refusals import cases
 
 
 @pytest.mark.parametrize("name", package.__all__)
@@ -22,20 +23,15 @@ def test_list_names(name) -> None:
     assert len(re.findall(rf"^- `(?:class|def) {name}\b", python_api.listing(), re.MULTILINE)) == 1
 
 
-@pytest.mark.parametrize(
+@cases(
     "line",
-    [
-        "def set_dof_feedforward_effort_targets(self, target_feedforward_efforts: ArrayLike, *, "
-        "indices: Indices = None, dof_indices: Indices = None) -> None",
-        "property actuated_dof_indices: list[int]",
-        "integral_max: float = inf",
-        "clamping: list[Clamping | ClampingConfig] = …",
-        "PARAMETERS: ClassVar[tuple[str, ...]] = ('max_effort',)",
-        "CLAMPING = 'clamping'",
-    ],
+    "def set_dof_feedforward_effort_targets(self, target_feedforward_efforts: ArrayLike, *, "
+    "indices: Indices = None, dof_indices: Indices = None) -> None",
+    *("property actuated_dof_indices: list[int]", "integral_max: float = inf"),
+    "clamping: list[Clamping | ClampingConfig] = …",
+    *("PARAMETERS: ClassVar[tuple[str, ...]] = ('max_effort',)", "CLAMPING = 'clamping'"),
 )
 def test_list_shows(line) -> None:
-    """Signatures with defaults, properties, fields, constants and members, as written in the source."""
     assert f"    - `{line}`\n" in python_api.listing()
 
 
@@ -45,7 +41,6 @@ def test_list_names_nothing_of_this_process() -> None:
 
 @pytest.mark.parametrize("name", package.__all__)
 def test_documentation_describes(name) -> None:
-    """Every public name is on one page of the API reference."""
     pages = "".join(page.read_text("utf-8") for page in (REPOSITORY / "docs" / "api").glob("*.rst"))
     assert len(re.findall(rf"^\.\. auto(?:class|function):: {name}$", pages, re.MULTILINE)) == 1
 

@@ -58,7 +58,6 @@ def random_joint(rng: np.random.Generator, robots: int) -> tuple[dict, list[dict
 
 
 def components_of(values: dict) -> tuple:
-    """The controller and the clamps of `random_joint`."""
     arrays = {n: wp.array(v, dtype=wp.float32, device="cpu") for n, v in values.items() if n != "clamps"}
     controller = (aa.ControllerPID if "ki" in arrays else aa.ControllerPD)(**arrays)
     clamps = []

@@ -12,6 +12,8 @@ import pytest
 import warp as wp
 from closeness import assert_close
 from peers import newton_actuators
+from refusals import cases
+from warp_arrays import floats, indices
 
 peer = newton_actuators()
 N, SIZE, DT, LAG = 6, 11, 0.01, 4
@@ -20,17 +22,8 @@ TABLE = [-1.0, -0.5, 0.0, 0.0, 0.4, 1.0], [5.0, 80.0, 60.0, 20.0, 20.0, 5.0]
 
 @pytest.fixture(autouse=True)
 def _on_cpu():
-    """The older library launches on the default device."""
     with wp.ScopedDevice("cpu"):
         yield
-
-
-def floats(values) -> wp.array:
-    return wp.array(np.asarray(values, np.float32), dtype=wp.float32, device="cpu")
-
-
-def indices(values) -> wp.array:
-    return wp.array(np.asarray(values), dtype=wp.uint32, device="cpu")
 
 
 def delay(steps: int, count: int = N) -> aa.Delay:
@@ -139,12 +132,10 @@ def motors(count: int, stall: float) -> tuple:
     )
 
 
-@pytest.mark.parametrize(
-    ("target", "theirs", "ours"),
-    [
-        (1000, [50, 50, 0, 0, 0, 0, 0], [50, 50, 0, -20, -50, -50, -50]),
-        (0, [0, 0, 0, 0, 0, 0, 0], [0, 0, 0, -20, -50, -50, -50]),
-    ],
+@cases(
+    "target, theirs, ours",
+    (1000, [50, 50, 0, 0, 0, 0, 0], [50, 50, 0, -20, -50, -50, -50]),
+    (0, [0, 0, 0, 0, 0, 0, 0], [0, 0, 0, -20, -50, -50, -50]),
 )
 def test_beyond_no_load_speed_the_motor_brakes_and_theirs_lets_go(target, theirs, ours) -> None:
     """The schema's curve goes on below zero; the older library cut it there."""

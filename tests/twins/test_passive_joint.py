@@ -38,7 +38,6 @@ def motors(monkeypatch: pytest.MonkeyPatch) -> Iterator[Motors]:
 
 @pytest.fixture
 def file(motors: Motors, tmp_path: Path) -> Path:
-    """The same arm in USD."""
     return edited(tmp_path, lambda stage: aa.add_motors(ARM, motors, stage=stage, overwrite_existing=True))
 
 
@@ -62,7 +61,6 @@ def test_its_effort_is_that_of_its_law(motors) -> None:
 
 
 def test_tools_that_need_a_control_law_say_so(file) -> None:
-    """Stability leaves its joint free and names the law, others refuse the joint by name."""
     with aa.Simulation(file, DT) as sim, aa.ArticulationActuators(ARM) as actuators:
         sim.play()
         table = actuators.stability()

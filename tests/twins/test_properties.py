@@ -205,7 +205,6 @@ def stage_with(names: Sequence[str]) -> Usd.Stage:
 @given(seeds, st.permutations(range(4)), st.sets(st.integers(1, 3)))
 @pytest.mark.slow
 def test_grouping_of_joints_into_prims_changes_no_bit(seed, order, cuts) -> None:
-    """Prims with several targets, in any order, equal a prim per joint; each joint and robot has numbers of its own."""
     names = ["hip", "knee", "ankle", "toe"]
     edges = [0, *sorted(cuts), 4]
     grouped = [[names[n] for n in order[first:last]] for first, last in itertools.pairwise(edges)]
@@ -236,7 +235,6 @@ def test_grouping_of_joints_into_prims_changes_no_bit(seed, order, cuts) -> None
 
 
 def retune(actuator, rng: np.random.Generator, names: list[str]) -> None:
-    """Write the numbers that belong to the actuator's joints into its live arrays."""
     columns = [names.index(name) for name in actuator.dof_names]
     for component in (actuator.controller, *actuator.clamping):
         for name in sorted(component.PARAMETERS):
@@ -250,7 +248,6 @@ def retune(actuator, rng: np.random.Generator, names: list[str]) -> None:
 @given(st.data(), seeds, resets, st.integers(0, STEPS - 1), st.integers(0, STEPS - 1))
 @pytest.mark.slow
 def test_saved_state_goes_on_as_if_nothing_had_happened(engine_kind, data, seed, reset, at, broken) -> None:
-    """Efforts and faults, from any step, with robots reset and inputs lost on the way."""
     joints = data.draw(several[engine_kind])
     signals = random_signals(seed)
     signals[broken, 0, 1, 0] = np.nan
@@ -368,7 +365,6 @@ def test_no_effort_exceeds_the_limit_at_the_end_of_a_list(engine_kind, data, lim
 
 
 def open_loop(clamps: Sequence[aa.Clamping], signals: np.ndarray) -> tuple[np.ndarray, set[int]]:
-    """What clamps make of efforts at positions and velocities, a robot each, and the robots with a fault."""
     efforts, positions, velocities = signals
     off = np.zeros(len(efforts), np.float32)
     now = np.stack([positions, velocities, off, off, efforts])[..., None]
@@ -384,7 +380,6 @@ def open_loop(clamps: Sequence[aa.Clamping], signals: np.ndarray) -> tuple[np.nd
 @given(st.one_of(*usd_clamps.values()), arrays(np.float32, (3, 8), elements=any_effort))
 @pytest.mark.slow
 def test_clamping_twice_is_clamping_once(config, signals) -> None:
-    """And a limit that does not depend on speed makes no effort larger and turns none around."""
     once, twice = (
         open_loop([component_of[type(config)].from_config(config, 8, "cpu") for _ in range(times)], signals)
         for times in (1, 2)

@@ -41,13 +41,10 @@ def id_of(case: Case) -> str:
 
 @pytest.mark.parametrize("case", CASES, ids=id_of)
 def test_laws_are_the_same_but_for_what_is_documented(case) -> None:
-    """A case without a line is the same; with a line it differs, there and nowhere else."""
     installed(case.peer)
     found = compare(case, *SMALL)
-    assert (found.states, found.steps) == SMALL[:2]
-    assert found.is_explained
-    assert found.is_same == (case.unlike is None)
-    assert found.largest > 1.0
+    assert (found.states, found.steps) == SMALL[:2] and found.is_explained
+    assert found.is_same == (case.unlike is None) and found.largest > 1.0
 
 
 def has_damping(case: Case) -> bool:
@@ -64,8 +61,7 @@ def test_a_wrong_gain_is_found(case) -> None:
         return case.make([with_damping(one, 1.01) for one in stages], robots, commands)
 
     found = compare(dataclasses.replace(case, make=make), *SMALL)
-    assert not found.is_same
-    assert found.is_explained == (case.unlike is INTEGRAL_BEYOND)
+    assert not found.is_same and found.is_explained == (case.unlike is INTEGRAL_BEYOND)
 
 
 def with_damping(config: Config, factor: float) -> Config:
@@ -88,8 +84,7 @@ def test_a_wrong_law_is_found(case) -> None:
         return lambda given: factor * step(given)
 
     found = compare(dataclasses.replace(case, make=make), *SMALL)
-    assert not found.is_same
-    assert not found.is_explained
+    assert not found.is_same and not found.is_explained
 
 
 @pytest.mark.parametrize("peer", PEERS, ids=lambda peer: peer.name)
@@ -98,14 +93,12 @@ def test_every_law_of_a_peer_is_in_the_table(peer) -> None:
     there = set(peer.laws())
     cases = {law for case in CASES if case.peer == peer.name for law in case.laws}
     left_out = [law for one in LEFT_OUT if one.peer == peer.name for law in one.laws]
-    assert len(left_out) == len(set(left_out))
-    assert not cases.intersection(left_out)
+    assert len(left_out) == len(set(left_out)) and not cases.intersection(left_out)
     assert cases.union(left_out) == there
 
 
 def test_every_case_is_of_a_peer() -> None:
-    assert {case.peer for case in CASES} == set(BY_NAME)
-    assert {one.peer for one in LEFT_OUT} <= set(BY_NAME)
+    assert {case.peer for case in CASES} == set(BY_NAME) and {one.peer for one in LEFT_OUT} <= set(BY_NAME)
 
 
 def test_lines_are_there() -> None:
@@ -180,8 +173,6 @@ def test_an_effort_that_is_no_number_is_a_difference() -> None:
 
 
 def test_numbers_of_a_case_do_not_depend_on_others() -> None:
-    """The same seed gives the same, whichever peers are compared; another seed gives others."""
-
     def make(seen: list[Signals]):
         def law(_: Motor, robots: int, __: Collection[str]) -> Step:
             return lambda given: (seen.append(given), np.zeros(robots))[1]

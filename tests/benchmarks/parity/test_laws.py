@@ -17,7 +17,6 @@ LIMITED = list(dict.fromkeys((case.ours, case.commands) for case in CASES))
 
 
 def efforts(motors: list[Motor], signals: list[Signals]) -> np.ndarray:
-    """Efforts of all steps, `(steps, robots, motors)`."""
     step = our_step(motors, ROBOTS)
     return np.stack([step(given) for given in signals])
 
@@ -39,12 +38,10 @@ def test_the_integral_reaches_its_limit_and_stays_within(rng) -> None:
     law = stage(motor, aa.PIDControlConfig)
     signals = list(islice(random_signals(rng, ROBOTS, [edges_of(motor)]), 40))
     errors = np.cumsum([one.position_targets - one.positions for one in signals], axis=0) * DT
-    beyond = np.abs(errors) > law.integral_max
-    assert 0.1 < beyond.mean() < 0.9
+    assert 0.1 < (np.abs(errors) > law.integral_max).mean() < 0.9
 
 
 def test_edges_are_those_of_the_limits() -> None:
-    """Rows of a table; the speeds without load and at which a motor brakes with its full effort."""
     motor = [
         aa.PDControlConfig(1.0, 0.0),
         aa.DCMotorClampingConfig(60.0, 10.0, 30.0),
@@ -52,15 +49,13 @@ def test_edges_are_those_of_the_limits() -> None:
         aa.MaxEffortClampingConfig(1.0),
     ]
     edges = edges_of(motor)
-    assert list(edges.positions) == [-1.0, 2.0]
-    assert sorted(edges.velocities) == [-15.0, -10.0, 10.0, 15.0]
+    assert list(edges.positions) == [-1.0, 2.0] and sorted(edges.velocities) == [-15.0, -10.0, 10.0, 15.0]
     assert edges_of([aa.DCMotorCutoffClampingConfig(60.0, 10.0, 30.0)]).velocities == edges.velocities
 
 
 def test_stages_by_kind() -> None:
     motor = [aa.DelayConfig(2), aa.PDControlConfig(1.0, 0.0)]
-    assert stage(motor, aa.PDControlConfig) is motor[1]
-    assert names_of(motor) == ["DelayConfig", "PDControlConfig"]
+    assert stage(motor, aa.PDControlConfig) is motor[1] and names_of(motor) == ["DelayConfig", "PDControlConfig"]
     with pytest.raises(KeyError, match="PIDControlConfig"):
         stage(motor, aa.PIDControlConfig)
 

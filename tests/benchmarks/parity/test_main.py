@@ -20,8 +20,6 @@ PAGE = (REPOSITORY / "docs" / "Parity.md").read_text("utf-8")
 
 
 def in_place_of_peers(monkeypatch: pytest.MonkeyPatch, factor: float = 1.0, name: str = "numpy") -> None:
-    """One peer with a PD law of its own, whose damping is `factor` times as large."""
-
     def make(stages: Motor, _: int, __: Collection[str]) -> Step:
         law = stages[0]
         kp, kd = law.kp, np.float32(factor * law.kd)  # pyright: ignore[reportAttributeAccessIssue]
@@ -41,13 +39,7 @@ def test_a_law_that_is_the_same(monkeypatch, capsys) -> None:
     text = capsys.readouterr().out
     for words in (
         f"numpy {np.__version__}",
-        "Law",
-        "PD",
-        "float32",
-        "16",
-        "same to 1e-06",
-        "New",
-        "new in this version",
+        *("Law", "PD", "float32", "16", "same to 1e-06", "New", "new in this version"),
     ):
         assert words in text
 
@@ -75,8 +67,7 @@ def test_a_law_that_fails(monkeypatch, capsys) -> None:
 def test_a_missing_peer_is_named(monkeypatch, capsys) -> None:
     in_place_of_peers(monkeypatch, name="newton")
     monkeypatch.setattr(Peer, "version", None)
-    assert main([]) == 0
-    assert re.search(r"newton +not installed +pip install it", capsys.readouterr().out)
+    assert main([]) == 0 and re.search(r"newton +not installed +pip install it", capsys.readouterr().out)
     assert main(["--peer", "newton"]) == 1
 
 
@@ -94,12 +85,10 @@ def test_json_has_all_digits_and_the_line(capsys) -> None:
 
 @pytest.mark.parametrize("option", ["--states", "--steps"])
 def test_wrong_arguments_are_told(option, capsys) -> None:
-    assert main([option, "0"]) == 1
-    assert f"{option.removeprefix('--')} = 0: must be" in capsys.readouterr().err
+    assert main([option, "0"]) == 1 and f"{option.removeprefix('--')} = 0: must be" in capsys.readouterr().err
 
 
 def rows_of_page(first: str) -> list[list[str]]:
-    """Cells of the table whose first heading this is, headings first."""
     block = re.search(rf"^\| {re.escape(first)} \|.*?(?=\n\n|\Z)", PAGE, re.DOTALL | re.MULTILINE)
     assert block is not None
     lines = [line for line in block[0].splitlines() if not line.startswith("|---")]
@@ -107,7 +96,6 @@ def rows_of_page(first: str) -> list[list[str]]:
 
 
 def test_the_page_shows_the_table_of_this_version() -> None:
-    """Its columns, and a row per case in order, none of which differs without an explanation."""
     head, *rows = rows_of_page(COLUMNS["peer"])
     assert head == list(COLUMNS.values())
     shown = [(row[0].rpartition(" ")[0], row[1], row[2], row[3]) for row in rows]

@@ -22,8 +22,7 @@ def test_edges_occur(rng) -> None:
 
 def test_steps_are_independent_and_float32(rng) -> None:
     first, second = islice(random_signals(rng, 8, [Edges()]), 2)
-    assert first.positions.dtype == np.float32
-    assert (first.positions != second.positions).all()
+    assert first.positions.dtype == np.float32 and (first.positions != second.positions).all()
 
 
 def test_other_commands_are_zero(rng) -> None:

@@ -7,6 +7,7 @@ import warp as wp
 from isaacsim.core.experimental.actuators.compat.impl import build_clamping, build_controller, build_delay, warn_once
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from pxr import Usd, UsdPhysics
+from refusals import cases
 
 ROBOTS = 3
 INSTEAD = {
@@ -44,13 +45,11 @@ def test_first_call_says_what_to_write_instead(name, fresh) -> None:
     assert len(caught) == 1 and caught[0].filename == __file__
 
 
-@pytest.mark.parametrize(
-    ("component", "kwargs", "values"),
-    [
-        (aa.ControllerPD, {"kp": 2.0, "kd": 1.0}, {"kp": 2.0, "kd": 1.0, "const_effort": 0.0}),
-        (aa.ControllerPID, {"kp": 1.0, "ki": 2.0, "kd": 3.0}, {"ki": 2.0, "integral_max": np.inf}),
-        (Spring, {"stiffness": 4.0}, {"stiffness": 4.0}),
-    ],
+@cases(
+    "component, kwargs, values",
+    (aa.ControllerPD, {"kp": 2.0, "kd": 1.0}, {"kp": 2.0, "kd": 1.0, "const_effort": 0.0}),
+    (aa.ControllerPID, {"kp": 1.0, "ki": 2.0, "kd": 3.0}, {"ki": 2.0, "integral_max": np.inf}),
+    (Spring, {"stiffness": 4.0}, {"stiffness": 4.0}),
 )
 def test_controller_has_a_value_for_each_robot(component, kwargs, values) -> None:
     built = build_controller(component, kwargs, ROBOTS, "cpu")
@@ -71,24 +70,18 @@ def test_clamps_are_built() -> None:
 
 @pytest.mark.parametrize(("kwargs", "steps"), [({"delay_steps": 4}, 4), ({"delay_steps": 0}, 0), ({}, 1)])
 def test_delay_is_built(kwargs, steps) -> None:
-    """None is none, and where nothing is said it is one step, as in the schema."""
     delay = build_delay(kwargs, ROBOTS, "cpu")
     assert isinstance(delay, aa.Delay) and delay.max_delay == steps
     assert delay.delay_steps.dtype is wp.int32 and delay.delay_steps.numpy().tolist() == [steps] * ROBOTS
 
 
-@pytest.mark.parametrize(
-    ("call", "said"),
-    [
-        (
-            lambda: build_controller(aa.ClampingMaxEffort, {"max_effort": 1.0}, 1, "cpu"),
-            "must be a subclass of Controller",
-        ),
-        (lambda: build_clamping(7, {}, 1, "cpu"), "component_class = 7: must be a subclass of Clamping"),
-        (lambda: build_controller(aa.ControllerPD, {"kp": -1.0, "kd": 0.0}, 1, "cpu"), "kp = -1.0"),
-        (lambda: build_controller(Spring, {}, 1, "cpu"), "lacks"),
-        (lambda: build_delay({"delay_steps": -1}, 1, "cpu"), "delay_steps = -1"),
-    ],
+@cases(
+    "call, said",
+    (lambda: build_controller(aa.ClampingMaxEffort, {"max_effort": 1.0}, 1, "cpu"), "must be a subclass of Controller"),
+    (lambda: build_clamping(7, {}, 1, "cpu"), "component_class = 7: must be a subclass of Clamping"),
+    (lambda: build_controller(aa.ControllerPD, {"kp": -1.0, "kd": 0.0}, 1, "cpu"), "kp = -1.0"),
+    (lambda: build_controller(Spring, {}, 1, "cpu"), "lacks"),
+    (lambda: build_delay({"delay_steps": -1}, 1, "cpu"), "delay_steps = -1"),
 )
 def test_what_cannot_be_built_is_refused(call, said) -> None:
     with pytest.raises(ValueError, match=said):
@@ -96,7 +89,6 @@ def test_what_cannot_be_built_is_refused(call, said) -> None:
 
 
 def test_parsed_prim_is_built_and_drives() -> None:
-    """The result of `parse_actuator_prim` is accepted unchanged, and steps like the prim itself."""
     stage = Usd.Stage.CreateInMemory()
     UsdPhysics.RevoluteJoint.Define(stage, "/Robot/knee")
     clamping = [aa.DCMotorClampingConfig(40.0, 10.0, 25.0), aa.MaxEffortClampingConfig(5.0)]

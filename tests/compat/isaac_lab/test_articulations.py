@@ -10,6 +10,7 @@ import pytest
 from isaacsim.core.experimental.actuators import Articulation, ArticulationActuators, Simulation
 from isaacsim.core.experimental.actuators.compat.isaac_lab import IdealPDActuatorCfg, groups_of, to_usd
 from places import ROBOTS
+from refusals import cases
 from stages import stage_of
 
 PATH = "/World/Arm"
@@ -60,8 +61,7 @@ def test_joints_begin_as_the_cfg_says(running) -> None:
         if not running:
             sim.play()
         robot = Articulation(PATH)
-        assert actuators.actuated_dof_indices == [0, 1]
-        assert state_of(robot) == begin
+        assert actuators.actuated_dof_indices == [0, 1] and state_of(robot) == begin
         sim.step(30)
         moved = state_of(robot)[0]
         sim.reset([1])
@@ -85,16 +85,14 @@ def test_what_is_not_taken_is_named() -> None:
     assert [one.filename for one in told] == [__file__]
 
 
-@pytest.mark.parametrize(
-    ("state", "said"),
-    [
-        ({"joint_pos": {"knee": 0.1}}, "init_state.joint_pos: 'knee' matches no joint"),
-        ({"joint_pos": {".*": 0.1, "shoulder": 0.2}}, "init_state.joint_pos: shoulder is matched by"),
-        ({"joint_pos": {"shoulder": 99.0}}, "init_state.joint_pos: shoulder = 99: must be within its limits"),
-        ({"joint_vel": {"shoulder": float("nan")}}, r"init_state.joint_vel\['shoulder'\] = nan: must be finite"),
-        ({"joint_vel": {"shoulder": "fast"}}, r"init_state.joint_vel\['shoulder'\] = 'fast': must be a number"),
-        ({"joint_vel": 0.1}, "init_state.joint_vel = 0.1: must be a dictionary"),
-    ],
+@cases(
+    "state, said",
+    ({"joint_pos": {"knee": 0.1}}, "init_state.joint_pos: 'knee' matches no joint"),
+    ({"joint_pos": {".*": 0.1, "shoulder": 0.2}}, "init_state.joint_pos: shoulder is matched by"),
+    ({"joint_pos": {"shoulder": 99.0}}, "init_state.joint_pos: shoulder = 99: must be within its limits"),
+    ({"joint_vel": {"shoulder": float("nan")}}, r"init_state.joint_vel\['shoulder'\] = nan: must be finite"),
+    ({"joint_vel": {"shoulder": "fast"}}, r"init_state.joint_vel\['shoulder'\] = 'fast': must be a number"),
+    ({"joint_vel": 0.1}, "init_state.joint_vel = 0.1: must be a dictionary"),
 )
 def test_a_state_that_cannot_be_is_refused(state, said) -> None:
     with Simulation(ROBOTS / "arm_2dof.usda") as sim:
@@ -114,5 +112,4 @@ def test_a_stage_gets_the_groups() -> None:
     cfg = begun(joint_pos={"shoulder": 0.4}, pos=(0.0, 0.0, 0.6))
     lost = to_usd(cfg, stage, PATH, overwrite_existing=True)
     said = [f"ArticulationCfg: init_state.{name}: motors have no such thing" for name in ("joint_pos", "pos")]
-    assert lost[:2] == said
-    assert list(groups_of(stage, PATH)) == ["arm"]
+    assert lost[:2] == said and list(groups_of(stage, PATH)) == ["arm"]

@@ -7,26 +7,17 @@ from pathlib import Path
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators.compat.isaac_lab import (
-    DCMotorCfg,
-    DelayedPDActuatorCfg,
-    IdealPDActuator,
-    IdealPDActuatorCfg,
-    ImplicitActuatorCfg,
-    RemotizedPDActuatorCfg,
-    groups_of,
-    to_usd,
-)
+from isaacsim.core.experimental.actuators.compat import isaac_lab
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from places import ROBOTS
 from pxr import Sdf, Usd, UsdPhysics
-from refusals import refused
+from refusals import cases, refused
 
 PANDA = "/World/Panda"
-IMPLICIT = ImplicitActuatorCfg(
+IMPLICIT = isaac_lab.ImplicitActuatorCfg(
     joint_names_expr=["panda_joint[1-4]"], stiffness=300.0, damping=20.0, joint_effort_limit=50.0, armature=0.2
 )
-EXPLICIT = IdealPDActuatorCfg(
+EXPLICIT = isaac_lab.IdealPDActuatorCfg(
     joint_names_expr=["panda_joint[5-7]"], stiffness=40.0, damping=4.0, actuator_effort_limit=12.0, viscous_friction=0.3
 )
 GROUPS = {"shoulder": IMPLICIT, "forearm": EXPLICIT}
@@ -51,9 +42,9 @@ CUT = {
     "the motor's": ({"actuator_effort_limit": 30.0}, "3.0", 30.0),
 }
 KINDS = {
-    IdealPDActuatorCfg: {},
-    DCMotorCfg: {"saturation_effort": 600.0, "actuator_velocity_limit": 10.0},
-    RemotizedPDActuatorCfg: {"joint_parameter_lookup": [[-9.0, 1.0, 600.0], [9.0, 1.0, 600.0]]},
+    isaac_lab.IdealPDActuatorCfg: {},
+    isaac_lab.DCMotorCfg: {"saturation_effort": 600.0, "actuator_velocity_limit": 10.0},
+    isaac_lab.RemotizedPDActuatorCfg: {"joint_parameter_lookup": [[-9.0, 1.0, 600.0], [9.0, 1.0, 600.0]]},
 }
 
 
@@ -63,13 +54,13 @@ KINDS = {
 def test_the_solver_cuts_the_efforts_of_a_motor_again(kind, case, tmp_path) -> None:
     """At the joint's limit of 87, if the cfg has no other; by groups, by those in a stage, and by its prims."""
     limits, rules, expected = CUT[case]
-    if kind is RemotizedPDActuatorCfg and case == "the motor's":
+    if kind is isaac_lab.RemotizedPDActuatorCfg and case == "the motor's":
         expected = 87.0
     groups = {"one": kind(**SPRING, **KINDS[kind], **limits)}
     stage, file = Usd.Stage.Open(str(ROBOTS / "franka_panda.usda")), tmp_path / "panda.usda"
-    to_usd(groups, stage, PANDA, rules=rules, overwrite_existing=True)
+    isaac_lab.to_usd(groups, stage, PANDA, rules=rules, overwrite_existing=True)
     stage.Export(str(file))
-    kept = groups_of(stage, PANDA)
+    kept = isaac_lab.groups_of(stage, PANDA)
     stage.Reload()
     assert kept["one"].rules == rules
     for where, made in (
@@ -121,7 +112,7 @@ def test_implicit_groups_never_act_twice() -> None:
     """The drive alone moves them: their efforts stay zero, and the robot moves as with drives set by hand."""
     paths: list[np.ndarray] = []
     target = np.array([0.3, -0.2, 0.1, -1.8, 0.2, 1.6, 0.5], np.float32)
-    groups = {"all": ImplicitActuatorCfg(joint_names_expr=[".*"], stiffness=200.0, damping=30.0)}
+    groups = {"all": isaac_lab.ImplicitActuatorCfg(joint_names_expr=[".*"], stiffness=200.0, damping=30.0)}
     for by_hand in (True, False):
         with aa.Simulation(ROBOTS / "franka_panda.usda") as sim:
             sim.play()
@@ -139,7 +130,7 @@ def test_implicit_groups_never_act_twice() -> None:
 
 
 def test_explicit_groups_are_what_their_configs_are() -> None:
-    cfg = DCMotorCfg(
+    cfg = isaac_lab.DCMotorCfg(
         joint_names_expr=["panda_joint[1-4]", "panda_joint[5-7]"],
         stiffness={"panda_joint[1-4]": 80.0, "panda_joint[5-7]": 30.0},
         damping=6.0,
@@ -168,7 +159,6 @@ def test_explicit_groups_are_what_their_configs_are() -> None:
 
 @pytest.fixture
 def host():
-    """Four robots of three joints, physics running."""
     made = ArraysHost(["hip", "knee", "ankle"], 4)
     with aa.use_host(made):
         made.play()
@@ -176,7 +166,7 @@ def host():
 
 
 def test_delays_are_drawn_anew_at_each_reset(host) -> None:
-    cfg = DelayedPDActuatorCfg(
+    cfg = isaac_lab.DelayedPDActuatorCfg(
         joint_names_expr=[".*"], stiffness=1.0, damping=0.0, min_delay=2, max_delay=5, actuator_effort_limit=9.0
     )
 
@@ -186,8 +176,7 @@ def test_delays_are_drawn_anew_at_each_reset(host) -> None:
         for _ in range(6):
             made.reset()
             per_joint = np.array([one.delay.delay_steps.numpy() for one in made.actuators if one.delay])
-            assert per_joint.shape == (3, 4)
-            assert (per_joint == per_joint[0]).all()
+            assert per_joint.shape == (3, 4) and (per_joint == per_joint[0]).all()
             drawn.append(per_joint[0].copy())
         made.close()
         return np.array(drawn)
@@ -195,23 +184,21 @@ def test_delays_are_drawn_anew_at_each_reset(host) -> None:
     first = lags(3)
     assert set(first.ravel().tolist()) == {2, 3, 4, 5}
     np.testing.assert_array_equal(first, lags(3))
-    assert (first != lags(4)).any()
-    assert host.arrays() is not None
+    assert (first != lags(4)).any() and host.arrays() is not None
 
 
 def test_every_problem_of_groups_is_told_at_once(host) -> None:
-    """Joints in two groups, groups without joints, values that cannot be; and who is left out is named."""
     pd = {"stiffness": 1.0, "damping": 0.1}
 
     class Own:
         """A model of the user's own."""
 
     groups = {
-        "one": IdealPDActuatorCfg(joint_names_expr=["hip", "kn.*"], **pd),
-        "two": IdealPDActuatorCfg(joint_names_expr=["knee"], **pd),
-        "three": IdealPDActuatorCfg(joint_names_expr=["wrist"], **pd),
-        "four": IdealPDActuatorCfg(joint_names_expr=["ankle"], stiffness="soft", damping=0.1),  # type: ignore
-        "five": IdealPDActuatorCfg(class_type=Own, joint_names_expr=["ankle"], **pd),
+        "one": isaac_lab.IdealPDActuatorCfg(joint_names_expr=["hip", "kn.*"], **pd),
+        "two": isaac_lab.IdealPDActuatorCfg(joint_names_expr=["knee"], **pd),
+        "three": isaac_lab.IdealPDActuatorCfg(joint_names_expr=["wrist"], **pd),
+        "four": isaac_lab.IdealPDActuatorCfg(joint_names_expr=["ankle"], stiffness="soft", damping=0.1),  # type: ignore
+        "five": isaac_lab.IdealPDActuatorCfg(class_type=Own, joint_names_expr=["ankle"], **pd),
     }
     with pytest.raises(ValueError, match="joint knee is in groups 'one' and 'two'") as told:
         aa.ArticulationActuators.from_groups("/Robot_.*", groups)
@@ -226,8 +213,8 @@ def test_every_problem_of_groups_is_told_at_once(host) -> None:
 
 def test_a_subclass_of_the_same_name_is_refused(host) -> None:
     """Its code would not be run."""
-    own = type("IdealPDActuator", (IdealPDActuator,), {"__module__": "robot.motors"})
-    cfg = IdealPDActuatorCfg(class_type=own, joint_names_expr=[".*"], stiffness=1.0, damping=0.1)
+    own = type("IdealPDActuator", (isaac_lab.IdealPDActuator,), {"__module__": "robot.motors"})
+    cfg = isaac_lab.IdealPDActuatorCfg(class_type=own, joint_names_expr=[".*"], stiffness=1.0, damping=0.1)
     assert host.arrays() is not None
     with pytest.raises(ValueError, match=r"class_type = robot.motors.IdealPDActuator: must be IdealPDActuator, for"):
         aa.ArticulationActuators.from_groups("/Robot_.*", {"all": cfg})
@@ -235,17 +222,19 @@ def test_a_subclass_of_the_same_name_is_refused(host) -> None:
 
 def test_what_the_simulator_has_not_is_told(host) -> None:
     assert host.arrays() is not None
-    cfg = IdealPDActuatorCfg(joint_names_expr=[".*"], stiffness=1.0, damping=0.1, armature=0.1)
+    cfg = isaac_lab.IdealPDActuatorCfg(joint_names_expr=[".*"], stiffness=1.0, damping=0.1, armature=0.1)
     with pytest.warns(UserWarning, match="armature of joints hip, knee, ankle has no effect"):
         aa.ArticulationActuators.from_groups("/Robot_.*", {"leg": cfg}).close()
     import mujoco
 
     model = mujoco.MjModel.from_xml_path(str(ROBOTS / "arm_2dof.xml"))
     with aa.MujocoSimulation(model, mujoco.MjData(model)):
-        cfg = IdealPDActuatorCfg(joint_names_expr=[".*"], stiffness=1.0, damping=0.1, joint_velocity_limit=1.0)
+        cfg = isaac_lab.IdealPDActuatorCfg(
+            joint_names_expr=[".*"], stiffness=1.0, damping=0.1, joint_velocity_limit=1.0
+        )
         with pytest.warns(UserWarning, match="velocity_limit_sim of joints .* has no effect: max velocities: MuJoCo"):
             aa.ArticulationActuators.from_groups("arm", {"arm": cfg})
-        cfg = IdealPDActuatorCfg(joint_names_expr=[".*"], stiffness=1.0, damping=0.1)
+        cfg = isaac_lab.IdealPDActuatorCfg(joint_names_expr=[".*"], stiffness=1.0, damping=0.1)
         aa.ArticulationActuators.from_groups("arm", {"arm": cfg})
 
 
@@ -258,13 +247,13 @@ STAGE = {
 }
 EFFORTS = {"panda_shoulder": 87.0, "panda_forearm": 12.0, "panda_hand": 200.0}
 DOCUMENTED = {
-    "panda_shoulder": ImplicitActuatorCfg(
+    "panda_shoulder": isaac_lab.ImplicitActuatorCfg(
         joint_names_expr=["panda_joint[1-4]"], joint_effort_limit=87.0, stiffness=80.0, damping=4.0
     ),
-    "panda_forearm": ImplicitActuatorCfg(
+    "panda_forearm": isaac_lab.ImplicitActuatorCfg(
         joint_names_expr=["panda_joint[5-7]"], joint_effort_limit=12.0, stiffness=80.0, damping=4.0
     ),
-    "panda_hand": ImplicitActuatorCfg(
+    "panda_hand": isaac_lab.ImplicitActuatorCfg(
         joint_names_expr=["panda_finger_joint.*"], joint_effort_limit=200.0, stiffness=2e3, damping=1e2
     ),
 }
@@ -357,8 +346,7 @@ def test_the_table_of_the_documentation(tmp_path, caplog) -> None:
         table = made.resolution_table()
         made.close()
     record = next(iter(caplog.records))
-    assert len(caplog.records) == 1
-    assert record.levelno == logging.WARNING
+    assert len(caplog.records) == 1 and record.levelno == logging.WARNING
     assert record.getMessage().startswith("ActuatorCfg-USD Value Discrepancy Resolution")
     assert record.getMessage().endswith(table.text)
     cells = ["|".join(cell.strip() for cell in line.split("|")[1:-1]) for line in table.text.splitlines()]
@@ -367,8 +355,7 @@ def test_the_table_of_the_documentation(tmp_path, caplog) -> None:
     assert written[1:] == documented_lines()
     parsed = json.loads(table.json)
     assert [row["name"] for row in parsed] == [row.name for row in table.rows]
-    assert parsed[0]["cfg_value"] is None
-    assert len(parsed) == len(written) - 1
+    assert parsed[0]["cfg_value"] is None and len(parsed) == len(written) - 1
 
 
 def test_a_wrapper_without_groups_has_no_table(host) -> None:
@@ -379,22 +366,16 @@ def test_a_wrapper_without_groups_has_no_table(host) -> None:
     made.close()
 
 
-@pytest.mark.parametrize(
-    ("name", "fields", "message"),
-    [
-        (
-            "DCMotorCfg",
-            {"motor_torque_limit": 10.0},
-            "joint_names_expr is missing: must name the joints. .* early Orbit",
-        ),
-        ("ActuatorGroupCfg", {"dof_names": [".*"]}, "joint_names_expr=dof_names"),
-        ("VariableGearRatioDCMotorCfg", {}, "gear ratio depends on position"),
-        ("ActuatorNetGRUResidualCfg", {"joint_names_expr": [".*"]}, "adds to the joint's own drive"),
-    ],
+@cases(
+    "name, fields, message",
+    ("DCMotorCfg", {"motor_torque_limit": 10.0}, "joint_names_expr is missing: must name the joints. .* early Orbit"),
+    ("ActuatorGroupCfg", {"dof_names": [".*"]}, "joint_names_expr=dof_names"),
+    ("VariableGearRatioDCMotorCfg", {}, "gear ratio depends on position"),
+    ("ActuatorNetGRUResidualCfg", {"joint_names_expr": [".*"]}, "adds to the joint's own drive"),
 )
 def test_cfgs_that_are_not_run_are_told_apart(name, fields, message, host) -> None:
     """Of early Orbit and of Isaac Lab 3, with what stands for them; a network is never dropped."""
-    bases = {"ActuatorNetGRUResidualCfg": (ImplicitActuatorCfg,)}
+    bases = {"ActuatorNetGRUResidualCfg": (isaac_lab.ImplicitActuatorCfg,)}
     cfg = type(name, (object,), fields)() if name not in bases else None
     if cfg is None:
         cfg = type(name, bases[name], {})(joint_names_expr=[".*"], stiffness=1.0, damping=0.1)
@@ -412,7 +393,6 @@ PUSHED = """<mujoco><option gravity="0 0 0" timestep="0.002"/><worldbody>
 @pytest.mark.parametrize("own", [False, True], ids=["file", "own model"])
 @pytest.mark.parametrize("early", [True, False])
 def test_constant_effort_of_a_drive_goes_with_its_gains(own, early, tmp_path) -> None:
-    """Joints that take a gain of the robot stay where its drives hold them; with gains of the cfg, there is none."""
     import mujoco
 
     file = tmp_path / "leg.xml"
@@ -429,7 +409,7 @@ def test_constant_effort_of_a_drive_goes_with_its_gains(own, early, tmp_path) ->
             return robot.get_dof_positions().numpy()[0]
 
         def made(names: str, stiffness, damping) -> aa.ArticulationActuators:
-            cfg = IdealPDActuatorCfg(
+            cfg = isaac_lab.IdealPDActuatorCfg(
                 joint_names_expr=[names], stiffness=stiffness, damping=damping, actuator_effort_limit=100.0
             )
             return aa.ArticulationActuators.from_groups("leg", {"all": cfg}, rules="documentation")

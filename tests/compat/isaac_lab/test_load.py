@@ -10,15 +10,7 @@ from types import ModuleType, SimpleNamespace
 import isaac_lab_wheel
 import pytest
 from isaacsim.core.experimental.actuators.compat import isaac_lab
-from isaacsim.core.experimental.actuators.compat.isaac_lab import (
-    ActuatorNetMLPCfg,
-    BamActuatorCfg,
-    DelayedPDActuatorCfg,
-    ImplicitActuatorCfg,
-    RemotizedPDActuatorCfg,
-    cfgs,
-    load_groups,
-)
+from refusals import cases
 
 # in the manner of isaaclab_assets
 ROBOTS = '''
@@ -71,26 +63,26 @@ def robots(tmp_path: Path) -> Path:
 
 
 def test_a_robot_by_its_name(robots) -> None:
-    found = load_groups(robots, "ROBOT_CFG")
-    hip = DelayedPDActuatorCfg(
+    found = isaac_lab.load_groups(robots, "ROBOT_CFG")
+    hip = isaac_lab.DelayedPDActuatorCfg(
         joint_names_expr=[".*_h[xy]"], actuator_effort_limit=45.0, stiffness=60.0, damping=1.5, min_delay=0, max_delay=4
     )
-    knee = RemotizedPDActuatorCfg(
+    knee = isaac_lab.RemotizedPDActuatorCfg(
         joint_names_expr=[".*_kn"],
         joint_parameter_lookup=[[-1.0, 1.0, 10.0], [1.0, 1.5, 20.0]],
         stiffness=60.0,
         damping=1.5,
         max_delay=4,
     )
-    arm = ImplicitActuatorCfg(
+    arm = isaac_lab.ImplicitActuatorCfg(
         joint_names_expr=["arm_.*"],
         stiffness={"arm_.*": 0.003609725 * (10 * 2.0 * 3.1415926535) ** 2},
         damping=None,
         armature=0.003609725,
     )
     assert found == {"hip": hip, "knee": knee, "arm": arm}
-    assert load_groups(robots, "STIFF_CFG") == {**found, "hip": hip.replace(stiffness=400.0)}
-    assert load_groups(robots, "HIP") == {"HIP": hip}
+    assert isaac_lab.load_groups(robots, "STIFF_CFG") == {**found, "hip": hip.replace(stiffness=400.0)}
+    assert isaac_lab.load_groups(robots, "HIP") == {"HIP": hip}
 
 
 def test_limits_have_their_names_of_3_0(tmp_path) -> None:
@@ -117,17 +109,17 @@ def test_limits_have_their_names_of_3_0(tmp_path) -> None:
     ):
         file.write_text(f"ALL = {{'all': {cfg.format(kind, said)}}}")
         given = {"joint_names_expr": [".*"], "stiffness": 1, "damping": 2}
-        assert load_groups(file)["all"] == getattr(isaac_lab, f"{kind}Cfg")(**given, **expected)
+        assert isaac_lab.load_groups(file)["all"] == getattr(isaac_lab, f"{kind}Cfg")(**given, **expected)
 
 
 def test_the_only_robot_needs_no_name(tmp_path) -> None:
     file = tmp_path / "robot.py"
     cfg = "ImplicitActuatorCfg(joint_names_expr=['.*'], stiffness=1, damping=2)"
     file.write_text(f"A = {{'all': {cfg}}}\nB = A\nSIZES = {{'x': 1}}\n")
-    expected = {"all": ImplicitActuatorCfg(joint_names_expr=[".*"], stiffness=1, damping=2)}
-    assert load_groups(file) == expected
+    expected = {"all": isaac_lab.ImplicitActuatorCfg(joint_names_expr=[".*"], stiffness=1, damping=2)}
+    assert isaac_lab.load_groups(file) == expected
     file.write_text(f"GROUPS = {{'all': {cfg}}}\nROBOT = lab.ArticulationCfg(actuators=GROUPS)\n")
-    assert load_groups(file) == expected
+    assert isaac_lab.load_groups(file) == expected
 
 
 def test_networks_are_found_from_the_folder_of_the_file(tmp_path) -> None:
@@ -137,10 +129,9 @@ def test_networks_are_found_from_the_folder_of_the_file(tmp_path) -> None:
         " vel_scale=1, torque_scale=1, input_order='pos_vel', input_idx=range(3), saturation_effort=2,"
         " velocity_limit=3, class_type=isaaclab.actuators.ActuatorNetMLP)}"
     )
-    (found,) = load_groups(file).values()
-    assert isinstance(found, ActuatorNetMLPCfg)
-    assert found.network_file == str(tmp_path / "nets" / "leg.pt")
-    assert found.input_idx == [0, 1, 2]
+    (found,) = isaac_lab.load_groups(file).values()
+    assert isinstance(found, isaac_lab.ActuatorNetMLPCfg)
+    assert found.network_file == str(tmp_path / "nets" / "leg.pt") and found.input_idx == [0, 1, 2]
     assert found.class_type == "isaaclab.actuators:ActuatorNetMLP"
 
 
@@ -148,48 +139,45 @@ def test_cfgs_within_cfgs(tmp_path) -> None:
     file = tmp_path / "robot.py"
     motor = "BamMotorCfg(model='m1', kt=1, resistance=2, error_gain=3, friction_base=4, friction_viscous=5)"
     file.write_text(f"A = {{'a': BamActuatorCfg(joint_names_expr=['.*'], motor={motor}, kp_fw=32, vin=15)}}")
-    (found,) = load_groups(file).values()
-    assert isinstance(found, BamActuatorCfg)
-    assert found.motor.resistance == 2
+    (found,) = isaac_lab.load_groups(file).values()
+    assert isinstance(found, isaac_lab.BamActuatorCfg) and found.motor.resistance == 2
 
 
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
-        ("X = 1", "has no robot: must have one ArticulationCfg, or one dictionary of actuator cfgs. Give the file"),
-        ("A = {'a': {C}}\nB = {'a': {C}}", "has 2 robots, A, B: must have one .* Give the name of one: FILE.py:NAME."),
-        ("R = ArticulationCfg(actuators=3)", "R.actuators = int: must be a dictionary of actuator cfgs"),
-        ("R = ArticulationCfg(actuators={3: {C}})", "group 3: must have a text as its name"),
-        ("R = ArticulationCfg(actuators={'a': 1})", r"R.actuators\['a'\] = int: must be one of ImplicitActuatorCfg, "),
-        ("R = ArticulationCfg(actuators={'a': MyCfg(b=1)})", r"R.actuators\['a'\] = MyCfg\(…\): must be one of "),
-        ("R = ArticulationCfg(actuators={'a': make(3)})", r"robot.py:1: `make\(3\)` is a call of make, which is not"),
-        ("A = {'a': DCMotorCfg(joint_names_expr=[], stiffness=f(1))}", r"robot.py:1: `f\(1\)` is a call of f"),
-        (
-            "from b import KP\nA = {'a': DCMotorCfg(joint_names_expr=[], stiffness={'.*': KP})}",
-            "line 2: DCMotorCfg: stiffness = b.KP: must not be of another file. Write the value",
-        ),
-        ("A = {'a': DCMotorCfg(joint_names_expr=[], kp=1)}", "line 1: DCMotorCfg has kp: must have fields of class_ty"),
-        ("A = {'a': DCMotorCfg(joint_names_expr=[])}", "DCMotorCfg lacks stiffness, damping, saturation_effort: must"),
-        ("A = {'a': DCMotorCfg(joint_names_expr=Other(b=1))}", "line 1: Other: must be one of "),
-    ],
+@cases(
+    "text, why",
+    ("X = 1", "has no robot: must have one ArticulationCfg, or one dictionary of actuator cfgs. Give the file"),
+    ("A = {'a': {C}}\nB = {'a': {C}}", "has 2 robots, A, B: must have one .* Give the name of one: FILE.py:NAME."),
+    ("R = ArticulationCfg(actuators=3)", "R.actuators = int: must be a dictionary of actuator cfgs"),
+    ("R = ArticulationCfg(actuators={3: {C}})", "group 3: must have a text as its name"),
+    ("R = ArticulationCfg(actuators={'a': 1})", r"R.actuators\['a'\] = int: must be one of ImplicitActuatorCfg, "),
+    ("R = ArticulationCfg(actuators={'a': MyCfg(b=1)})", r"R.actuators\['a'\] = MyCfg\(…\): must be one of "),
+    ("R = ArticulationCfg(actuators={'a': make(3)})", r"robot.py:1: `make\(3\)` is a call of make, which is not"),
+    ("A = {'a': DCMotorCfg(joint_names_expr=[], stiffness=f(1))}", r"robot.py:1: `f\(1\)` is a call of f"),
+    (
+        "from b import KP\nA = {'a': DCMotorCfg(joint_names_expr=[], stiffness={'.*': KP})}",
+        "line 2: DCMotorCfg: stiffness = b.KP: must not be of another file. Write the value",
+    ),
+    ("A = {'a': DCMotorCfg(joint_names_expr=[], kp=1)}", "line 1: DCMotorCfg has kp: must have fields of class_ty"),
+    ("A = {'a': DCMotorCfg(joint_names_expr=[])}", "DCMotorCfg lacks stiffness, damping, saturation_effort: must"),
+    ("A = {'a': DCMotorCfg(joint_names_expr=Other(b=1))}", "line 1: Other: must be one of "),
 )
 def test_what_is_no_robot(tmp_path, text, why) -> None:
     file = tmp_path / "robot.py"
     file.write_text(text.replace("{C}", "ImplicitActuatorCfg(joint_names_expr=['.*'], stiffness=1, damping=2)"))
     with pytest.raises(ValueError, match=why):
-        load_groups(file)
+        isaac_lab.load_groups(file)
 
 
 def test_a_name_that_is_not_there(robots) -> None:
     with pytest.raises(ValueError, match=r"must be a name in the file\. Robots there are ROBOT_CFG, STIFF_CFG"):
-        load_groups(robots, "X")
+        isaac_lab.load_groups(robots, "X")
     with pytest.raises(ValueError, match="ARMATURE = float: must be a dictionary"):
-        load_groups(robots, "ARMATURE")
+        isaac_lab.load_groups(robots, "ARMATURE")
 
 
 def test_a_file_that_is_not_there(tmp_path) -> None:
     with pytest.raises(FileNotFoundError):
-        load_groups(tmp_path / "none.py")
+        isaac_lab.load_groups(tmp_path / "none.py")
 
 
 def test_few_lines_cannot_fill_the_memory(tmp_path) -> None:
@@ -197,7 +185,7 @@ def test_few_lines_cannot_fill_the_memory(tmp_path) -> None:
     lines = "".join(f"A{at + 1} = [A{at}, A{at}]\n" for at in range(60))
     file.write_text(f"A0 = [1]\n{lines}X = {{'a': DCMotorCfg(joint_names_expr=A60)}}")
     with pytest.raises(ValueError, match="must have 1000000 values at most"):
-        load_groups(file)
+        isaac_lab.load_groups(file)
 
 
 def test_a_cfg_of_a_class_that_extends_is_refused(tmp_path) -> None:
@@ -206,12 +194,10 @@ def test_a_cfg_of_a_class_that_extends_is_refused(tmp_path) -> None:
     cfg = "DCMotorCfg(joint_names_expr=['.*'], stiffness=1, damping=2, saturation_effort=1)"
     file.write_text(f"class DCMotorCfg(Base):\n    pass\nROBOT = ArticulationCfg(actuators={{'a': {cfg}}})")
     with pytest.raises(ValueError, match=r"robot.py:3: `DCMotorCfg\(.* is a call, which is not run"):
-        load_groups(file)
+        isaac_lab.load_groups(file)
 
 
 class _Made(SimpleNamespace):
-    """A cfg of Isaac Lab: fields, which it copies."""
-
     def __init__(self, **fields) -> None:
         super().__init__(**copy.deepcopy(fields))
 
@@ -230,8 +216,6 @@ class _Classes(type):
 
 
 class _Class(_Made, metaclass=_Classes):
-    """Any class of cfgs; fields that were not given are such cfgs, too."""
-
     def __getattr__(self, name: str):
         if name.startswith("__"):
             raise AttributeError(name)
@@ -251,7 +235,6 @@ class _Anything(ModuleType):
 
 
 def test_robots_of_isaac_lab_are_those_that_run(monkeypatch) -> None:
-    """All of its own files: what is read is what Python makes of them; what is not is named."""
     pytest.importorskip("torch", reason="PyTorch is not installed, which a robot of Isaac Lab imports")
     version, source = isaac_lab_wheel.source() or ("", Path())
     if not version:
@@ -282,19 +265,17 @@ def test_robots_of_isaac_lab_are_those_that_run(monkeypatch) -> None:
         for name, robot in scope.items():
             if isinstance(robot, _Made) and isinstance(vars(robot).get("actuators"), dict):
                 try:
-                    found = load_groups(file, name)
+                    found = isaac_lab.load_groups(file, name)
                     rules = next(iter(found.values())).rules
                     assert found == {
-                        group: cfgs.of_fields(type(cfg).__name__, vars(cfg) | {"rules": rules})
+                        group: isaac_lab.cfgs.of_fields(type(cfg).__name__, vars(cfg) | {"rules": rules})
                         for group, cfg in robot.actuators.items()
                     }
                     later += rules == "3.0"
                     read += 1
                 except ValueError as error:
                     refused.append(f"{name}: {error}")
-    assert read >= 40
-    assert (later > 20) is (version == "3.0")
+    assert read >= 40 and (later > 20) is (version == "3.0")
     wrong = [one for one in refused if "/ActuatorNets/" not in one and "ThrusterCfg" not in one]
-    # a comprehension
     wrong = [one for one in wrong if not one.startswith("DR_LEGS_IMPLICIT_PD_CFG")]
     assert wrong == []

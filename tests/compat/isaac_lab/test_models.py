@@ -34,9 +34,7 @@ def test_ideal_pd_computes_and_clips() -> None:
     model = built(lab.IdealPDActuatorCfg(**PD, actuator_effort_limit=300.0))
     action = ArticulationActions(full(9.0), full(0.1), full(1.0))
     made = model.compute(action, full(0.0), full(0.0))
-    assert made is action
-    assert action.joint_positions is None
-    assert action.joint_velocities is None
+    assert made is action and action.joint_positions is None and action.joint_velocities is None
     np.testing.assert_allclose(np.asarray(model.computed_effort), full(1802.0), rtol=1e-6)
     np.testing.assert_array_equal(np.asarray(made.joint_efforts), full(300.0))
     np.testing.assert_array_equal(np.asarray(model.applied_effort), full(300.0))
@@ -57,7 +55,6 @@ def test_dc_motor_has_four_quadrants(effort, speed, expected, sign) -> None:
 
 
 def test_a_gear_turns_motor_limits_into_those_of_the_joint() -> None:
-    """Ten times the effort, a tenth of the speed: the same motor at the joint."""
     motor = {"actuator_effort_limit": 6.0, "saturation_effort": 10.0, "actuator_velocity_limit": 500.0}
     joint = {"actuator_effort_limit": 60.0, "saturation_effort": 100.0, "actuator_velocity_limit": 50.0}
     geared = built(lab.DCMotorCfg(**PD, **motor, gear_ratio={"hip": 10.0, "knee": 10.0}))
@@ -231,7 +228,6 @@ def test_parameters_are_arrays_that_act_when_written() -> None:
     np.testing.assert_allclose(applied(model, 0.1), [[20.0, 20.0], [0.1, 0.1], [20.0, 20.0]], rtol=1e-6)
     model.stiffness = 100.0
     np.testing.assert_allclose(applied(model, 0.1, 1.0), np.tile([0.0, 10.0], (3, 1)), atol=1e-5)
-    # the corner follows
     model.actuator_effort_limit[:] = 5.0
     model.actuator_velocity_limit[:, 0] = 10.0
     np.testing.assert_allclose(applied(model, 9.0, 10.2)[0], [-2.0, 5.0], rtol=1e-4)
@@ -239,7 +235,6 @@ def test_parameters_are_arrays_that_act_when_written() -> None:
 
 
 def test_efforts_of_a_step_stay_what_they_were() -> None:
-    """As in Isaac Lab each step has an array of its own."""
     model = built(lab.IdealPDActuatorCfg(**PD))
     first = applied(model, 1.0)
     applied(model, 2.0)
@@ -260,8 +255,7 @@ def test_tensors_go_in_and_out_without_a_copy() -> None:
     target, q, qd = torch.full((ENVS, 2), 0.1), torch.zeros(ENVS, 2), torch.zeros(ENVS, 2)
     made = model.compute(ArticulationActions(target, None, None), q, qd)
     for tensor in (made.joint_efforts, model.computed_effort, model.applied_effort, model.stiffness):
-        assert isinstance(tensor, torch.Tensor)
-        assert tensor.shape == (ENVS, 2)
+        assert isinstance(tensor, torch.Tensor) and tensor.shape == (ENVS, 2)
     model.stiffness[torch.tensor([0, 2])] = 7.0
     made = model.compute(ArticulationActions(target, None, None), q, qd)
     torch.testing.assert_close(made.joint_efforts[:, 0], torch.tensor([0.7, 20.0, 0.7]))
@@ -353,7 +347,6 @@ def test_names_of_2_3_are_those_of_3_0() -> None:
 
 
 def test_a_position_table_holds_behind_the_limits_of_a_subclass() -> None:
-    """As in Isaac Lab: the table limits what the subclass returns."""
     model = of_ones_own("RemotizedPDActuator", lambda _, effort: 0.0 * effort + 25.0)
     for at, expected in ((-1.0, 25.0), (0.0, 10.0), (1.0, 20.0)):
         np.testing.assert_allclose(applied(model, at=at), full(expected), rtol=1e-6)
@@ -389,8 +382,6 @@ def test_the_limits_of_a_model_can_be_called(name) -> None:
 
 
 def test_a_subclass_that_computes_has_the_speeds() -> None:
-    """Its code may call the limits after `compute`."""
-
     class Halved(lab.DCMotor):
         def compute(self, control_action, joint_pos, joint_vel):
             made = super().compute(control_action, joint_pos, joint_vel)
@@ -479,3 +470,50 @@ def test_torch_tensors_of_other_floats_and_layouts_are_taken(change) -> None:
     target, q, qd = torch.full((ENVS, 2), 0.5), torch.zeros(ENVS, 2), torch.zeros(ENVS, 2)
     made = model.compute(ArticulationActions(changed(target), changed(qd), changed(qd)), changed(q), changed(qd))
     torch.testing.assert_close(made.joint_efforts, torch.full((ENVS, 2), 100.0))
+
+
+class Loop:
+    """Two joints of three robots, as a control of Isaac Lab has them."""
+
+    num_instances, num_joints, device = ENVS, 2, "cpu"
+    joint_pos = joint_vel = np.zeros((ENVS, 2), np.float32)
+
+    def __init__(self) -> None:
+        self.written: list = []
+
+    def find_joints(self, name_keys):
+        return [0, 1], JOINTS
+
+    def get_default_joint_properties(self, joint_ids):
+        return {"stiffness": 7.0, "joint_effort_limit": 20.0}
+
+    def write_resolved_joint_properties(self, properties, joint_ids, *, implicit, native_managed):
+        self.written.append((properties["joint_effort_limit"].ravel()[0], implicit))
+
+    def submit_commands(self, collection):
+        self.efforts = np.array(collection.output_command.effort.values)
+
+
+def test_a_collection_runs_groups_on_all_joints() -> None:
+    """Targets by index and mask, outputs, and parameters that are read and written."""
+    drive = lab.ImplicitActuatorCfg(joint_names_expr=["hip"], stiffness=None, damping=0.0)
+    motor = lab.IdealPDActuatorCfg(joint_names_expr=["knee"], stiffness=2.0, damping=0.0, joint_effort_limit=9.0)
+    groups = lab.ActuatorCollection({"drive": drive, "motor": motor}, control := Loop())
+    assert control.written == [(20.0, True), (9.0, False)]
+    groups.target_command.set_position_index(value=np.full((1, 2), 3.0), env_ids=[2])
+    groups.target_command.set_effort_mask(value=full(1.0), env_mask=np.array([True, False, False]))
+    lab.write_group_parameter(groups, "motor", "controller", "kp", np.array([[4.0]]), env_ids=[2])
+    lab.write_group_parameter(groups, "motor", "clamping", "max_effort", full(11.0)[:, :1])
+    np.testing.assert_array_equal(lab.read_group_parameter(groups, "motor", "controller", "kp").ravel(), [2, 2, 4])
+    groups.compute(0.01)
+    groups.submit_commands()
+    # the drive has its targets, the motor its effort within 11
+    np.testing.assert_array_equal(control.efforts, [[1, 1], [0, 0], [0, 11]])
+    np.testing.assert_array_equal(groups.output_command.position.values[2], [3, 0])
+    np.testing.assert_array_equal(groups.computed_effort.values[2], [21, 12])
+    with pytest.raises(ValueError, match=r"controller\.kq: must be a parameter"):
+        lab.read_group_parameter(groups, "motor", "controller", "kq")
+    with pytest.raises(ValueError, match=r"value has shape \(1, 2\): must have \(3, 2\)"):
+        groups.target_command.set_position_index(value=np.zeros((1, 2)))
+    with pytest.raises(ValueError, match="joint hip is in groups 'a' and 'b'"):
+        lab.ActuatorCollection({"a": drive, "b": drive}, control)

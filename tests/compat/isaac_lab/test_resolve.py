@@ -25,8 +25,7 @@ def resolved(cfg, rules: Rules = "documentation") -> Resolved:
 
 def values(cfg, name: str, rules: Rules = "documentation") -> list[float]:
     found = resolved(cfg, rules).values[name]
-    assert found.shape == (2, 3)
-    assert (found[0] == found[1]).all()
+    assert found.shape == (2, 3) and (found[0] == found[1]).all()
     return found[0].tolist()
 
 
@@ -163,7 +162,6 @@ def test_rules_are_those_of_the_version_of_a_cfg() -> None:
 
 
 def test_rows_of_the_table() -> None:
-    """What is not said or differs: joint by joint in the documentation, all joints of the property in the code."""
     cfg = ImplicitActuatorCfg(
         **PD | {"stiffness": {"hip": 40.0, "knee|ankle": 5.0}, "damping": 4.0},
         joint_effort_limit=5000.0,
@@ -196,8 +194,7 @@ def test_cfgs_of_orbit_and_cfgs_that_lack_fields() -> None:
 
     before = dict(vars(DCMotorCfg))
     found = resolved(DCMotorCfg())
-    assert found.model == "DCMotor"
-    assert found.values["damping"].tolist() == np.full((2, 3), 4.0).tolist()
+    assert found.model == "DCMotor" and found.values["damping"].tolist() == np.full((2, 3), 4.0).tolist()
     assert found.values["effort_limit"].tolist() == np.full((2, 3), 60.0).tolist()
     assert dict(vars(DCMotorCfg)) == before
     ours = IdealPDActuatorCfg(**PD)

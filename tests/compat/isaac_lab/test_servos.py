@@ -11,7 +11,7 @@ from isaacsim.core.experimental.actuators.compat.isaac_lab.groups import resolve
 from isaacsim.core.experimental.actuators.compat.isaac_lab.resolve import DEFAULTS
 from isaacsim.core.experimental.actuators.specs.stages import KINDS
 from places import ROBOTS
-from refusals import refused
+from refusals import cases, refused
 from stages import stage_of
 
 MOTOR = isaac_lab.BamMotorCfg(
@@ -32,7 +32,6 @@ def resolved(cfg):
 
 
 def test_stages_of_a_servo() -> None:
-    """Firmware, winding, friction of the documented kind, and the effort of the held motor as its limit."""
     groups = resolved(SERVO)
     assert [name for _, name in groups.actuators] == NAMES
     for (actuator, _), armature in zip(groups.actuators, (0.004, 0.002), strict=True):
@@ -44,8 +43,7 @@ def test_stages_of_a_servo() -> None:
         assert isinstance(friction, aa.FrictionConfig) and not friction.quadratic_when_opposed
         assert (friction.coulomb, friction.static, friction.viscous) == (0.01, pytest.approx(0.015), 0.02)
         assert (friction.motor_load, friction.quadratic_motor_load) == (0.1, 0.03)
-        assert friction.assumed_inertia == pytest.approx(armature)
-        assert actuator.delay is None
+        assert friction.assumed_inertia == pytest.approx(armature) and actuator.delay is None
     ((name, columns, values),) = groups.properties
     assert (name, columns) == ("armature", [0, 1])
     np.testing.assert_allclose(values, [[0.004, 0.002]], rtol=1e-6)
@@ -74,7 +72,6 @@ def test_limit_and_delay_of_the_cfg() -> None:
 
 
 def test_backlash() -> None:
-    """Behind the motor, of each joint; a joint that a dictionary leaves out has a spring without."""
     cfg = isaac_lab.BamBacklashActuatorCfg(**vars(SERVO), backlash={"elbow": 0.02})
     for (actuator, _), backlash, armature in zip(resolved(cfg).actuators, (0.02, 0.0), (0.004, 0.002), strict=True):
         winding, play, friction = sorted(actuator.others, key=lambda one: list(KINDS).index(one.KIND))
@@ -85,7 +82,6 @@ def test_backlash() -> None:
 
 
 def test_joint_has_no_armature_behind_backlash() -> None:
-    """While the group is attached, for the rotor is a mass of its own; a file has the total."""
     cfg = isaac_lab.BamBacklashActuatorCfg(
         **vars(SERVO) | {"joint_names_expr": ["hinge"], "armature": 0.004, "actuator_effort_limit": 5.0}, backlash=0.02
     )
@@ -116,22 +112,17 @@ def test_cfg_of_isaac_lab(motor) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ({"vin_range": (7.0, 8.0)}, "vin_range = (7.0, 8.0): must be None. Leave it out, and randomize the voltage"),
-        ({"vin_drop_gain_range": (0.0, 0.1)}, "give the robot a SupplyConfig"),
-        ({"delay_hold_prob": 0.5}, "delay_hold_prob = 0.5: must be 0.0. Leave it out: a delay is drawn at each reset"),
-        ({"delay_update_period": 3}, "delay_update_period = 3: must be 0."),
-        ({"friction": 0.1}, "friction = 0.1: must be None, for the motor has friction. Leave it out."),
-        ({"vin": dataclasses.MISSING}, "vin is missing: must be given for a servo. Set it."),
-        (
-            {"motor": SimpleNamespace(model="m1", resistance=2.0)},
-            "motor.kt is missing: must be given for a servo. Set it.",
-        ),
-        ({"motor": dataclasses.replace(MOTOR, model="m9")}, "model = 'm9': must be one of m1"),
-        ({"motor": dataclasses.replace(MOTOR, resistance=-1.0)}, "resistance = -1.0"),
-    ],
+@cases(
+    "values, message",
+    ({"vin_range": (7.0, 8.0)}, "vin_range = (7.0, 8.0): must be None. Leave it out, and randomize the voltage"),
+    ({"vin_drop_gain_range": (0.0, 0.1)}, "give the robot a SupplyConfig"),
+    ({"delay_hold_prob": 0.5}, "delay_hold_prob = 0.5: must be 0.0. Leave it out: a delay is drawn at each reset"),
+    ({"delay_update_period": 3}, "delay_update_period = 3: must be 0."),
+    ({"friction": 0.1}, "friction = 0.1: must be None, for the motor has friction. Leave it out."),
+    ({"vin": dataclasses.MISSING}, "vin is missing: must be given for a servo. Set it."),
+    ({"motor": SimpleNamespace(model="m1", resistance=2.0)}, "motor.kt is missing: must be given for a servo. Set it."),
+    ({"motor": dataclasses.replace(MOTOR, model="m9")}, "model = 'm9': must be one of m1"),
+    ({"motor": dataclasses.replace(MOTOR, resistance=-1.0)}, "resistance = -1.0"),
 )
 def test_what_is_not_run_is_refused(values, message) -> None:
     assert message in refused(ValueError, lambda: resolved(SERVO.replace(**values)))

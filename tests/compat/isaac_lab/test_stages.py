@@ -46,7 +46,6 @@ GROUPS = {"shoulder": SHOULDER, "elbow": ELBOW, "wrist": WRIST}
 
 
 def driven(make, file: Path) -> np.ndarray:
-    """Positions over some steps towards a target."""
     with aa.Simulation(file) as sim:
         sim.play()
         robot = aa.Articulation(PANDA)
@@ -71,7 +70,6 @@ def test_groups_are_found_wherever_the_robot_has_them(written, asked) -> None:
 
 
 def test_a_stage_with_groups_moves_as_the_groups_do(tmp_path) -> None:
-    """The prims alone are enough where they can hold everything, delay and gear included."""
     file = tmp_path / "panda.usda"
     stage = stage_of(ROBOTS / "franka_panda.usda")
     lost = isaac_lab.to_usd(GROUPS, stage, PANDA, overwrite_existing=True)
@@ -108,8 +106,7 @@ def test_what_prims_hold() -> None:
     assert any("transmission ratios" in line for line in lost)
     motors = aa.motors_of(stage, PANDA)
     motor = motors["panda_joint6|panda_joint7"]
-    assert motor.delay is not None
-    assert motor.delay.delay_steps == 4
+    assert motor.delay is not None and motor.delay.delay_steps == 4
     (clamp,) = motor.clamping
     assert vars(clamp) == {"lookup_positions": [-1.0, 1.0], "lookup_efforts": [30.0, 50.0]}
     (clamp,) = motors["panda_joint2"].clamping
@@ -166,7 +163,6 @@ def test_networks_whose_file_says_less_than_the_cfg(tmp_path) -> None:
 
 
 def test_nothing_is_written_where_something_is_wrong() -> None:
-    """Joints that are driven already, groups that share one, and a stage without groups."""
     stage = stage_of(ROBOTS / "franka_panda.usda")
     before = stage.GetRootLayer().ExportToString()
     refused(ValueError, lambda: isaac_lab.to_usd(GROUPS, stage, PANDA), "is driven by")

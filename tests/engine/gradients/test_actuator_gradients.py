@@ -19,9 +19,10 @@ from isaacsim.core.experimental.actuators.laws.contract.late import LateComponen
 from isaacsim.core.experimental.actuators.specs.fields import parameters_of
 from isaacsim.core.experimental.actuators.specs.signals import SIGNALS as STAGE_SIGNALS
 from isaacsim.core.experimental.actuators.specs.stages import KINDS, acts_at_joint, parts_of
-from late_rollout import in_place, one_each, swapped
+from late_rollout import array, in_place, one_each, swapped
 from neural_twin import random_network, write_network
 from own_components import Loaded, OwnLimit
+from refusals import cases
 from step_bench import FeedbackSkewed
 
 N, DT, LAGS = 48, 0.02, 3
@@ -97,7 +98,6 @@ RANGES = {
     "magnet_coefficient": (0.001, 0.01),
     "ratio": (0.5, 3.0),
     "offset": (-0.5, 0.5),
-    # flags and choices
     "targets": (0.0, 1.0),
     "command": (0.0, 0.4),
     "driver": (0.0, 0.4),
@@ -129,10 +129,6 @@ Values = dict[str, np.ndarray]
 pytestmark = pytest.mark.usefixtures("backend")
 # gradients by central differences, and how often limits acted
 KNOWN: dict[tuple, tuple[Values, np.ndarray]] = {}
-
-
-def array(values, grad: bool = True, dtype=wp.float32) -> wp.array:
-    return wp.array(np.asarray(values), dtype=dtype, device="cpu", requires_grad=grad)
 
 
 class Rollout:
@@ -277,7 +273,6 @@ def test_every_law_has_the_gradients_of_finite_differences(law, states) -> None:
 @pytest.mark.parametrize("depth", [0, 1, 4])
 @pytest.mark.slow("Warp")
 def test_all_limits_together(depth) -> None:
-    """With no delay, the shortest ring, and one that is longer than there are steps."""
     clamps = [law for law in LAWS if law.startswith("Clamping")]
     rollout = Rollout(["ControllerGearedPID", *clamps], 3, depth, seed=1)
     assert_same(rollout.on_tape(swapped), rollout.differences())
@@ -295,8 +290,7 @@ def test_gear_between_motor_and_joint(controller, targets) -> None:
     rollout.values["TransmissionGear ratio"][::3] *= -1
     rollout.values["TransmissionGear targets"][:] = targets
     expected = rollout.differences()
-    by_target = expected["joint_target_q 0"] != 0
-    assert 0 < by_target.sum() < N
+    assert 0 < (expected["joint_target_q 0"] != 0).sum() < N
     for name in (
         "TransmissionGear ratio",
         "TransmissionGear offset",
@@ -310,7 +304,6 @@ def test_gear_between_motor_and_joint(controller, targets) -> None:
 @pytest.mark.parametrize("backend", ["core"], indirect=True)
 @pytest.mark.parametrize("isa", native.core.variants() if native.core else [])
 def test_every_instruction_set(isa, monkeypatch) -> None:
-    """Alike, for a number of joints that fills no vector."""
     monkeypatch.setenv("ACTUATORS_ISA", isa)
     rollout = Rollout(["ControllerPID", *GEARED], 4, 2, seed=2)
     assert_same(rollout.on_tape(in_place), rollout.differences())
@@ -483,7 +476,6 @@ def test_command_that_is_not_finite_leaves_the_one_before_its_gradient() -> None
 
 @pytest.mark.parametrize("held", [0, 1, 2, 3])
 def test_ring_that_is_not_full_gives_the_gradient_to_the_oldest_command(held) -> None:
-    """A state from outside, with fewer commands than rows; without one the command of the step acts."""
     _, arrays = pd(1)
     law = actuators.ControllerPD(arrays["kp"], arrays["kd"], arrays["const"])
     delay = Delay(array([3], False, wp.int32), 3)
@@ -518,7 +510,6 @@ def test_group_steps_each_on_the_tape() -> None:
 
 @pytest.mark.parametrize("kind", ["PD", "PID", "delay", "DC motor"])
 def test_gradients_are_newtons(kind) -> None:
-    """Where newton has them: of one step, for over several with a delay it reads what it has overwritten."""
     newton = pytest.importorskip("newton.actuators", reason="newton is not installed")
     if not hasattr(newton, "DrivePD"):
         pytest.skip("this newton has other names")
@@ -566,7 +557,6 @@ def test_gradients_are_newtons(kind) -> None:
 
 @pytest.mark.parametrize("kind", ["own law", "own limit", "column"])
 def test_what_has_no_gradients_is_refused(kind, tmp_path) -> None:
-    """A component that computes arrays, and a network with a column of the caller's, by name of the argument."""
     law, clamping = pd()[0].controller, []
     if kind == "own law":
         law = Loaded()
@@ -582,7 +572,6 @@ def test_what_has_no_gradients_is_refused(kind, tmp_path) -> None:
 
 @wp.func
 def seen_late(position: float, velocity: float, lag: float):
-    """Return what it gets, and by how many steps it acts late."""
     return position, velocity, lag
 
 
@@ -592,14 +581,12 @@ class FeedbackLate(LateComponent, Feedback):
     LAW = seen_late
 
 
-@pytest.mark.parametrize(
-    ("stages", "why"),
-    [
-        ([actuators.CommandLag], r"a law of commands \(CommandLag\) has none"),
-        ([actuators.CommandWrap], r"a law of commands \(CommandWrap\) has none"),
-        ([FeedbackLate], r"a law of one's own that acts late, or is a rate \(FeedbackLate\), has none"),
-        ([FeedbackSkewed, actuators.ImplicitEffort], r"a sensor of one's own \(FeedbackSkewed\) beside an effort of"),
-    ],
+@cases(
+    "stages, why",
+    ([actuators.CommandLag], r"a law of commands \(CommandLag\) has none"),
+    ([actuators.CommandWrap], r"a law of commands \(CommandWrap\) has none"),
+    ([FeedbackLate], r"a law of one's own that acts late, or is a rate \(FeedbackLate\), has none"),
+    ([FeedbackSkewed, actuators.ImplicitEffort], r"a sensor of one's own \(FeedbackSkewed\) beside an effort of"),
 )
 def test_what_laws_of_ones_own_have_no_gradients_with_is_refused(stages, why) -> None:
     """By name: what only built-in laws have, and what would be evaluated at the end of the step."""
@@ -612,7 +599,6 @@ def test_what_laws_of_ones_own_have_no_gradients_with_is_refused(stages, why) ->
 
 
 def test_what_has_no_gradients_on_a_gpu_is_refused_there() -> None:
-    """By name, with the laws: their gradients are in NumPy."""
     ones = array(np.ones(N))
     held = actuators.RateHold(ones, ones, ones)
     actuator = Actuator(array(np.arange(N), False, wp.uint32), pd()[0].controller, others=[held], requires_grad=True)

@@ -67,7 +67,6 @@ def test_gradient_of_a_quantized_number_is_that_of_the_number() -> None:
 @pytest.mark.usefixtures("backend")
 @pytest.mark.parametrize("name", ["joint_q", "joint_qd", "joint_target_q"])
 def test_fault_has_no_gradient(name) -> None:
-    """Of one joint in one step; the difference of positions reaches over it. The other joints are what they were."""
     found = []
     for bad in (False, True):
         rollout = LateRollout(["FeedbackEncoder", "ControllerPID"], GAINS | ENCODER | LATE, seed=6, whole=WHOLE)
@@ -86,7 +85,6 @@ def test_fault_has_no_gradient(name) -> None:
 
 @pytest.mark.usefixtures("backend")
 def test_huge_position_has_no_gradient_and_the_encoder_goes_on() -> None:
-    """Its effort is a fault two steps later; velocities of the steps from and to it are those of the joint."""
     torch = pytest.importorskip("torch")
     late, kp, kd, dt = 2, 20.0, 1.0, 0.0078125
     motor = {".*": [aa.PDControlConfig(kp, kd), aa.EncoderConfig(latency_steps=late)]}
@@ -118,7 +116,6 @@ def test_encoder_at_the_motor_before_a_transmission_of_ones_own_is_refused() -> 
 
 
 def test_torch_has_the_gradients_of_differences_also_with_an_effort_of_the_end_of_the_step() -> None:
-    """What the encoder measures is that of the start; limits and the load see the end."""
     torch = pytest.importorskip("torch")
     rng = np.random.default_rng(7)
     encoder = aa.EncoderConfig(bias=0.1, latency=0.0075, velocity_filter=0.01)

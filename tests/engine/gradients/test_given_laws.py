@@ -4,13 +4,9 @@ import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import ClampingMaxEffort, ControllerPD
 from isaacsim.core.experimental.actuators.base import native
+from isaacsim.core.experimental.actuators.engine.gradients import gradient_recorder
 from isaacsim.core.experimental.actuators.engine.gradients.given_laws import GivenEffort, GivenMeasurement
 from isaacsim.core.experimental.actuators.engine.gradients.gradient_kernels import PipelineLaws
-from isaacsim.core.experimental.actuators.engine.gradients.gradient_recorder import (
-    CoreGradients,
-    StepGradients,
-    StepInputs,
-)
 from isaacsim.core.experimental.actuators.engine.gradients.warp_gradients import WarpGradients
 
 # more than a block of the core
@@ -23,7 +19,7 @@ def recorder(engine: str, controller, sensor):
         return WarpGradients(N, PipelineLaws(controller, (ClampingMaxEffort,), sensor), curves, 0, "cpu")
     if native.core is None:
         pytest.skip("the native core was not built")
-    return CoreGradients(
+    return gradient_recorder.CoreGradients(
         N, controller.__name__, [], ["ClampingMaxEffort"], curves, 0, sensor.__name__ if sensor else ""
     )
 
@@ -39,14 +35,16 @@ def test_given_numbers_act_in_the_place_of_a_law(engine, controller, rng) -> Non
     gains = [np.full(N, value, np.float32) for value in (5.0, 1.0, 0.0)]
     parameters = [seen[0], limit] if is_effort else [*gains, limit, *seen]
     made, places = recorder(engine, controller, None if is_effort else GivenMeasurement), np.arange(N, dtype=np.uint32)
-    noted = made.note(StepInputs(signals, [places] * 5, parameters, None, None, 0.01))
+    noted = made.note(gradient_recorder.StepInputs(signals, [places] * 5, parameters, None, None, 0.01))
     efforts, computed = made.efforts(noted)
     expected = seen[0] if is_effort else 5.0 * (signals[2] - seen[0]) + (signals[3] - seen[1]) + signals[4]
     np.testing.assert_allclose(computed, expected, atol=1e-5)
     np.testing.assert_allclose(efforts, np.clip(expected, -3.0, 3.0), atol=1e-5)
     ones, by_signals = np.ones(N, np.float32), [np.zeros(N, np.float32) for _ in range(5)]
     by_parameters = [np.zeros(N, np.float32) for _ in parameters]
-    made.back(noted, StepGradients([ones, None], places, by_signals, [places] * 5, by_parameters, [], []))
+    made.back(
+        noted, gradient_recorder.StepGradients([ones, None], places, by_signals, [places] * 5, by_parameters, [], [])
+    )
     inside = np.abs(expected) < 3.0
     assert 0 < inside.sum() < N - 1
     if is_effort:

@@ -48,7 +48,6 @@ def loss_of(values: dict, targets):
 
 @pytest.mark.parametrize(("name", "value"), [("seconds", 0.0081), ("seconds", 0.0002), ("steps", 1.3)])
 def test_by_the_delay_as_by_differences(name, value) -> None:
-    """In Torch. Within a step the acting command is linear in the delay, so a difference within it is exact."""
     torch = pytest.importorskip("torch")
     targets = torch.tensor(np.random.default_rng(4).normal(size=(STEPS, *SIZE)).astype(np.float32))
     delay = torch.full(SIZE, value, requires_grad=True)
@@ -60,7 +59,6 @@ def test_by_the_delay_as_by_differences(name, value) -> None:
 
 
 def test_by_commands_as_by_differences() -> None:
-    """In Torch. Of each step, also of those that only the first command of a reset stands for."""
     torch = pytest.importorskip("torch")
     given = np.random.default_rng(5).normal(size=(STEPS, *SIZE)).astype(np.float32)
     targets = torch.tensor(given, requires_grad=True)
@@ -80,7 +78,6 @@ def step(now: float, newest: float, ring: list[float], lag: float) -> tuple[floa
 
 
 def back(late: LateStep, by_acting: float, after: list[float]) -> tuple[float, list[float], float]:
-    """Gradients by the result of the step, by the ring before it, and by the delay."""
     rows, before = np.array(after, np.float32)[:, None], np.zeros((DEPTH, 1), np.float32)
     by_steps, by_seconds = np.zeros((2, 1), np.float32)
     own = OuterGradients({"steps": by_steps, "seconds": by_seconds}, [rows], [before])
@@ -99,7 +96,6 @@ def test_result_between_two_rows() -> None:
 
 
 def test_present_result_acts_in_part() -> None:
-    """With a delay of less than a step."""
     acting, late = step(7.0, 1.0, [1.0, 2.0, 3.0, 4.0, 5.0], 0.25)
     assert acting == 0.75 * 7 + 0.25 * 2
     assert back(late, 8.0, [0.0] * DEPTH) == (6.0, [0.0, 2.0, 0.0, 0.0, 0.0], 8.0 * (2 - 7))
@@ -107,8 +103,7 @@ def test_present_result_acts_in_part() -> None:
 
 def test_first_result_stands_for_the_past() -> None:
     acting, late = step(7.0, np.nan, [1.0, 2.0, 3.0, 4.0, 5.0], 2.5)
-    assert acting == 7.0
-    assert back(late, 8.0, [1.0] * DEPTH) == (8.0 + DEPTH, [0.0] * DEPTH, 0.0)
+    assert acting == 7.0 and back(late, 8.0, [1.0] * DEPTH) == (8.0 + DEPTH, [0.0] * DEPTH, 0.0)
 
 
 def test_delay_is_cut_to_what_is_kept() -> None:
@@ -120,8 +115,7 @@ def test_delay_is_cut_to_what_is_kept() -> None:
 
 def test_result_that_is_not_finite_leaves_the_ring() -> None:
     acting, late = step(np.nan, 4.0, [1.0, 2.0, 3.0, 4.0, 5.0], 1.0)
-    assert np.isnan(acting)
-    assert back(late, 8.0, [1.0, 2.0, 3.0, 4.0, 5.0]) == (0.0, [1.0, 2.0, 3.0, 4.0, 5.0], 0.0)
+    assert np.isnan(acting) and back(late, 8.0, [1.0, 2.0, 3.0, 4.0, 5.0]) == (0.0, [1.0, 2.0, 3.0, 4.0, 5.0], 0.0)
 
 
 def test_without_a_past_the_result_acts() -> None:

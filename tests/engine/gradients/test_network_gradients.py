@@ -9,12 +9,9 @@ from isaacsim.core.experimental.actuators import ControllerNeuralLSTM, Controlle
 from isaacsim.core.experimental.actuators.engine.gradients import network_gradients
 from isaacsim.core.experimental.actuators.engine.gradients.network_gradients import NetworkGradients
 from neural_twin import random_network, write_network
+from warp_arrays import floats
 
 N = 5
-
-
-def array(values) -> wp.array:
-    return wp.array(np.asarray(values, np.float32), dtype=wp.float32, device="cpu")
 
 
 def made(kind: str, folder: Path) -> tuple[NetworkGradients, list[wp.array]]:
@@ -24,22 +21,22 @@ def made(kind: str, folder: Path) -> tuple[NetworkGradients, list[wp.array]]:
     network = random_network(kind, 6 if kind == "mlp" else 2, layers=2)
     law = controller(write_network(folder / "knee.safetensors", network, metadata)).law
     rng = np.random.default_rng(2)
-    return NetworkGradients(law, N, "cpu"), [array(rng.normal(size=law.state_shape(N))) for _ in law.STATE]
+    return NetworkGradients(law, N, "cpu"), [floats(rng.normal(size=law.state_shape(N))) for _ in law.STATE]
 
 
 @pytest.mark.parametrize("kind", ["mlp", "lstm"])
 def test_gradients_of_states_are_taken_and_left(kind, tmp_path) -> None:
     back, state = made(kind, tmp_path)
-    signals = array(np.random.default_rng(1).normal(size=(5, N)))
+    signals = floats(np.random.default_rng(1).normal(size=(5, N)))
     signals[4, 2:3].fill_(np.nan)
     found = []
     for apart in (True, False):
-        after = [array(np.random.default_rng(k).normal(size=one.shape)) for k, one in enumerate(state)]
+        after = [floats(np.random.default_rng(k).normal(size=one.shape)) for k, one in enumerate(state)]
         given = [one.numpy().copy() for one in after]
         before = [wp.zeros_like(one) for one in after] if apart else after
         by_signals = wp.zeros_like(signals)
         efforts = back.compute(signals, state)
-        back.back(signals, array(np.ones(N)), after, before, by_signals)
+        back.back(signals, floats(np.ones(N)), after, before, by_signals)
         found.append([one.numpy().copy() for one in (by_signals, *before)])
         assert np.isfinite(efforts.numpy()).all()
         if apart:
@@ -55,11 +52,11 @@ def test_gradients_of_states_are_taken_and_left(kind, tmp_path) -> None:
 @pytest.mark.parametrize("kind", ["mlp", "lstm"])
 def test_states_without_gradients_are_left_alone(kind, tmp_path) -> None:
     back, state = made(kind, tmp_path)
-    signals, found = array(np.random.default_rng(1).normal(size=(5, N))), []
+    signals, found = floats(np.random.default_rng(1).normal(size=(5, N))), []
     for none in (True, False):
         by_signals, both = wp.zeros_like(signals), [[None if none else wp.zeros_like(one) for one in state]] * 2
         back.compute(signals, state)
-        back.back(signals, array(np.ones(N)), *both, by_signals)
+        back.back(signals, floats(np.ones(N)), *both, by_signals)
         found.append(by_signals.numpy())
     np.testing.assert_array_equal(*found)
     assert found[0].any()

@@ -227,7 +227,6 @@ def rolled_out(laws: Sequence[str], values: Values, states: str, weights: np.nda
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.slow
 def test_gradients_are_the_cores(law, special, monkeypatch) -> None:
-    """For special values, in place and not: no gradient by an infinite limit, none on a fault."""
     if native.core is None:
         pytest.skip("the native core was not built")
     if getattr(actuators, law).KIND in ("passive", "shaft", "electrical", "transmission"):
@@ -337,7 +336,6 @@ def test_law_without_an_adjoint_is_refused() -> None:
 
 
 def test_launches_stay_off_the_tape_and_arrays_where_they_are() -> None:
-    """NumPy arrays are read in place and get no gradient; None stands for a missing parameter."""
     pid = actuators.ControllerPID(*(array(np.ones(2)) for _ in range(4)))
     motor = actuators.ClampingDCMotor(*(array(np.full(2, 50.0)) for _ in range(3)))
     soft = Soft(array(np.ones(2)), array(np.ones(2)))

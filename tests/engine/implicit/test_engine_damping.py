@@ -60,8 +60,7 @@ def test_step_is_the_backward_euler_step_of_the_robot(engine, made, rng) -> None
     push = np.zeros(len(mass))
     push[-count:] = KP * (target - q - DT * v) - KD * v - bias
     mass[range(-count, 0), range(-count, 0)] += DT * (KD + DT * KP)
-    wanted = v + DT * np.linalg.solve(mass, push)[-count:]
-    np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(found, v + DT * np.linalg.solve(mass, push)[-count:], rtol=1e-3, atol=1e-4)
 
 
 BALANCED = """
@@ -75,7 +74,6 @@ BALANCED = """
 @pytest.mark.parametrize("num_envs", [1, 3])
 @pytest.mark.parametrize("engine", ["mujoco", "mujoco_warp"])
 def test_link_may_be_balanced(engine, num_envs, tmp_path) -> None:
-    """MuJoCo takes the inertia of a body with its center of mass on its joint from constants of the model."""
     if engine == "mujoco_warp":
         pytest.importorskip(engine)
         if num_envs > 1:
@@ -202,7 +200,6 @@ def test_signals_and_properties_are_those_of_the_robot_alone(engine) -> None:
 
 @pytest.mark.parametrize("how", ["close", "no steps", "reset"])
 def test_simulator_gives_it_back(engine, how) -> None:
-    """After a close, the end of automatic steps and a reset, joints have the inertia of their own."""
     with running(engine, in_engine()) as its:
         robot, sim, actuators = its.robot, its.sim, its.actuators
         robot.set_dof_armatures(0.5)
@@ -248,8 +245,7 @@ def test_friction_of_the_actuator_acts_beside_it() -> None:
     motors = {".*": [aa.PDControlConfig(KP, KD), aa.FrictionConfig(coulomb=1.0), aa.ImplicitConfig(in_engine=True)]}
     with running("mujoco", motors) as its:
         its.sim.step(200)
-        assert np.abs(numbers(its.robot.get_dof_velocities())).max() < 1e-4
-        assert not its.actuators.faults
+        assert np.abs(numbers(its.robot.get_dof_velocities())).max() < 1e-4 and not its.actuators.faults
 
 
 def test_file_has_it() -> None:

@@ -7,11 +7,12 @@ import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 import warp as wp
-from chains import floats, indices, mass_matrices, newton_chain, situation
+from chains import mass_matrices, newton_chain, situation
 from isaacsim.core.experimental import actuators as ours
 from isaacsim.core.experimental.actuators.engine.user_components import entries_from_configs
 from isaacsim.core.experimental.actuators.laws.contract import catalogue
-from refusals import refused
+from refusals import cases, refused
+from warp_arrays import floats, indices
 
 DT = 0.005
 
@@ -117,7 +118,6 @@ def test_newtons_own_response_is_taken() -> None:
 
 @pytest.mark.slow
 def test_rest_under_gravity_is_that_of_the_explicit_law() -> None:
-    """The static error has the weight over the gain, with the bias force; without it, more."""
     newton = importlib.import_module("newton") if peer() else None
     kp, weight = 3000.0, 1.0 * 9.81 * 0.25
     rest = {}
@@ -428,22 +428,20 @@ def test_all_causes_of_a_fault_are_named(backend) -> None:
     assert (fault.robot, fault.step, fault.inputs) == (0, 1, ("position", "position target"))
 
 
-@pytest.mark.parametrize(
-    ("change", "error", "said"),
-    [
-        ({"requires_grad": True}, NotImplementedError, "requires_grad = True: must be False in the implicit"),
-        ({"others": [ours.RateConfig(2)]}, NotImplementedError, "RateHold is a rate: must be a controller or limit"),
-        ({"others": [ours.FrictionConfig(1.0)]}, NotImplementedError, "PassiveFriction is a passive law: must be a"),
-        ({"others": [ours.ImplicitConfig(1.0)]}, NotImplementedError, "ImplicitEffort is an effort mode: must be a"),
-        ({"response": None}, ValueError, "response = None: must be a JointSpaceResponse"),
-        ({"indices": []}, ValueError, "actuator has 0 joints: must have one in the implicit effort mode"),
-        ({"indices": [5]}, ValueError, "DOF 5 is not in an articulation of the response"),
-        ({"options": {"warm_start": "Zero"}}, ValueError, "warm_start = 'Zero': must be 'explicit' or 'zero'"),
-        ({"options": {"fd_epsilon": 0.0}}, ValueError, "fd_epsilon = 0.0: must be finite and > 0"),
-        ({"options": {"ls_iterations": -1}}, ValueError, "ls_iterations = -1: must be an integer >= 0"),
-        ({"options": {"max_iters": 0}}, ValueError, "max_iters = 0: must be an integer >= 1"),
-        ({"options": {"residual_tol": np.nan}}, ValueError, "residual_tol = nan: must be finite and >= 0"),
-    ],
+@cases(
+    "change, error, said",
+    ({"requires_grad": True}, NotImplementedError, "requires_grad = True: must be False in the implicit"),
+    ({"others": [ours.RateConfig(2)]}, NotImplementedError, "RateHold is a rate: must be a controller or limit"),
+    ({"others": [ours.FrictionConfig(1.0)]}, NotImplementedError, "PassiveFriction is a passive law: must be a"),
+    ({"others": [ours.ImplicitConfig(1.0)]}, NotImplementedError, "ImplicitEffort is an effort mode: must be a"),
+    ({"response": None}, ValueError, "response = None: must be a JointSpaceResponse"),
+    ({"indices": []}, ValueError, "actuator has 0 joints: must have one in the implicit effort mode"),
+    ({"indices": [5]}, ValueError, "DOF 5 is not in an articulation of the response"),
+    ({"options": {"warm_start": "Zero"}}, ValueError, "warm_start = 'Zero': must be 'explicit' or 'zero'"),
+    ({"options": {"fd_epsilon": 0.0}}, ValueError, "fd_epsilon = 0.0: must be finite and > 0"),
+    ({"options": {"ls_iterations": -1}}, ValueError, "ls_iterations = -1: must be an integer >= 0"),
+    ({"options": {"max_iters": 0}}, ValueError, "max_iters = 0: must be an integer >= 1"),
+    ({"options": {"residual_tol": np.nan}}, ValueError, "residual_tol = nan: must be finite and >= 0"),
 )
 def test_what_cannot_be_solved_is_refused(change, error, said) -> None:
     others = [catalogue.build(one, 1, "cpu") for one in change.get("others", ())]
@@ -468,15 +466,13 @@ def test_components_that_compute_arrays_are_refused() -> None:
         actuator.set_effort_mode_implicit(aa.JointSpaceResponse.from_matrices([[[1.0]]]))
 
 
-@pytest.mark.parametrize(
-    ("given", "error", "said"),
-    [
-        ({"dt": None}, ValueError, "dt = None: .* requires dt > 0"),
-        ({"dt": 0.0}, ValueError, "dt = 0.0: must be the physics step"),
-        ({"bias_force": [1.0]}, TypeError, "bias_force is a list: must be a Warp or NumPy array"),
-        ({"bias_force": np.zeros(3, np.float32)}, ValueError, r"bias_force is float32 \(3,\): must be float32 \(1,\)"),
-        ({"bias_force": np.zeros(1)}, ValueError, r"bias_force is float64 \(1,\): must be float32 \(1,\)"),
-    ],
+@cases(
+    "given, error, said",
+    ({"dt": None}, ValueError, "dt = None: .* requires dt > 0"),
+    ({"dt": 0.0}, ValueError, "dt = 0.0: must be the physics step"),
+    ({"bias_force": [1.0]}, TypeError, "bias_force is a list: must be a Warp or NumPy array"),
+    ({"bias_force": np.zeros(3, np.float32)}, ValueError, r"bias_force is float32 \(3,\): must be float32 \(1,\)"),
+    ({"bias_force": np.zeros(1)}, ValueError, r"bias_force is float64 \(1,\): must be float32 \(1,\)"),
 )
 def test_steps_with_bad_arguments_write_nothing(given, error, said) -> None:
     state, control = situation(1)
@@ -500,7 +496,6 @@ def test_an_implicit_actuator_is_given_to_no_wrapper_and_not_converted() -> None
 
 
 def test_a_controller_prepares_its_parameters_before_the_step() -> None:
-    """By the hook of newton, with the custom inputs that it names, None for a missing one."""
     seen = []
 
     class Prepared(aa.ControllerPD):

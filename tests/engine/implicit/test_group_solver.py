@@ -5,17 +5,16 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import warp as wp
-from chains import floats, mass_matrices
+from chains import mass_matrices
 from isaacsim.core.experimental.actuators.engine.implicit.group_solver import GroupSolver, Rows
 from isaacsim.core.experimental.actuators.specs.implicit_options import ImplicitOptions
+from warp_arrays import floats
 
 DT = 0.01
 Law = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 class Problem:
-    """Joints of several matrices, and a law of positions and velocities."""
-
     def __init__(self, joints: list[int], law: Law, **options) -> None:
         most = max(joints)
         self.block = np.repeat(np.arange(len(joints)), joints)

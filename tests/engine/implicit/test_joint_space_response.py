@@ -5,12 +5,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import warp as wp
-from chains import floats, indices, mass_matrices, newton_chain
+from chains import mass_matrices, newton_chain
 from isaacsim.core.experimental import actuators as ours
 from isaacsim.core.experimental.actuators import Actuator, ControllerPD, JointSpaceResponse
 from isaacsim.core.experimental.actuators.base.quiet_warp import quiet_warp
 from isaacsim.core.experimental.actuators.engine.implicit.joint_space_response import BiasForce, blocks_of
-from refusals import refused
+from refusals import cases, refused
+from warp_arrays import floats, indices
 
 
 def newton():
@@ -32,19 +33,16 @@ def test_matrices_of_the_caller_are_inverted(kind) -> None:
 
 
 def test_a_joint_without_mass_moves_by_a_finite_amount() -> None:
-    """As much as newton lets it: the reciprocal of the ε of single precision."""
     found = JointSpaceResponse.from_matrices(np.zeros((1, 2, 2))).inverse_blocks.numpy()
     np.testing.assert_allclose(found, [np.eye(2) / np.finfo(np.float32).eps])
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"matrices": np.eye(2)}, r"shape \(2, 2\): must be \(articulations, rows, rows\)"),
-        ({"matrices": np.ones((1, 2, 3))}, r"shape \(1, 2, 3\): must be"),
-        ({"dofs": [0]}, "dofs has 1 indices: must have 4, one per row"),
-        ({"dofs": [[0, 1], [1, 2]]}, "dofs has an index twice"),
-    ],
+@cases(
+    "given, said",
+    ({"matrices": np.eye(2)}, r"shape \(2, 2\): must be \(articulations, rows, rows\)"),
+    ({"matrices": np.ones((1, 2, 3))}, r"shape \(1, 2, 3\): must be"),
+    ({"dofs": [0]}, "dofs has 1 indices: must have 4, one per row"),
+    ({"dofs": [[0, 1], [1, 2]]}, "dofs has an index twice"),
 )
 def test_arrays_that_do_not_fit_are_refused(given, said) -> None:
     refused(ValueError, lambda: JointSpaceResponse.from_matrices(**{"matrices": np.ones((2, 2, 2))} | given), said)
@@ -109,7 +107,6 @@ def test_what_is_no_response_is_refused() -> None:
 
 
 def free_robot():
-    """A free base in a turned frame, with a hinge on it."""
     with quiet_warp():
         builder = newton().ModelBuilder(gravity=(0.0, 0.0, -9.81))
         shape = wp.mat33(0.2, 0.01, 0.0, 0.01, 0.3, 0.02, 0.0, 0.02, 0.25)

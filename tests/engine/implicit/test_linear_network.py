@@ -5,11 +5,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from chains import floats, indices
 from isaacsim.core.experimental import actuators as ours
 from isaacsim.core.experimental.actuators import Actuator, ClampingMaxEffort, JointSpaceResponse
 from isaacsim.core.experimental.actuators.laws.networks.network import Linear, Network
 from neural_twin import random_network, write_network
+from warp_arrays import floats, indices
 
 DT, OWN = 0.01, np.array([4.0, 9.0])
 

@@ -114,7 +114,6 @@ def test_efforts_are_those_of_the_law(kind, whole) -> None:
 
 
 def test_descent_frees_a_joint_that_sticks() -> None:
-    """It finds the target whose effort moves the joint; without the option it stays where it is."""
     found = {}
     for smooth in (False, True):
         given = numbers("curve") | {"kp": np.ones(N, np.float32), "target": np.full(N, 0.5, np.float32)}
@@ -142,10 +141,7 @@ def test_option_without_what_it_changes_is_refused() -> None:
 def test_each_smooth_law_has_the_arguments_of_the_other() -> None:
     found = {law.name: smooth_law(law.component) for law in catalogue.laws() if law.name is not None}
     assert {name for name, smooth in found.items() if smooth} == {
-        "PassiveBrake",
-        "PassiveFriction",
-        "PassiveFrictionCurve",
-        "ShaftFriction",
+        *("PassiveBrake", "PassiveFriction", "PassiveFrictionCurve", "ShaftFriction"),
     }
     for hard in (aa.PassiveBrake, aa.PassiveFriction, aa.PassiveFrictionCurve, aa.ShaftFriction):
         smooth = smooth_law(hard)

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 import warp as wp
-from chains import floats, indices
 from isaacsim.core.experimental import actuators as ours
 from isaacsim.core.experimental.actuators import Actuator, ClampingMaxEffort, ControllerPD, ControllerPID, Delay
 from isaacsim.core.experimental.actuators.engine.implicit import trial_laws
 from isaacsim.core.experimental.actuators.laws.contract import catalogue
+from refusals import cases
+from warp_arrays import floats, indices
 
 DT = 0.01
 
@@ -65,12 +66,10 @@ def timed_delay():
     return catalogue.build(ours.TimedDelayConfig(steps=1), 1, "cpu")
 
 
-@pytest.mark.parametrize(
-    ("parts", "said"),
-    [
-        ({"delay": timed_delay}, "DelayTimed delays commands by a law of its own"),
-        ({"controller": lambda: Kept(*[floats([1.0])] * 5)}, "Kept remembers what no step may advance twice"),
-    ],
+@cases(
+    "parts, said",
+    ({"delay": timed_delay}, "DelayTimed delays commands by a law of its own"),
+    ({"controller": lambda: Kept(*[floats([1.0])] * 5)}, "Kept remembers what no step may advance twice"),
 )
 def test_what_remembers_more_than_an_integral_is_refused(parts, said) -> None:
     pd = ControllerPD(floats([1.0]), floats([1.0]))

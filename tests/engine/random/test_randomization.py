@@ -13,6 +13,7 @@ from isaacsim.core.experimental.actuators.engine.random.randomization import Ran
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from own_components import OwnController
 from places import ROBOTS
+from refusals import cases
 
 NAMES = ["hip", "knee", "ankle"]
 N = 4000
@@ -44,23 +45,20 @@ def standing(numbers: np.ndarray, cdf) -> float:
 
 
 def normal_cdf(mean: float, std: float):
-    """Of a normal distribution cut off at three standard deviations."""
     phi = np.vectorize(lambda x: 0.5 * (1 + math.erf(x / math.sqrt(2))))
     low, high = phi(-3.0), phi(3.0)
     return lambda x: (phi((x - mean) / std) - low) / (high - low)
 
 
-@pytest.mark.parametrize(
-    ("given", "cdf"),
-    [
-        (aa.Uniform(60.0, 90.0), lambda x: (x - 60) / 30),
-        (aa.Uniform(0.5, 2.0, operation="scale"), lambda x: (x / 80 - 0.5) / 1.5),
-        (aa.Uniform(-10.0, 5.0, operation="add"), lambda x: (x - 80 + 10) / 15),
-        (aa.LogUniform(0.1, 10.0), lambda x: np.log(x / 0.1) / math.log(100)),
-        (aa.LogUniform(0.5, 2.0, operation="scale"), lambda x: np.log(x / 80 / 0.5) / math.log(4)),
-        (aa.Normal(80.0, 10.0), normal_cdf(80.0, 10.0)),
-        (aa.Normal(1.0, 0.1, operation="scale"), normal_cdf(80.0, 8.0)),
-    ],
+@cases(
+    "given, cdf",
+    (aa.Uniform(60.0, 90.0), lambda x: (x - 60) / 30),
+    (aa.Uniform(0.5, 2.0, operation="scale"), lambda x: (x / 80 - 0.5) / 1.5),
+    (aa.Uniform(-10.0, 5.0, operation="add"), lambda x: (x - 80 + 10) / 15),
+    (aa.LogUniform(0.1, 10.0), lambda x: np.log(x / 0.1) / math.log(100)),
+    (aa.LogUniform(0.5, 2.0, operation="scale"), lambda x: np.log(x / 80 / 0.5) / math.log(4)),
+    (aa.Normal(80.0, 10.0), normal_cdf(80.0, 10.0)),
+    (aa.Normal(1.0, 0.1, operation="scale"), normal_cdf(80.0, 8.0)),
     ids=lambda value: repr(value) if isinstance(value, aa.Distribution) else "",
 )
 @pytest.mark.usefixtures("engine_kind")
@@ -68,8 +66,7 @@ def test_values_come_from_their_distribution(given, cdf) -> None:
     """By the Kolmogorov–Smirnov test; other parameters stay unchanged."""
     actuated = made()
     actuated.randomize({"kp": {"hip": given}}, seed=3)
-    assert standing(kp(actuated, 0), cdf) < 1.95
-    assert (kp(actuated, 1) == 60.0).all()
+    assert standing(kp(actuated, 0), cdf) < 1.95 and (kp(actuated, 1) == 60.0).all()
     assert (actuated.actuators[0].controller.read("kd") == 2.0).all()
 
 
@@ -77,9 +74,7 @@ def test_whole_numbers_are_as_likely_as_each_other() -> None:
     actuated = made()
     actuated.randomize({"delay_steps": {"hip": aa.Uniform(0, 3)}}, seed=0)
     counts = np.bincount(actuated.actuators[0].delay.read("delay_steps"), minlength=4)
-    assert len(counts) == 4
-    # five standard deviations
-    assert (np.abs(counts - N / 4) < 5 * math.sqrt(N * 3 / 16)).all()
+    assert len(counts) == 4 and (np.abs(counts - N / 4) < 5 * math.sqrt(N * 3 / 16)).all()
 
 
 def test_joints_robots_parameters_and_seeds_are_independent() -> None:
@@ -90,8 +85,7 @@ def test_joints_robots_parameters_and_seeds_are_independent() -> None:
     drawn += [np.roll(drawn[0], 1)]
     actuated.reset()
     drawn += [kp(actuated, 0)]
-    between = np.corrcoef(drawn) - np.eye(len(drawn))
-    assert np.abs(between).max() < 5 / math.sqrt(N)
+    assert np.abs(np.corrcoef(drawn) - np.eye(len(drawn))).max() < 5 / math.sqrt(N)
 
 
 def test_per_robot_is_one_number_for_all_joints() -> None:
@@ -156,7 +150,6 @@ def test_robots_spread_over_processes_get_what_they_get_in_one() -> None:
 
 @pytest.mark.usefixtures("engine_kind")
 def test_strength_is_a_factor_of_the_effort() -> None:
-    """Saturated or not, with or without gains that are drawn too; the effort is that of the nominal motor times it."""
     rng = np.random.default_rng(0)
     q, qd, target = (rng.normal(scale=scale, size=(200, 3)).astype(np.float32) for scale in (1.0, 5.0, 2.0))
     nominal, weak = made(200), made(200)
@@ -165,8 +158,7 @@ def test_strength_is_a_factor_of_the_effort() -> None:
     for _ in range(8):
         strong, found = nominal.step(q, qd, target, 0.01).copy(), weak.step(q, qd, target, 0.01)
         np.testing.assert_allclose(found[:, 0], strong[:, 0] * factors, rtol=1e-5, atol=1e-5)
-    assert 0.25 < factors.min() < 0.3
-    assert 0.7 < factors.max() < 0.75
+    assert 0.25 < factors.min() < 0.3 and 0.7 < factors.max() < 0.75
     weak.randomize({"kp": aa.Uniform(10.0, 20.0)}, seed=1)
     for _ in range(3):
         weak.reset()
@@ -203,7 +195,6 @@ def test_operations_refer_to_the_nominal_value_however_often() -> None:
 
 @pytest.mark.usefixtures("engine_kind")
 def test_values_read_through_an_attribute_are_those_drawn() -> None:
-    """Of an actuator of several joints too, whose numbers no stride reaches, asked for before or after."""
     leg = {".*": [aa.PDControlConfig(80.0, 2.0), aa.MaxEffortClampingConfig(1e6)]}
     early, late = made(5, leg), made(5, leg)
     live = early.actuators[0].controller.kp
@@ -222,30 +213,28 @@ def test_values_read_through_an_attribute_are_those_drawn() -> None:
     assert (again[0] != efforts[0]).all()
 
 
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        ({"kq": aa.Uniform(0, 1)}, r"randomize: kq: no joint has it. The parameters are kp, "),
-        ({"kp": {"toe": aa.Uniform(0, 1)}}, "randomize: kp: 'toe' matches no joint"),
-        ({"kp": {"hip": aa.Uniform(0, 1), "h.*": aa.Uniform(0, 1)}}, "hip is matched by 'hip' and 'h.*'"),
-        ({"ki": {"hip": aa.Uniform(0, 1)}}, "randomize: ki: 'hip' matches no joint: .* knee"),
-        ({"kp": 3.0}, r"randomize: kp = 3.0: must be a distribution"),
-        ({"kp": aa.Uniform(2, 1)}, "randomize: kp: Uniform.*must be low <= high"),
-        ({"kp": aa.Uniform(0, math.nan)}, "its numbers must be finite"),
-        ({"kp": aa.LogUniform(0, 1)}, "must be 0 < low <= high"),
-        ({"kp": aa.Normal(1, -1)}, "must be std >= 0"),
-        ({"kp": aa.Uniform(0, 1, operation="times")}, "operation must be 'set', 'scale' or 'add'"),  # type: ignore[arg-type]
-        ({"kp": aa.Uniform(-1, 1)}, r"randomize: kp of hip, .* = -1: must be finite and >= 0"),
-        ({"kp": aa.Uniform(-61, 0, operation="add")}, r"kp of knee, .* = -1.0: must be finite and >= 0"),
-        ({"kp": aa.Normal(1.0, 0.4, operation="scale")}, r"kp of hip, .*must be finite and >= 0"),
-        ({"velocity_limit": aa.Uniform(0, 1)}, r"velocity_limit of hip, .* = 0: must be a number and > 0"),
-        ({"delay_steps": aa.Uniform(0, 2)}, r"delay_steps of ankle, .* = 2: must be <= its largest delay, 1"),
-        ({"delay_steps": aa.Uniform(0, 0.5)}, "must be whole numbers"),
-        ({"delay_steps": aa.LogUniform(1, 2)}, "must be whole numbers"),
-        ({"strength": aa.Uniform(-0.1, 1)}, r"strength of hip, .*must be factors >= 0"),
-        ({"friction": aa.Uniform(0, 1)}, "friction: it belongs into the simulator"),
-        ([("kp", aa.Uniform(0, 1))], "must be a dictionary"),
-    ],
+@cases(
+    "given, words",
+    ({"kq": aa.Uniform(0, 1)}, r"randomize: kq: no joint has it. The parameters are kp, "),
+    ({"kp": {"toe": aa.Uniform(0, 1)}}, "randomize: kp: 'toe' matches no joint"),
+    ({"kp": {"hip": aa.Uniform(0, 1), "h.*": aa.Uniform(0, 1)}}, "hip is matched by 'hip' and 'h.*'"),
+    ({"ki": {"hip": aa.Uniform(0, 1)}}, "randomize: ki: 'hip' matches no joint: .* knee"),
+    ({"kp": 3.0}, r"randomize: kp = 3.0: must be a distribution"),
+    ({"kp": aa.Uniform(2, 1)}, "randomize: kp: Uniform.*must be low <= high"),
+    ({"kp": aa.Uniform(0, math.nan)}, "its numbers must be finite"),
+    ({"kp": aa.LogUniform(0, 1)}, "must be 0 < low <= high"),
+    ({"kp": aa.Normal(1, -1)}, "must be std >= 0"),
+    ({"kp": aa.Uniform(0, 1, operation="times")}, "operation must be 'set', 'scale' or 'add'"),  # type: ignore[arg-type]
+    ({"kp": aa.Uniform(-1, 1)}, r"randomize: kp of hip, .* = -1: must be finite and >= 0"),
+    ({"kp": aa.Uniform(-61, 0, operation="add")}, r"kp of knee, .* = -1.0: must be finite and >= 0"),
+    ({"kp": aa.Normal(1.0, 0.4, operation="scale")}, r"kp of hip, .*must be finite and >= 0"),
+    ({"velocity_limit": aa.Uniform(0, 1)}, r"velocity_limit of hip, .* = 0: must be a number and > 0"),
+    ({"delay_steps": aa.Uniform(0, 2)}, r"delay_steps of ankle, .* = 2: must be <= its largest delay, 1"),
+    ({"delay_steps": aa.Uniform(0, 0.5)}, "must be whole numbers"),
+    ({"delay_steps": aa.LogUniform(1, 2)}, "must be whole numbers"),
+    ({"strength": aa.Uniform(-0.1, 1)}, r"strength of hip, .*must be factors >= 0"),
+    ({"friction": aa.Uniform(0, 1)}, "friction: it belongs into the simulator"),
+    ([("kp", aa.Uniform(0, 1))], "must be a dictionary"),
     ids=str,
 )
 def test_what_cannot_be_drawn_is_refused(given, words) -> None:
@@ -298,7 +287,6 @@ def test_strength_needs_a_law_that_is_known() -> None:
 @pytest.mark.parametrize("operation", ["set", "scale", "add"])
 @pytest.mark.parametrize("given", [aa.Uniform(1, 9), aa.LogUniform(0.01, 100.0), aa.Normal(3.0, 2.0)], ids=str)
 def test_natively_and_in_numpy_the_same(given, operation, out_type, monkeypatch) -> None:
-    """Numbers of every kind, for some robots, with strides; the others stay."""
     if random_numbers.core is None:
         pytest.skip("the native core was not built")
     if out_type is np.int32 and not isinstance(given, aa.Uniform):
@@ -314,8 +302,7 @@ def test_natively_and_in_numpy_the_same(given, operation, out_type, monkeypatch)
         Draws([draw, Draw(out[:, 2], nominal, operation, given, key_of(4, "kp"), False)], 999).draw(rows, counts, 10)
         found.append(out)
     np.testing.assert_allclose(found[0], found[1], rtol=2e-7)
-    assert (np.delete(found[0], rows, axis=0) == 7).all()
-    assert (found[0][:, 0] == 7).all()
+    assert (np.delete(found[0], rows, axis=0) == 7).all() and (found[0][:, 0] == 7).all()
     # robots that were not drawn for before have the same number either way
     assert found[0][0, 1] == found[0][0, 2]
 
@@ -348,11 +335,9 @@ def test_armature_and_friction_are_drawn_in_the_simulator_and_given_back(early) 
         sim.play()
         for _ in range(2):
             armatures, frictions = robot.get_dof_armatures().numpy(), robot.get_dof_friction_properties()[0].numpy()
-            assert (armatures[:, :3] >= 0.4).all()
-            assert (armatures[:, :3] <= 0.6).all()
+            assert (armatures[:, :3] >= 0.4).all() and (armatures[:, :3] <= 0.6).all()
             np.testing.assert_allclose(armatures[:, 3:], 0.2, rtol=1e-6)
-            assert (frictions >= 0.1).all()
-            assert (frictions <= 0.2).all()
+            assert (frictions >= 0.1).all() and (frictions <= 0.2).all()
             viscous = robot.get_dof_friction_properties()[2].numpy()
             assert ((viscous >= 0.3) & (viscous <= 0.4)).all() and len(np.unique(viscous)) == viscous.size
             assert len(np.unique(armatures[:, :3])) == 18

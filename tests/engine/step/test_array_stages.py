@@ -16,7 +16,7 @@ from isaacsim.core.experimental.actuators.engine.step.native import NativeStep, 
 from isaacsim.core.experimental.actuators.engine.step.state import restore, save
 from isaacsim.core.experimental.actuators.engine.step.warp import WarpStep
 from own_components import OwnController, OwnDelay, OwnLimit, OwnMotor
-from refusals import refused
+from refusals import cases, refused
 from step_bench import DT, ClampingSlew
 
 ROBOTS = 3
@@ -63,7 +63,6 @@ def knee(own: tuple[bool, ...]) -> ActuatorEntry:
 
 
 def step_of(entries: list[ActuatorEntry]):
-    """The step of some actuators, with or without components between its phases."""
     plan = compile_plan(entries, ROBOTS)
     step = around(plan, entries)
     apart = [
@@ -116,7 +115,6 @@ def draws(steps: int, faults: bool) -> list[np.ndarray]:
 
 
 def run(own: tuple[bool, ...], kind: str = "columns", faults: bool = False) -> tuple[np.ndarray, Any]:
-    """Efforts and what was observed before the limits; and faults."""
     # natively, indices lead to plans of one joint
     alone = kind == "indices" and ENGINE["kind"] == "native"
     bench = Bench(own, kind, alone)
@@ -150,7 +148,6 @@ def test_whoever_computes_the_efforts_are_the_same(own, kind) -> None:
 
 @pytest.mark.parametrize("own", [(False, False, True, False), (False, True, False, True), (True, True, True, True)])
 def test_from_one_state_into_another_the_bits_are_the_same(own) -> None:
-    """States from outside, those of the public `Actuator`; also when one state is both."""
     found = []
     for how in ("own", "apart", "same"):
         bench = Bench(own, "indices", alone=True)
@@ -169,7 +166,6 @@ def test_from_one_state_into_another_the_bits_are_the_same(own) -> None:
 
 
 def outside(bench: Bench) -> ArrayStagesState:
-    """A state whose components' part is an `Actuator.State`."""
     made = bench.step.new_state()
     made.components = [aa.Actuator.State(one.delay_state, one.controller_state) for one in made.components]
     return made
@@ -181,7 +177,6 @@ OWN = (False, True, True, False)
 @pytest.mark.parametrize("call", ["compute", "modify_forces", "update_state"])
 @pytest.mark.parametrize("how", ["own", "apart"])
 def test_an_error_in_a_component_advances_nothing(how, call, monkeypatch) -> None:
-    """Ring, integral and steps are as before, also in the first step and in one after a reset; then it goes on."""
     bench, clean = Bench(OWN), Bench(OWN)
     states = bench.step.new_state(), bench.step.new_state()
     owner = OwnMotor if call == "modify_forces" else OwnController
@@ -231,7 +226,6 @@ def test_a_saved_state_knows_nothing_of_who_computes(own, other) -> None:
     [((False, False, True, False), {"OwnMotor", "ClampingMaxEffort"}), ((False, False, True, True), {"OwnLimit"})],
 )
 def test_components_are_told_among_what_limits(own, told) -> None:
-    """The class of the last clamp between the phases, unless a later one limited further."""
     bench = Bench(own)
     bench.step.observe(True)
     names, seen = ["", *bench.step.stage_names], set()
@@ -294,8 +288,6 @@ class Recurrent(aa.Controller):
 
 
 class RecurrentAxis(Recurrent):
-    """The same, with one axis for all arrays said by the component."""
-
     STATE_AXIS: ClassVar = 1
 
     @dataclass
@@ -325,7 +317,6 @@ def recurrent(controller: aa.Controller) -> tuple[Any, list[np.ndarray]]:
 
 @pytest.mark.parametrize("controller", [Recurrent, RecurrentAxis])
 def test_a_recurrent_state_is_held_and_reset_robot_by_robot(controller) -> None:
-    """In every layer and unit: a joint with a fault keeps its own, no other does; a reset clears its own."""
     step, inputs = recurrent(controller())
 
     def state() -> tuple[np.ndarray, np.ndarray]:
@@ -378,8 +369,6 @@ def test_a_state_that_is_not_finite_is_a_fault() -> None:
 
 
 class Lost(Recurrent):
-    """It does not say which axis runs over actuators."""
-
     @dataclass
     class State:
         hidden: wp.array
@@ -398,13 +387,11 @@ class InNumPy(Recurrent):
         return made
 
 
-@pytest.mark.parametrize(
-    ("controller", "words"),
-    [
-        (Lost, r"'/A/knee': controller_state.hidden has shape \(2, 3, 4\): must be contiguous, with axis -1 of 3"),
-        (Beyond, "with axis 3 of 3 elements"),
-        (InNumPy, "controller_state.counts is a ndarray: must be a Warp array"),
-    ],
+@cases(
+    "controller, words",
+    (Lost, r"'/A/knee': controller_state.hidden has shape \(2, 3, 4\): must be contiguous, with axis -1 of 3"),
+    (Beyond, "with axis 3 of 3 elements"),
+    (InNumPy, "controller_state.counts is a ndarray: must be a Warp array"),
 )
 def test_a_state_that_cannot_be_held_is_refused(controller, words) -> None:
     refused(ValueError, lambda: recurrent(controller()), words)
@@ -413,15 +400,12 @@ def test_a_state_that_cannot_be_held_is_refused(controller, words) -> None:
 class Shared(Recurrent):
     @dataclass
     class State:
-        """`counts` counts for all."""
-
         ACTUATOR_AXIS: ClassVar = {"hidden": 1, "counts": None}
         hidden: wp.array
         counts: wp.array
 
 
 def test_what_no_axis_runs_through_is_left_alone() -> None:
-    """`None` says that all actuators share an array."""
     step, inputs = recurrent(Shared())
     inputs[0][:] = np.nan
     step.step(DT)
@@ -450,14 +434,11 @@ def test_a_limit_with_a_state_comes_after_those_that_compute_arrays() -> None:
 
 
 class Halving(aa.Clamping):
-    """A clamp of the user's own with nothing but a method."""
-
     def modify_forces(self, src_forces: wp.array, dst_forces: wp.array, *_, device=None) -> None:
         dst_forces.assign(src_forces.numpy() / 2)
 
 
 def test_an_actuator_of_several_joints_stands_between_the_phases() -> None:
-    """Its joints wherever they are in the plan, robot-major as its components see them."""
     wide = aa.ControllerPD(*(wp.array(np.arange(6), dtype=wp.float32, device="cpu") for _ in range(2)))
     entries = [
         ActuatorEntry("/A/wide", ("hip", "toe"), wide, [Halving()], None),

@@ -41,8 +41,7 @@ class GrowingSpring(aa.Controller):
         count: wp.array
 
         def reset(self, mask: wp.array | None = None) -> None:
-            kept = self.count.numpy() * (0 if mask is None else ~mask.numpy())
-            self.count.assign(kept.astype(np.float32))
+            self.count.assign((self.count.numpy() * (0 if mask is None else ~mask.numpy())).astype(np.float32))
 
     def __init__(self, stiffness: wp.array) -> None:
         self.stiffness = stiffness
@@ -135,8 +134,7 @@ def test_effort_that_is_not_finite_is_a_fault(host) -> None:
     with aa.ArticulationActuators.from_actuators("/Robot_.*", pairs) as wrapper:
         host.arrays().position_targets[:] = 1.0
         host.step(DT)
-        assert not efforts(host).any()
-        assert {fault.inputs for fault in wrapper.faults} == {("effort",)}
+        assert not efforts(host).any() and {fault.inputs for fault in wrapper.faults} == {("effort",)}
 
 
 def test_reset_of_a_robot_resets_its_own_law(host) -> None:
@@ -161,8 +159,7 @@ def test_law_that_raises_leaves_no_effort_and_no_half_step(host, call) -> None:
             for _ in range(8):
                 host.step(DT)
                 steps += 1
-        assert steps == (call - 1) // 2
-        assert not efforts(host).any()
+        assert steps == (call - 1) // 2 and not efforts(host).any()
         host.step(DT)
         assert not efforts(host).any()
         wrapper.reset()
@@ -179,8 +176,6 @@ def test_parameters_of_an_own_law_are_live(host) -> None:
 
 
 class StatefulLaw(aa.Controller):
-    """A law that keeps the last three positions of each joint."""
-
     class State:
         def __init__(self, num_actuators: int) -> None:
             self.history = wp.zeros((3, num_actuators), dtype=wp.float32, device="cpu")
@@ -218,8 +213,6 @@ def test_a_history_keeps_what_it_was_where_an_input_is_bad() -> None:
 
 @pytest.mark.parametrize("bad", ["positions", "velocities"])
 def test_own_delay_takes_commands_in_while_a_measurement_is_bad(host, bad) -> None:
-    """The first step after a reset has a good command and a bad measurement: that command fills the delay."""
-
     def efforts(delay: type[aa.Delay]) -> list[float]:
         host.stop()
         host.play()

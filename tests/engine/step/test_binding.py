@@ -7,7 +7,7 @@ import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators.engine.step import binding
 from isaacsim.core.experimental.actuators.engine.step.binding import Columns, Indices
-from refusals import refused
+from refusals import cases, refused
 
 ROBOTS, SLOTS = 3, 2
 
@@ -22,45 +22,41 @@ def read_only(array: np.ndarray) -> np.ndarray:
 
 
 def misaligned(*shape: int) -> np.ndarray:
-    size = int(np.prod(shape)) * 4
-    return np.frombuffer(bytearray(size + 1), np.uint8)[1:].view(np.float32).reshape(shape)
+    return np.frombuffer(bytearray((int(np.prod(shape)) * 4) + 1), np.uint8)[1:].view(np.float32).reshape(shape)
 
 
 def columns(**changed) -> None:
     inputs = [table() for _ in range(5)]
     if "velocities" in changed:
         inputs[1] = changed.pop("velocities")
-    given = {"columns": [3, 1], "inputs": inputs, "efforts": table()} | changed
-    Columns(**given).check(ROBOTS, SLOTS, "cpu")
+    Columns(**{"columns": [3, 1], "inputs": inputs, "efforts": table()} | changed).check(ROBOTS, SLOTS, "cpu")
 
 
-@pytest.mark.parametrize(
-    ("changed", "words"),
-    [
-        ({"velocities": table(np.float64)}, "velocities has dtype float64: must be float32"),
-        ({"velocities": table(np.int32)}, "velocities has dtype int32: must be float32"),
-        ({"velocities": table().astype(">f4")}, "velocities has dtype >f4: must be float32"),
-        ({"velocities": table().tolist()}, "velocities is a list: must be a NumPy or Warp array of float32"),
-        ({"velocities": None}, "velocities is a NoneType"),
-        ({"velocities": misaligned(ROBOTS, 4)}, "velocities: must be aligned in memory"),
-        ({"velocities": wp.zeros((ROBOTS, 4), dtype=wp.int32, device="cpu")}, "velocities has dtype int32"),
-        ({"velocities": table()[0]}, r"velocities has shape \(4,\): must be \(robots, DOFs\) with 3 robots"),
-        ({"velocities": table()[:2]}, r"velocities has shape \(2, 4\)"),
-        ({"velocities": table()[:, :2]}, "column = 3: must be one of the 2 columns of velocities"),
-        ({"velocities": np.zeros((4, ROBOTS), np.float32).T}, "velocities: must be contiguous within a row"),
-        ({"velocities": np.zeros((ROBOTS, 8), np.float32)[:, ::2]}, "velocities: must be contiguous within a row"),
-        ({"velocities": table()[::-1]}, "velocities: must be made of rows"),
-        ({"efforts": read_only(table())}, "efforts: must be writeable"),
-        ({"efforts": table(np.float64)}, "efforts has dtype float64"),
-        (
-            {"efforts": np.lib.stride_tricks.as_strided(np.zeros(12, np.float32), (ROBOTS, 4), (12, 4))},
-            "efforts: must be made of rows that do not overlap",
-        ),
-        ({"columns": [1]}, "1 columns: must be 2, one per slot"),
-        ({"columns": [1, 1]}, r"columns = \[1, 1\]: must be all different"),
-        ({"columns": [1, -1]}, "column = -1"),
-        ({"inputs": [table()] * 4}, "inputs: must be five arrays"),
-    ],
+@cases(
+    "changed, words",
+    ({"velocities": table(np.float64)}, "velocities has dtype float64: must be float32"),
+    ({"velocities": table(np.int32)}, "velocities has dtype int32: must be float32"),
+    ({"velocities": table().astype(">f4")}, "velocities has dtype >f4: must be float32"),
+    ({"velocities": table().tolist()}, "velocities is a list: must be a NumPy or Warp array of float32"),
+    ({"velocities": None}, "velocities is a NoneType"),
+    ({"velocities": misaligned(ROBOTS, 4)}, "velocities: must be aligned in memory"),
+    ({"velocities": wp.zeros((ROBOTS, 4), dtype=wp.int32, device="cpu")}, "velocities has dtype int32"),
+    ({"velocities": table()[0]}, r"velocities has shape \(4,\): must be \(robots, DOFs\) with 3 robots"),
+    ({"velocities": table()[:2]}, r"velocities has shape \(2, 4\)"),
+    ({"velocities": table()[:, :2]}, "column = 3: must be one of the 2 columns of velocities"),
+    ({"velocities": np.zeros((4, ROBOTS), np.float32).T}, "velocities: must be contiguous within a row"),
+    ({"velocities": np.zeros((ROBOTS, 8), np.float32)[:, ::2]}, "velocities: must be contiguous within a row"),
+    ({"velocities": table()[::-1]}, "velocities: must be made of rows"),
+    ({"efforts": read_only(table())}, "efforts: must be writeable"),
+    ({"efforts": table(np.float64)}, "efforts has dtype float64"),
+    (
+        {"efforts": np.lib.stride_tricks.as_strided(np.zeros(12, np.float32), (ROBOTS, 4), (12, 4))},
+        "efforts: must be made of rows that do not overlap",
+    ),
+    ({"columns": [1]}, "1 columns: must be 2, one per slot"),
+    ({"columns": [1, 1]}, r"columns = \[1, 1\]: must be all different"),
+    ({"columns": [1, -1]}, "column = -1"),
+    ({"inputs": [table()] * 4}, "inputs: must be five arrays"),
 )
 def test_columns_refuse_by_name(changed: Any, words: str) -> None:
     refused(ValueError, lambda: columns(**changed), words)
@@ -89,36 +85,33 @@ def indices(**changed) -> Indices:
     return bound
 
 
-@pytest.mark.parametrize(
-    ("changed", "words"),
-    [
-        ({"velocities": np.zeros(5, np.float32)}, "knee: index 5 into velocities: must be below 5, its length"),
-        ({"efforts": np.zeros(4, np.float32)}, "knee: index 5 into efforts: must be below 4, its length"),
-        ({"computed": np.zeros(3, np.float32)}, "knee: index 5 into computed_efforts: must be below 3"),
-        ({"effort_indices": numbers(9, 0, 0, 0, 0, 0)}, "knee: index 9 into efforts: must be below 6"),
-        ({"position_at": numbers(2**32 - 1, 0, 0, 0, 0, 0)}, "index 4294967295 into positions"),
-        ({"feedforward": np.zeros(2, np.float32)}, "index 5 into feedforward"),
-        ({"velocities": np.zeros(6)}, "knee: velocities has dtype float64: must be float32"),
-        ({"velocities": [0.0] * 6}, "knee: velocities is a list"),
-        ({"velocities": np.zeros((6, 1), np.float32)}, "velocities has shape .*: must be one-dimensional"),
-        ({"velocities": misaligned(6)}, "aligned"),
-        ({"velocities": np.zeros(6, np.float32)[::-1]}, "of whole numbers in a row"),
-        ({"efforts": read_only(np.zeros(6, np.float32))}, "knee: efforts: must be writeable"),
-        ({"efforts": np.broadcast_to(np.float32(0), 6)}, "efforts: must be"),
-        ({"computed": read_only(np.zeros(6, np.float32))}, "computed_efforts: must be writeable"),
-        ({"position_at": numbers(*range(6), dtype=np.int32)}, "indices of positions has dtype int32: must be uint32"),
-        ({"position_at": numbers(0, 1)}, r"indices of positions has shape \(2,\): must be \(6,\)"),
-        ({"position_at": None}, "indices of positions is a NoneType"),
-        ({"effort_indices": wp.zeros(6, dtype=wp.float32, device="cpu")}, "effort_indices has dtype float32"),
-        ({"inputs": [np.zeros(6, np.float32)] * 6}, "five arrays each"),
-    ],
+@cases(
+    "changed, words",
+    ({"velocities": np.zeros(5, np.float32)}, "knee: index 5 into velocities: must be below 5, its length"),
+    ({"efforts": np.zeros(4, np.float32)}, "knee: index 5 into efforts: must be below 4, its length"),
+    ({"computed": np.zeros(3, np.float32)}, "knee: index 5 into computed_efforts: must be below 3"),
+    ({"effort_indices": numbers(9, 0, 0, 0, 0, 0)}, "knee: index 9 into efforts: must be below 6"),
+    ({"position_at": numbers(2**32 - 1, 0, 0, 0, 0, 0)}, "index 4294967295 into positions"),
+    ({"feedforward": np.zeros(2, np.float32)}, "index 5 into feedforward"),
+    ({"velocities": np.zeros(6)}, "knee: velocities has dtype float64: must be float32"),
+    ({"velocities": [0.0] * 6}, "knee: velocities is a list"),
+    ({"velocities": np.zeros((6, 1), np.float32)}, "velocities has shape .*: must be one-dimensional"),
+    ({"velocities": misaligned(6)}, "aligned"),
+    ({"velocities": np.zeros(6, np.float32)[::-1]}, "of whole numbers in a row"),
+    ({"efforts": read_only(np.zeros(6, np.float32))}, "knee: efforts: must be writeable"),
+    ({"efforts": np.broadcast_to(np.float32(0), 6)}, "efforts: must be"),
+    ({"computed": read_only(np.zeros(6, np.float32))}, "computed_efforts: must be writeable"),
+    ({"position_at": numbers(*range(6), dtype=np.int32)}, "indices of positions has dtype int32: must be uint32"),
+    ({"position_at": numbers(0, 1)}, r"indices of positions has shape \(2,\): must be \(6,\)"),
+    ({"position_at": None}, "indices of positions is a NoneType"),
+    ({"effort_indices": wp.zeros(6, dtype=wp.float32, device="cpu")}, "effort_indices has dtype float32"),
+    ({"inputs": [np.zeros(6, np.float32)] * 6}, "five arrays each"),
 )
 def test_indices_refuse_by_name(changed: Any, words: str) -> None:
     refused(ValueError, lambda: indices(**changed), words)
 
 
 def test_indices_take_gaps_and_do_without_feedforward() -> None:
-    """A stride of whole numbers is good; an absent array has no indices to look at."""
     indices(velocities=np.zeros(12, np.float32)[::2], efforts=np.zeros(18, np.float32)[::3], feedforward=None)
 
 

@@ -43,7 +43,6 @@ def mixed_plan() -> Plan:
 
 
 def ptxas() -> str | None:
-    """NVIDIA's assembler: on the path, or in its wheel."""
     if found := shutil.which("ptxas"):
         return found
     try:
@@ -55,7 +54,6 @@ def ptxas() -> str | None:
 
 @pytest.mark.slow
 def test_what_stands_between_the_phases_compiles_for_cuda(tmp_path) -> None:
-    """Networks, what hands their efforts on, and what is published and added up, in modules of their own."""
     for module in (network_run, warp_evaluator, warp_functions, totals):
         folder = tmp_path / module.__name__
         (file, *_) = wp.compile_aot_module(wp.get_module(module.__name__), arch=90, module_dir=folder, use_ptx=True)
@@ -65,7 +63,6 @@ def test_what_stands_between_the_phases_compiles_for_cuda(tmp_path) -> None:
 @pytest.mark.parametrize("phase", ["step", "command", "limit"])
 @pytest.mark.slow
 def test_stages_of_all_kinds_compile_for_cuda(phase, tmp_path) -> None:
-    """Sensors, electrical, thermal and passive laws, and laws that ask for signals, with what is observed."""
     heating = [heated.entry(name) for name in heated.NAMES]
     plan = compile_plan([*joint_entries(), *asking_entries(), *sensing_entries(), *heating], ROBOTS)
     stages, feedback = (tuple(stage.law for stage in some) for some in (plan.stages, plan.feedback))

@@ -70,7 +70,6 @@ def test_faults_in_a_replayed_graph_tell_their_step() -> None:
 
 
 def test_steps_are_counted_where_warp_answers_with_its_captures(monkeypatch) -> None:
-    """As it does on CUDA: a container of captures, which is empty after the capture."""
     captures = {"graph": 1}
     monkeypatch.setattr(type(wp.get_device("cpu")), "is_capturing", property(lambda self: captures))
     engine, arrays = make()

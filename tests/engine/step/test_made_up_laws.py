@@ -74,81 +74,59 @@ JOINTS = list(range(len(NAMES)))
 
 @dataclasses.dataclass
 class SlewConfig(ClampingConfig):
-    """Of `ClampingSlew`."""
-
     SCHEMA = "SlewAPI"
 
 
 @dataclasses.dataclass
 class LeakyConfig(ControlConfig):
-    """Of `ControllerLeaky`."""
-
     SCHEMA = "LeakyAPI"
 
 
 @dataclasses.dataclass
 class DroopConfig(Config):
-    """Of `ElectricalDroop`."""
-
     KIND = "electrical"
     SCHEMA = "DroopAPI"
 
 
 @dataclasses.dataclass
 class DragConfig(PassiveConfig):
-    """Of `PassiveDrag`."""
-
     SCHEMA = "DragAPI"
 
 
 @dataclasses.dataclass
 class LagConfig(PassiveConfig):
-    """Of `PassiveLag`."""
-
     SCHEMA = "LagAPI"
 
 
 @dataclasses.dataclass
 class BalancedConfig(ControlConfig):
-    """Of `ControllerBalanced`."""
-
     SCHEMA = "BalancedAPI"
 
 
 @dataclasses.dataclass
 class LoadedConfig(ClampingConfig):
-    """Of `ClampingLoaded`."""
-
     SCHEMA = "LoadedAPI"
 
 
 @dataclasses.dataclass
 class StickConfig(PassiveConfig):
-    """Of `PassiveStick`."""
-
     SCHEMA = "StickAPI"
 
 
 @dataclasses.dataclass
 class SkewedConfig(Config):
-    """Of `FeedbackSkewed`."""
-
     KIND = "feedback"
     SCHEMA = "SkewedAPI"
 
 
 @dataclasses.dataclass
 class SoftConfig(Config):
-    """Of `TransmissionSoft`."""
-
     KIND = "transmission"
     SCHEMA = "SoftAPI"
 
 
 @dataclasses.dataclass
 class FilteredConfig(Config):
-    """Of `FeedbackFiltered`."""
-
     KIND = "feedback"
     SCHEMA = "FilteredAPI"
 
@@ -160,43 +138,31 @@ class OwnDrag(PassiveDrag):
 
 @dataclasses.dataclass
 class CurvedControlConfig(ControlConfig):
-    """Of `ControllerCurved`."""
-
     SCHEMA = "CurvedControlAPI"
 
 
 @dataclasses.dataclass
 class PushedConfig(ControlConfig):
-    """Of `ControllerPushed`."""
-
     SCHEMA = "PushedAPI"
 
 
 @dataclasses.dataclass
 class CurvedClampingConfig(ClampingConfig):
-    """Of `ClampingCurved`."""
-
     SCHEMA = "CurvedClampingAPI"
 
 
 @dataclasses.dataclass
 class FadedConfig(ClampingConfig):
-    """Of `ClampingFaded`."""
-
     SCHEMA = "FadedAPI"
 
 
 @dataclasses.dataclass
 class CurvedPassiveConfig(PassiveConfig):
-    """Of `PassiveCurved`."""
-
     SCHEMA = "CurvedPassiveAPI"
 
 
 @dataclasses.dataclass
 class CurvedSensorConfig(Config):
-    """Of `FeedbackCurved`."""
-
     KIND = "feedback"
     SCHEMA = "CurvedSensorAPI"
 
@@ -299,7 +265,6 @@ def test_core_knows_them(built_in) -> None:
 
 @pytest.mark.usefixtures("built_in")
 def test_bits_of_warp_and_the_numbers_of_float64(rng) -> None:
-    """With inputs that are not finite, through resets and an exchange of saved states; robots differ."""
     core, warp = NativeStep(mixed_plan()), WarpStep(mixed_plan(), "cpu")
     benches = Bench(core), Bench(warp)
     twins = [Twin(robot) for robot in range(ROBOTS)]
@@ -324,7 +289,6 @@ def test_bits_of_warp_and_the_numbers_of_float64(rng) -> None:
 @pytest.mark.usefixtures("built_in")
 @pytest.mark.parametrize("observed", [False, True])
 def test_bits_of_warp_across_gaps(observed, monkeypatch, rng) -> None:
-    """Where robots share all parameters, and their columns are read along with what lies between."""
     monkeypatch.setattr(step_bench, "COLUMNS", (0, 2, 3, 5))
     shared = [dataclasses.replace(entry, shared=True) for entry in entries()]
     steps = NativeStep(compile_plan(shared, ROBOTS)), WarpStep(compile_plan(shared, ROBOTS), "cpu")
@@ -342,7 +306,6 @@ def test_bits_of_warp_across_gaps(observed, monkeypatch, rng) -> None:
 
 @pytest.mark.usefixtures("built_in")
 def test_public_actuator_runs_them_natively(monkeypatch, rng) -> None:
-    """State in and state out by pointer, the limit's beside the controller's."""
     count = 3
     floats = {name: wp.zeros(count, dtype=wp.float32, device="cpu") for name in ("q", "v", "tq", "tv", "ff", "f")}
     at = wp.array(np.arange(count), dtype=wp.uint32, device="cpu")
@@ -418,14 +381,11 @@ def test_stages_around_the_limits(kind, monkeypatch, rng) -> None:
         np.testing.assert_allclose(motor, expected, atol=2e-4, rtol=2e-5)
         seen |= {*numbers.ravel().tolist()}
     # of the laws that changed an effort, limits only are told
-    assert seen == {0, *np.flatnonzero(limits).tolist()}
-    assert core.faults() == warp.faults() != []
+    assert seen == {0, *np.flatnonzero(limits).tolist()} and core.faults() == warp.faults() != []
 
 
 @pytest.mark.usefixtures("built_in")
 def test_stages_around_the_limits_and_components_between(rng) -> None:
-    """A limit that computes arrays stands before a passive law; so does a controller of the same kind."""
-
     def made(step):
         given = joint_entries()
         given[0].clamping.append(OwnLimit(step_bench.full(8)))
@@ -512,7 +472,6 @@ def test_unknown_signal_is_named() -> None:
 
 @pytest.mark.usefixtures("built_in")
 def test_networks_see_what_sensors_give(rng) -> None:
-    """With and without a history; the core and Warp agree, and a network behind a skewed sensor sees a skewed joint."""
     columns = {"input_idx": [0, 1], "effort_scale": 9.0, "pos_scale": 2.0}
     mlp = Checkpoint(random_network("mlp", 4, layers=2), columns, "onnx", "a")
     lstm = Checkpoint(random_network("lstm", 2, layers=1), {"effort_scale": 30.0}, "onnx", "b")
@@ -555,8 +514,6 @@ def test_sensors_without_a_law_are_refused() -> None:
 @pytest.mark.usefixtures("built_in")
 @pytest.mark.parametrize("observed", [False, True])
 def test_laws_that_change_no_effort_beside_others(observed, rng) -> None:
-    """Bits of Warp where components compute arrays, where efforts are observed, and where a controller is a network."""
-
     def made(engine):
         own = OwnController(*map(step_bench.full, (30, 20, 2, 0.05)))
         given = [heated.entry(name) for name in heated.NAMES]
@@ -600,7 +557,6 @@ def test_laws_that_change_no_effort_beside_others(observed, rng) -> None:
 @pytest.mark.usefixtures("built_in")
 @pytest.mark.parametrize("volts", [np.nan, -np.inf, np.inf])
 def test_infinity_is_no_fault_of_a_signal_without_a_bound(volts) -> None:
-    """A voltage without a supply is infinite, and nothing else that is not finite; of the power it is a fault."""
     given = [heated.entry(name, supplied=False) for name in heated.NAMES]
     for one in given:
         one.clamping.append(heated.ClampingSagged(step_bench.full(1.0)))
@@ -881,7 +837,6 @@ def test_without_the_step_what_is_prepared_for_it_is_refused(built_in, monkeypat
 
 
 def test_what_is_prepared_for_the_step_cannot_stand_before_components_of_arrays() -> None:
-    """`modify_forces` has no place for it."""
     entry = curved_entries(sensed=False)[3]
     entry.clamping.append(OwnLimit(step_bench.full(8)))
     apart = array_stages(entry)

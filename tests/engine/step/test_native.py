@@ -18,7 +18,8 @@ import pytest
 from isaacsim.core.experimental.actuators.base.native import core
 from isaacsim.core.experimental.actuators.laws.contract.curve import prepare_curve
 from places import TESTS
-from refusals import refused
+from processes import ran
+from refusals import cases, refused
 
 if core is None:
     pytest.skip("the native core was not built", allow_module_level=True)
@@ -88,7 +89,6 @@ class Made:
         self.core.use(self.state, self.state)
 
     def bind(self, width: int = 0, columns=None, fill: float = 0.0) -> Made:
-        """Bind arrays of `width` columns."""
         self.columns = list(range(self.slots)) if columns is None else [int(column) for column in columns]
         self.width = width or max(self.columns) + 1
         self.inputs = [floats((self.robots, self.width), fill) for _ in range(5)]
@@ -102,7 +102,6 @@ class Made:
             array[:, self.columns] = given
 
     def step(self, values: np.ndarray | None = None) -> np.ndarray:
-        """Efforts `(robots, slots)`."""
         if values is not None:
             self.feed(values)
         self.core.step(DT)
@@ -185,21 +184,19 @@ class Case:
         return np.array(found)
 
 
-@pytest.mark.parametrize(
-    ("columns", "layout"),
-    [
-        ([0, 2, 3, 7], "gaps"),
-        # within eight neighbours, twice eight, and more
-        ([3, 0, 1, 2], "eights"),
-        ([7, 0, 1, 2], "eights"),
-        ([8, 0, 1, 2], "eights"),
-        ([9, 0, 13, 2], "eights"),
-        ([9, 0, 16, 7], "eights"),
-        ([9, 0, 17, 7], "gather"),
-        ([19, 0, 12, 4], "eights"),
-        ([20, 0, 12, 4], "gather"),
-        ([30, 0, 10, 20], "gather"),
-    ],
+@cases(
+    "columns, layout",
+    ([0, 2, 3, 7], "gaps"),
+    # within eight neighbours, twice eight, and more
+    ([3, 0, 1, 2], "eights"),
+    ([7, 0, 1, 2], "eights"),
+    ([8, 0, 1, 2], "eights"),
+    ([9, 0, 13, 2], "eights"),
+    ([9, 0, 16, 7], "eights"),
+    ([9, 0, 17, 7], "gather"),
+    ([19, 0, 12, 4], "eights"),
+    ([20, 0, 12, 4], "gather"),
+    ([30, 0, 10, 20], "gather"),
 )
 def test_layout_follows_the_arrays_bound_last(columns, layout) -> None:
     made = Made(robots=3, slots=4)
@@ -223,7 +220,6 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES)
 def test_layout_changes_no_bit(case) -> None:
-    """Layouts: adjacent columns, columns with gaps, unordered columns, and parameters per robot."""
     rng, expected, slots = np.random.default_rng(0), case.run(), case.slots
     assert case.layout == "direct"
     spread = np.sort(rng.choice(slots + 4, slots, replace=False))
@@ -252,7 +248,6 @@ def test_a_step_in_two_halves_changes_no_bit(case) -> None:
 
 @pytest.mark.parametrize("case", CASES)
 def test_from_one_state_into_another_changes_no_bit(case) -> None:
-    """In buffers of another owner with a larger row pitch, also in two phases and with gaps."""
     expected = case.run()
     np.testing.assert_array_equal(case.run(apart=True), expected)
     np.testing.assert_array_equal(case.run(apart=True, halves=True), expected)
@@ -305,7 +300,6 @@ ENDS = ["q", "qd", "target_q", "target_qd", "act", "f", "computed"]
 
 
 def run_by_indices(kind: str, robots: int = ROBOTS) -> np.ndarray:
-    """Efforts of one slot with everything, and those before its limits."""
     case = Case(12, 1)
     case.integral[:] = case.delayed[:] = case.tabled[:] = True
     case.lag[:] = 3
@@ -381,7 +375,6 @@ def read_only(shape=(2, 3), dtype=np.float32) -> np.ndarray:
 
 
 def crooked(shape=(2, 3), dtype=np.float32) -> np.ndarray:
-    """An array whose numbers stand at odd addresses."""
     size = np.dtype(dtype).itemsize
     memory = np.zeros(int(np.prod(shape)) * size + 1, np.uint8)
     return np.frombuffer(memory.data, np.uint8)[1:].view(dtype).reshape(shape)
@@ -398,32 +391,29 @@ def overlapping(shape=(2, 3), rows: int = 4) -> np.ndarray:
 SLOT_ERRORS = [([3], "one of the slots"), ([-1], "one of the slots"), ([1, 1], "ascending"), ([2, 1], "ascending")]
 
 
-@pytest.mark.parametrize(
-    ("changed", "words"),
-    [
-        ({"robots": 0}, "robots x slots = 0 x 3: must be at least 1 x 1"),
-        ({"robots": -1}, "at least 1 x 1"),
-        ({"slots": 0}, "at least 1 x 1"),
-        ({"robots": 2**50}, r"robots x slots: must be at most 2\^31"),
-        ({"robots": 2**62, "slots": 4}, r"at most 2\^31"),
-        ({"depth": 0}, "depth = 0: must be >= 1"),
-        ({"depth": 65537}, "depth = 65537: must be .*<= 65536"),
-        ({"depth": 2**40}, "<= 65536"),
-        ({"controllers": [("ControllerX", [], [])]}, "law = ControllerX: must be one of the core's controllers"),
-        ({"controllers": [(MAX, [5], [0])]}, "one of the core's controllers"),
-        ({"controllers": [("ControllerPD", [0, 1], [0])]}, "rows of ControllerPD: must be 3"),
-        ({"controllers": [("ControllerPD", [0, 1, 9], [0])]}, "row = 9: must be below 9"),
-        ({"controllers": [("ControllerPD", [0, 1, -1], [0])]}, "row = -1: must be below 9"),
-        *(({"controllers": [(*PD, slots)]}, f"slots of ControllerPD.*{words}") for slots, words in SLOT_ERRORS),
-        ({"limits": [("ControllerPD", [0, 1, 2], [0])]}, "law = ControllerPD: must be one of the core's stages"),
-        ({"limits": [(MAX, [], [0])]}, "rows of ClampingMaxEffort: must be 1"),
-        ({"limits": [(MAX, [99], [0])]}, "row = 99"),
-        *(({"limits": [(MAX, [5], slots)]}, f"slots of {MAX}.*{words}") for slots, words in SLOT_ERRORS),
-        *(({"delayed": slots}, f"delayed slots.*{words}") for slots, words in SLOT_ERRORS),
-    ],
+@cases(
+    "changed, words",
+    ({"robots": 0}, "robots x slots = 0 x 3: must be at least 1 x 1"),
+    ({"robots": -1}, "at least 1 x 1"),
+    ({"slots": 0}, "at least 1 x 1"),
+    ({"robots": 2**50}, r"robots x slots: must be at most 2\^31"),
+    ({"robots": 2**62, "slots": 4}, r"at most 2\^31"),
+    ({"depth": 0}, "depth = 0: must be >= 1"),
+    ({"depth": 65537}, "depth = 65537: must be .*<= 65536"),
+    ({"depth": 2**40}, "<= 65536"),
+    ({"controllers": [("ControllerX", [], [])]}, "law = ControllerX: must be one of the core's controllers"),
+    ({"controllers": [(MAX, [5], [0])]}, "one of the core's controllers"),
+    ({"controllers": [("ControllerPD", [0, 1], [0])]}, "rows of ControllerPD: must be 3"),
+    ({"controllers": [("ControllerPD", [0, 1, 9], [0])]}, "row = 9: must be below 9"),
+    ({"controllers": [("ControllerPD", [0, 1, -1], [0])]}, "row = -1: must be below 9"),
+    *(({"controllers": [(*PD, slots)]}, f"slots of ControllerPD.*{words}") for slots, words in SLOT_ERRORS),
+    ({"limits": [("ControllerPD", [0, 1, 2], [0])]}, "law = ControllerPD: must be one of the core's stages"),
+    ({"limits": [(MAX, [], [0])]}, "rows of ClampingMaxEffort: must be 1"),
+    ({"limits": [(MAX, [99], [0])]}, "row = 99"),
+    *(({"limits": [(MAX, [5], slots)]}, f"slots of {MAX}.*{words}") for slots, words in SLOT_ERRORS),
+    *(({"delayed": slots}, f"delayed slots.*{words}") for slots, words in SLOT_ERRORS),
 )
 def test_a_plan_that_cannot_be_is_refused(changed, words) -> None:
-    """By name and rule, for each of its arguments."""
     plan()
     refused(ValueError, lambda: plan(**changed), words)
 
@@ -470,160 +460,136 @@ def of_state(at: int, given):
     return lambda: core.State(arrays[:3], arrays[3], arrays[4], arrays[5:])
 
 
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        # parameters
-        (gave("share", 9, floats(3)), "row = 9: must be below 9"),
-        (gave("share", 0, floats(2)), r"values of row 0 has shape \(2,\): must be contiguous, of shape \(3,\)"),
-        (gave("share", 0, floats((1, 3))), r"values of row 0 has shape \(1, 3\)"),
-        (gave("share", 0, np.zeros(3)), "values of row 0 has dtype float64: must be float32"),
-        (gave("share", 0, swapped(3)), "values of row 0 has dtype >f4: must be float32"),
-        (gave("share", 0, crooked((3,))), "values of row 0: must be aligned"),
-        (gave("share", 0, floats(6)[::2]), "contiguous"),
-        (gave("share", 0, [1.0, 2.0, 3.0]), "must be a NumPy array"),
-        (gave("own", 9, floats((2, 3))), "row = 9"),
-        (gave("own", 0, floats((2, 6))[:, ::2]), "values of row 0 has shape .*contiguous"),
-        (gave("own", 0, floats((3, 2)).T), "contiguous"),
-        (gave("own", 0, floats((3, 3))), r"\(3, 3\)"),
-        (gave("own", 0, floats(3)), r"\(3,\)"),
-        (gave("own", 0, np.zeros((2, 3), np.int32)), "dtype int32: must be float32"),
-        (gave("own", 0, crooked()), "aligned"),
-        (gave("own", 0, None), "values of row 0 = None: must be a NumPy array"),
-        (gave("share_lag", np.zeros(3, np.int64)), "lag has dtype int64: must be int32"),
-        (gave("share_lag", np.zeros(2, np.int32)), r"lag has shape \(2,\)"),
-        (gave("share_lag", np.zeros(3, ">i4")), "lag has dtype >i4"),
-        (gave("own_lag", np.zeros((2, 3), np.int64)), "lag has dtype int64: must be int32"),
-        (gave("own_lag", np.zeros((3, 3), np.int32)), r"lag has shape \(3, 3\)"),
-        (gave("own_lag", crooked((2, 3), np.int32)), "lag: must be aligned"),
-        # curves
-        (gave("add_curve", 0, 0, floats((2, 3)), [1]), "law of a curve: must be one that has this curve"),
-        (gave("add_curve", 2, 0, floats((2, 3)), [1]), "law of a curve"),
-        (gave("add_curve", 4, 0, floats((2, 3)), [1]), "law of a curve"),
-        (gave("add_curve", 3, 1, floats((2, 3)), [1]), "law of a curve"),
-        (gave("add_curve", 3, -1, floats((2, 3)), [1]), "law of a curve"),
-        (gave("add_curve", 3, 0, floats((0, 3)), [1]), "curve: must be of at least one row"),
-        (
-            gave("add_curve", 3, 0, floats((2, 2)), [1]),
-            r"curve has shape \(2, 2\): must be contiguous, of shape \(2, 3\)",
-        ),
-        (gave("add_curve", 3, 0, floats(3), [1]), "curve: must be of rows of point, value and slope"),
-        (gave("add_curve", 3, 0, np.zeros((2, 3)), [1]), "curve has dtype float64"),
-        (gave("add_curve", 3, 0, crooked(), [1]), "curve: must be aligned"),
-        (gave("add_curve", 3, 0, [[0, 0, 0]], [1]), "curve = .*must be a NumPy array"),
-        (gave("add_curve", 3, 0, np.eye(3, dtype=np.float32), [1]), "curve: must be of points that do not decrease"),
-        (gave("add_curve", 3, 0, floats((2, 3), np.nan), [1]), "curve: must be of points that do not decrease"),
-        *(
-            (gave("add_curve", 3, 0, floats((2, 3)), slots), f"slots of a curve.*{words}")
-            for slots, words in SLOT_ERRORS
-        ),
-        # columns
-        (
-            gave("bind_columns", [floats((2, 3))] * 4, floats((2, 3)), [0, 1, 2]),
-            "inputs: must be positions, velocities",
-        ),
-        (columns(0, floats((2, 3)), (0, 1)), "columns: must be one per slot"),
-        (columns(0, floats((2, 3)), (0, 1, 3)), "column = 3: must be one of the 3 columns of input 0"),
-        (columns(0, floats((2, 3)), (0, 1, -1)), "column = -1"),
-        (columns(0, floats((2, 3)), (0, 1, 1)), "columns: must be all different"),
-        (columns(2, np.zeros((2, 3))), "input 2 has dtype float64: must be float32"),
-        (columns(2, swapped()), "input 2 has dtype >f4: must be float32"),
-        (columns(4, crooked()), "input 4: must be aligned"),
-        (columns(0, floats((3, 3))), r"input 0 has shape \(3, 3\)"),
-        (columns(0, floats(6)), r"input 0 has shape \(6,\)"),
-        (columns(1, floats((2, 6))[:, ::2]), "input 1: must be contiguous within a row"),
-        (columns(1, floats((2, 3))[:, ::-1]), "input 1: must be contiguous within a row"),
-        (columns(1, floats((2, 3))[::-1]), "input 1: must be made of rows in ascending order"),
-        (columns(3, overlapping(rows=6)), "input 3: must be aligned, its numbers a multiple of 4 bytes apart"),
-        (columns(3, [[0.0] * 3] * 2), "must be a NumPy array"),
-        (columns(5, read_only()), "efforts: must be writeable"),
-        (columns(5, overlapping()), "efforts: must be made of rows that do not overlap"),
-        (columns(5, overlapping(rows=0)), "efforts: must be made of rows that do not overlap"),
-        (columns(5, floats((2, 2))), "column = 2: must be one of the 2 columns of efforts"),
-        (columns(5, np.zeros((2, 3))), "efforts has dtype float64"),
-        # indices
-        (
-            lambda: one().bind_indices(ENDS[:6], [floats(4)] * 7, [None] * 7),
-            "arrays: must be five signals and two outputs",
-        ),
-        (lambda: one().bind_indices(ENDS, [floats(4)] * 6, [None] * 7), "five signals and two outputs"),
-        (lambda: one().bind_indices(ENDS, [floats(4)] * 7, [None] * 6), "five signals and two outputs"),
-        (by_index(which=plan), "slots: must be 1 where robots are found by index"),
-        (by_index(0, np.zeros(4)), "q has dtype float64: must be float32"),
-        (by_index(1, swapped(4)), "qd has dtype >f4"),
-        (by_index(2, floats((4, 1))), r"target_q has shape \(4, 1\): must be one-dimensional"),
-        (by_index(3, crooked((4,))), "target_qd: must be aligned"),
-        (by_index(4, [0.0] * 4), "act = .*must be a NumPy array"),
-        (by_index(5, read_only(4)), "f: must be writeable"),
-        (by_index(6, read_only(4)), "computed: must be writeable"),
-        (by_index(0, index=None), "leg: indices of q = None: must be a NumPy array"),
-        (by_index(5, index=np.zeros(2, np.int32)), "leg: indices of f has dtype int32: must be uint32"),
-        (by_index(5, index=np.zeros((2, 1), np.uint32)), "leg: indices of f has shape"),
-        (by_index(5, index=np.zeros(3, np.uint32)), "leg: indices of f has 3 elements: must be 2, one per joint"),
-        (by_index(5, index=crooked((2,), np.uint32)), "leg: indices of f: must be aligned"),
-        # what stands between the halves
-        (
-            gave("hand_over", [floats((2, 3))] * 4, np.zeros((2, 3), np.int32), *[floats((2, 3))] * 2),
-            "signals: must be",
-        ),
-        (between(0, floats((3, 2))), r"signal 0 has shape \(3, 2\)"),
-        (between(4, read_only()), "signal 4: must be writeable"),
-        (between(2, np.zeros((2, 3))), "signal 2 has dtype float64"),
-        (between(5, np.zeros((2, 3), np.int64)), "bad has dtype int64: must be int32"),
-        (between(5, read_only(dtype=np.int32)), "bad: must be writeable"),
-        (between(6, floats(6)), "efforts has shape"),
-        (between(6, crooked()), "efforts: must be aligned"),
-        (between(7, floats((2, 6))[:, ::2]), "computed has shape"),
-        # what is told
-        (gave("observe", floats((2, 2)), None), "computed has shape"),
-        (gave("observe", read_only(), None), "computed: must be writeable"),
-        (gave("observe", None, np.zeros((2, 3), np.int8)), "limited_by has dtype int8: must be uint8"),
-        (gave("observe", None, np.zeros(6, np.uint8)), "limited_by has shape"),
-        # states
-        (
-            lambda: core.State([floats((3, 4))] * 2, np.zeros(4, np.int32), np.zeros(1, np.int32), []),
-            "buffers: must be three",
-        ),
-        (of_state(0, np.zeros((3, 4))), "buffer_pos has dtype float64"),
-        (of_state(0, floats(4)), r"buffer_pos has shape \(4,\): must be \(depth, N\)"),
-        (of_state(0, floats((0, 4))), "depth >= 1"),
-        (of_state(0, read_only((3, 4))), "buffer_pos: must be writeable"),
-        (of_state(0, overlapping((3, 4))), "buffer_pos: must be contiguous within a row, its rows one after the other"),
-        (of_state(0, floats((3, 8))[:, ::2]), "buffer_pos: must be contiguous within a row"),
-        (of_state(1, floats((3, 8))[:, :4]), "buffer_vel: must be shaped and laid out like buffer_pos"),
-        (of_state(1, floats((2, 4))), "buffer_vel: must be shaped and laid out like buffer_pos"),
-        (of_state(2, swapped((3, 4))), "buffer_act has dtype >f4"),
-        (of_state(2, crooked((3, 4))), "buffer_act: must be aligned"),
-        (of_state(3, np.zeros(3, np.int32)), "num_pushes has shape"),
-        (of_state(3, np.zeros(4, np.int64)), "num_pushes has dtype int64"),
-        (of_state(3, read_only(4, np.int32)), "num_pushes: must be writeable"),
-        (of_state(4, np.zeros(2, np.int32)), "write_idx has shape"),
-        (of_state(4, None), "write_idx = None: must be a NumPy array"),
-        (of_state(5, np.zeros(2)), "number 0 that is remembered has dtype float64"),
-        (of_state(5, floats((2, 2))[:, 0]), "number 0 that is remembered has shape"),
-        (of_state(5, read_only(2)), "number 0 that is remembered: must be writeable"),
-        (
-            lambda: plan().use(*[state(2, 2, 2, [2])[0]] * 2),
-            "leg: delay_state of depth 2 for 4: must be one of this actuator, of",
-        ),
-        (lambda: plan().use(*[state(2, 1, 3, [2])[0]] * 2), "leg: delay_state of depth 3 for 2"),
-        (lambda: plan().use(*[core.State([], None, None, [floats(2)])] * 2), "leg: delay_state"),
-        (lambda: plan().use(*[state(2, 2, 3)[0]] * 2), "leg: state of its laws"),
-        (lambda: plan().use(state(2, 2, 3, [2])[0], state(2, 2, 3, [3])[0]), "leg: state of its laws"),
-        # in between
-        (gave("reset", [2]), "robot = 2: must be below 2"),
-        (gave("reset", [0, -1]), "robot = -1"),
-        (gave("set_faults", [(2, 0, 1, 0)], 0), "faults: must be of these robots"),
-        (gave("set_faults", [(0, 3, 1, 0)], 0), "faults"),
-        (gave("set_faults", [(0, -1, 1, 0)], 0), "faults"),
-        (lambda: core.ring(0, 4), "ring of 0 x 4"),
-        (lambda: core.ring(65537, 4), "ring of 65537"),
-        (lambda: core.ring(65536, 2**40), "ring of"),
-        (lambda: core.ring(2, -1), "ring of 2 x -1"),
-        (lambda: core.time_stream(2, 9, 1), "1, 5 or 8 arrays"),
-        (lambda: core.time_stream(5, 0, 1), "1, 5 or 8 arrays"),
-        (lambda: core.time_stream(8, 9, 0), "1, 5 or 8 arrays"),
-    ],
+@cases(
+    "call, words",
+    (gave("share", 9, floats(3)), "row = 9: must be below 9"),
+    (gave("share", 0, floats(2)), r"values of row 0 has shape \(2,\): must be contiguous, of shape \(3,\)"),
+    (gave("share", 0, floats((1, 3))), r"values of row 0 has shape \(1, 3\)"),
+    (gave("share", 0, np.zeros(3)), "values of row 0 has dtype float64: must be float32"),
+    (gave("share", 0, swapped(3)), "values of row 0 has dtype >f4: must be float32"),
+    (gave("share", 0, crooked((3,))), "values of row 0: must be aligned"),
+    (gave("share", 0, floats(6)[::2]), "contiguous"),
+    (gave("share", 0, [1.0, 2.0, 3.0]), "must be a NumPy array"),
+    (gave("own", 9, floats((2, 3))), "row = 9"),
+    (gave("own", 0, floats((2, 6))[:, ::2]), "values of row 0 has shape .*contiguous"),
+    (gave("own", 0, floats((3, 2)).T), "contiguous"),
+    (gave("own", 0, floats((3, 3))), r"\(3, 3\)"),
+    (gave("own", 0, floats(3)), r"\(3,\)"),
+    (gave("own", 0, np.zeros((2, 3), np.int32)), "dtype int32: must be float32"),
+    (gave("own", 0, crooked()), "aligned"),
+    (gave("own", 0, None), "values of row 0 = None: must be a NumPy array"),
+    (gave("share_lag", np.zeros(3, np.int64)), "lag has dtype int64: must be int32"),
+    (gave("share_lag", np.zeros(2, np.int32)), r"lag has shape \(2,\)"),
+    (gave("share_lag", np.zeros(3, ">i4")), "lag has dtype >i4"),
+    (gave("own_lag", np.zeros((2, 3), np.int64)), "lag has dtype int64: must be int32"),
+    (gave("own_lag", np.zeros((3, 3), np.int32)), r"lag has shape \(3, 3\)"),
+    (gave("own_lag", crooked((2, 3), np.int32)), "lag: must be aligned"),
+    (gave("add_curve", 0, 0, floats((2, 3)), [1]), "law of a curve: must be one that has this curve"),
+    (gave("add_curve", 2, 0, floats((2, 3)), [1]), "law of a curve"),
+    (gave("add_curve", 4, 0, floats((2, 3)), [1]), "law of a curve"),
+    (gave("add_curve", 3, 1, floats((2, 3)), [1]), "law of a curve"),
+    (gave("add_curve", 3, -1, floats((2, 3)), [1]), "law of a curve"),
+    (gave("add_curve", 3, 0, floats((0, 3)), [1]), "curve: must be of at least one row"),
+    (gave("add_curve", 3, 0, floats((2, 2)), [1]), r"curve has shape \(2, 2\): must be contiguous, of shape \(2, 3\)"),
+    (gave("add_curve", 3, 0, floats(3), [1]), "curve: must be of rows of point, value and slope"),
+    (gave("add_curve", 3, 0, np.zeros((2, 3)), [1]), "curve has dtype float64"),
+    (gave("add_curve", 3, 0, crooked(), [1]), "curve: must be aligned"),
+    (gave("add_curve", 3, 0, [[0, 0, 0]], [1]), "curve = .*must be a NumPy array"),
+    (gave("add_curve", 3, 0, np.eye(3, dtype=np.float32), [1]), "curve: must be of points that do not decrease"),
+    (gave("add_curve", 3, 0, floats((2, 3), np.nan), [1]), "curve: must be of points that do not decrease"),
+    *((gave("add_curve", 3, 0, floats((2, 3)), slots), f"slots of a curve.*{words}") for slots, words in SLOT_ERRORS),
+    (gave("bind_columns", [floats((2, 3))] * 4, floats((2, 3)), [0, 1, 2]), "inputs: must be positions, velocities"),
+    (columns(0, floats((2, 3)), (0, 1)), "columns: must be one per slot"),
+    (columns(0, floats((2, 3)), (0, 1, 3)), "column = 3: must be one of the 3 columns of input 0"),
+    (columns(0, floats((2, 3)), (0, 1, -1)), "column = -1"),
+    (columns(0, floats((2, 3)), (0, 1, 1)), "columns: must be all different"),
+    (columns(2, np.zeros((2, 3))), "input 2 has dtype float64: must be float32"),
+    (columns(2, swapped()), "input 2 has dtype >f4: must be float32"),
+    (columns(4, crooked()), "input 4: must be aligned"),
+    (columns(0, floats((3, 3))), r"input 0 has shape \(3, 3\)"),
+    (columns(0, floats(6)), r"input 0 has shape \(6,\)"),
+    (columns(1, floats((2, 6))[:, ::2]), "input 1: must be contiguous within a row"),
+    (columns(1, floats((2, 3))[:, ::-1]), "input 1: must be contiguous within a row"),
+    (columns(1, floats((2, 3))[::-1]), "input 1: must be made of rows in ascending order"),
+    (columns(3, overlapping(rows=6)), "input 3: must be aligned, its numbers a multiple of 4 bytes apart"),
+    (columns(3, [[0.0] * 3] * 2), "must be a NumPy array"),
+    (columns(5, read_only()), "efforts: must be writeable"),
+    (columns(5, overlapping()), "efforts: must be made of rows that do not overlap"),
+    (columns(5, overlapping(rows=0)), "efforts: must be made of rows that do not overlap"),
+    (columns(5, floats((2, 2))), "column = 2: must be one of the 2 columns of efforts"),
+    (columns(5, np.zeros((2, 3))), "efforts has dtype float64"),
+    (lambda: one().bind_indices(ENDS[:6], [floats(4)] * 7, [None] * 7), "arrays: must be five signals and two outputs"),
+    (lambda: one().bind_indices(ENDS, [floats(4)] * 6, [None] * 7), "five signals and two outputs"),
+    (lambda: one().bind_indices(ENDS, [floats(4)] * 7, [None] * 6), "five signals and two outputs"),
+    (by_index(which=plan), "slots: must be 1 where robots are found by index"),
+    (by_index(0, np.zeros(4)), "q has dtype float64: must be float32"),
+    (by_index(1, swapped(4)), "qd has dtype >f4"),
+    (by_index(2, floats((4, 1))), r"target_q has shape \(4, 1\): must be one-dimensional"),
+    (by_index(3, crooked((4,))), "target_qd: must be aligned"),
+    (by_index(4, [0.0] * 4), "act = .*must be a NumPy array"),
+    (by_index(5, read_only(4)), "f: must be writeable"),
+    (by_index(6, read_only(4)), "computed: must be writeable"),
+    (by_index(0, index=None), "leg: indices of q = None: must be a NumPy array"),
+    (by_index(5, index=np.zeros(2, np.int32)), "leg: indices of f has dtype int32: must be uint32"),
+    (by_index(5, index=np.zeros((2, 1), np.uint32)), "leg: indices of f has shape"),
+    (by_index(5, index=np.zeros(3, np.uint32)), "leg: indices of f has 3 elements: must be 2, one per joint"),
+    (by_index(5, index=crooked((2,), np.uint32)), "leg: indices of f: must be aligned"),
+    # what stands between the halves
+    (gave("hand_over", [floats((2, 3))] * 4, np.zeros((2, 3), np.int32), *[floats((2, 3))] * 2), "signals: must be"),
+    (between(0, floats((3, 2))), r"signal 0 has shape \(3, 2\)"),
+    (between(4, read_only()), "signal 4: must be writeable"),
+    (between(2, np.zeros((2, 3))), "signal 2 has dtype float64"),
+    (between(5, np.zeros((2, 3), np.int64)), "bad has dtype int64: must be int32"),
+    (between(5, read_only(dtype=np.int32)), "bad: must be writeable"),
+    (between(6, floats(6)), "efforts has shape"),
+    (between(6, crooked()), "efforts: must be aligned"),
+    (between(7, floats((2, 6))[:, ::2]), "computed has shape"),
+    (gave("observe", floats((2, 2)), None), "computed has shape"),
+    (gave("observe", read_only(), None), "computed: must be writeable"),
+    (gave("observe", None, np.zeros((2, 3), np.int8)), "limited_by has dtype int8: must be uint8"),
+    (gave("observe", None, np.zeros(6, np.uint8)), "limited_by has shape"),
+    (
+        lambda: core.State([floats((3, 4))] * 2, np.zeros(4, np.int32), np.zeros(1, np.int32), []),
+        "buffers: must be three",
+    ),
+    (of_state(0, np.zeros((3, 4))), "buffer_pos has dtype float64"),
+    (of_state(0, floats(4)), r"buffer_pos has shape \(4,\): must be \(depth, N\)"),
+    (of_state(0, floats((0, 4))), "depth >= 1"),
+    (of_state(0, read_only((3, 4))), "buffer_pos: must be writeable"),
+    (of_state(0, overlapping((3, 4))), "buffer_pos: must be contiguous within a row, its rows one after the other"),
+    (of_state(0, floats((3, 8))[:, ::2]), "buffer_pos: must be contiguous within a row"),
+    (of_state(1, floats((3, 8))[:, :4]), "buffer_vel: must be shaped and laid out like buffer_pos"),
+    (of_state(1, floats((2, 4))), "buffer_vel: must be shaped and laid out like buffer_pos"),
+    (of_state(2, swapped((3, 4))), "buffer_act has dtype >f4"),
+    (of_state(2, crooked((3, 4))), "buffer_act: must be aligned"),
+    (of_state(3, np.zeros(3, np.int32)), "num_pushes has shape"),
+    (of_state(3, np.zeros(4, np.int64)), "num_pushes has dtype int64"),
+    (of_state(3, read_only(4, np.int32)), "num_pushes: must be writeable"),
+    (of_state(4, np.zeros(2, np.int32)), "write_idx has shape"),
+    (of_state(4, None), "write_idx = None: must be a NumPy array"),
+    (of_state(5, np.zeros(2)), "number 0 that is remembered has dtype float64"),
+    (of_state(5, floats((2, 2))[:, 0]), "number 0 that is remembered has shape"),
+    (of_state(5, read_only(2)), "number 0 that is remembered: must be writeable"),
+    (
+        lambda: plan().use(*[state(2, 2, 2, [2])[0]] * 2),
+        "leg: delay_state of depth 2 for 4: must be one of this actuator, of",
+    ),
+    (lambda: plan().use(*[state(2, 1, 3, [2])[0]] * 2), "leg: delay_state of depth 3 for 2"),
+    (lambda: plan().use(*[core.State([], None, None, [floats(2)])] * 2), "leg: delay_state"),
+    (lambda: plan().use(*[state(2, 2, 3)[0]] * 2), "leg: state of its laws"),
+    (lambda: plan().use(state(2, 2, 3, [2])[0], state(2, 2, 3, [3])[0]), "leg: state of its laws"),
+    (gave("reset", [2]), "robot = 2: must be below 2"),
+    (gave("reset", [0, -1]), "robot = -1"),
+    (gave("set_faults", [(2, 0, 1, 0)], 0), "faults: must be of these robots"),
+    (gave("set_faults", [(0, 3, 1, 0)], 0), "faults"),
+    (gave("set_faults", [(0, -1, 1, 0)], 0), "faults"),
+    (lambda: core.ring(0, 4), "ring of 0 x 4"),
+    (lambda: core.ring(65537, 4), "ring of 65537"),
+    (lambda: core.ring(65536, 2**40), "ring of"),
+    (lambda: core.ring(2, -1), "ring of 2 x -1"),
+    (lambda: core.time_stream(2, 9, 1), "1, 5 or 8 arrays"),
+    (lambda: core.time_stream(5, 0, 1), "1, 5 or 8 arrays"),
+    (lambda: core.time_stream(8, 9, 0), "1, 5 or 8 arrays"),
 )
 def test_bad_arguments_are_refused_by_name(call, words) -> None:
     """The binding checks type, shape, pitch and range: nothing reaches memory that it should not."""
@@ -684,7 +650,6 @@ def test_an_index_beyond_its_array_is_refused_before_anything_is_written(end) ->
 
 
 def test_what_was_bound_stays_alive() -> None:
-    """The core keeps the arrays that it holds pointers to, and lets them go for others."""
     made = Made(delayed=[0], depth=2, integral=[1]).bind()
     made.core.own(0, floats((2, 3)))
     made.core.own_lag(np.zeros((2, 3), np.int32))
@@ -768,14 +733,7 @@ def test_nothing_beyond_the_last_row_is_read() -> None:
 def run_apart(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", textwrap.dedent(code)]
     path = os.pathsep.join(sys.path)
-    return subprocess.run(
-        command,
-        env=os.environ | {"PYTHONPATH": path} | environment,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    return ran(command, env=os.environ | {"PYTHONPATH": path} | environment, timeout=60)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -880,7 +838,6 @@ def targets(made: Made, *values: float, signal: int = 2) -> list[float]:
 @pytest.mark.parametrize("lag", [0, 1, 3])
 @pytest.mark.parametrize("signal", [2, 3, 4])
 def test_first_command_that_is_not_finite_waits(signal, lag, depth) -> None:
-    """Nothing enters the delay before all three are good, then that command fills it; so it is after a reset."""
     made = delayed([lag] * 3, depth, rows=[floats(3, 1)] * 2 + [floats(3)] * 3)
     for _ in range(2):
         acts = min(lag, depth)
@@ -895,7 +852,6 @@ def test_first_command_that_is_not_finite_waits(signal, lag, depth) -> None:
 @pytest.mark.parametrize("into", ["itself", "another"])
 @pytest.mark.parametrize("pushes", [1, 2, 3])
 def test_a_ring_that_is_not_full_gives_its_oldest_command(pushes, into) -> None:
-    """A state from outside that counts commands; what is older than all of them is filled with the oldest."""
     made = delayed([4] * 3, 4, rows=[floats(3, 1)] + [floats(3)] * 4)
     other = state(2, 3, 4)[0]
     for buffer in made.memory[:3]:
@@ -924,8 +880,7 @@ def test_state_written_by_others_leads_nowhere_else() -> None:
         inputs = np.random.default_rng(1).normal(size=(5, 2, 3)).astype(np.float32)
         for _ in range(5):
             made.core.use(made.state, made.state)
-            assert np.isfinite(made.step(inputs)).all()
-            assert made.memory[4][0] in range(3)
+            assert np.isfinite(made.step(inputs)).all() and made.memory[4][0] in range(3)
         assert (made.memory[3] == 3).all()
 
 

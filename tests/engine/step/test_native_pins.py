@@ -44,7 +44,6 @@ class Legs:
         self.shape = robots, joints
 
     def step(self, target=0.0, position=0.0, velocity=0.0) -> np.ndarray:
-        """Efforts `(robots, joints)`; inputs broadcast."""
         arrays = self.host.arrays()
         for name, values in (("position_targets", target), ("positions", position), ("velocities", velocity)):
             getattr(arrays, name).reshape(self.shape)[:] = values
@@ -90,7 +89,6 @@ def test_lag_of_all_beyond_the_largest_acts_as_the_largest(lag, engine_kind) -> 
 
 
 def test_restored_delay_still_waits_for_its_first_command(engine_kind) -> None:
-    """A first command that was not finite is none: the next one fills the delay, after a restore too."""
     legs, other = (Legs(4, 2, delay=(2, 2)) for _ in range(2))
     first = np.full((4, 2), 1.0)
     first[1, 0] = np.nan
@@ -125,7 +123,6 @@ def test_step_that_failed_leaves_delays_waiting(engine_kind, monkeypatch) -> Non
 @pytest.mark.parametrize("law", [aa.ControllerPD, OwnPD], ids=["native", "components"])
 @pytest.mark.parametrize("before", [None, 2**31 - 1, 2**30], ids=["fresh", "largest", "large"])
 def test_count_of_commands_is_bounded(before, law) -> None:
-    """The number of commands of a public state is limited to its rows, for any written value."""
     at = wp.array(np.arange(3), dtype=wp.uint32, device="cpu")
     actuator = aa.Actuator(at, law(full(3, 1.0), full(3, 0.0)), aa.Delay(full(3, 2, wp.int32), 4))
     now, after = actuator.state(), actuator.state()
@@ -141,8 +138,7 @@ def test_count_of_commands_is_bounded(before, law) -> None:
         now, after = after, now
         counts.append(int(now.delay_state.num_pushes.numpy().max()))
         efforts.append(control.joint_f.numpy().tolist())
-    assert max(counts) == counts[-1] == 4
-    assert efforts[4:] == [[target] * 3 for target in range(3, 9)]
+    assert max(counts) == counts[-1] == 4 and efforts[4:] == [[target] * 3 for target in range(3, 9)]
 
 
 TABLE = [-1.0, -0.25, 0.5, 0.5, 0.5, 2.0], [3.0, 8.0, 5.0, 9.0, 1.0, 4.0]
@@ -158,8 +154,7 @@ def test_rows_of_a_table_hold_at_their_positions(joints, engine_kind) -> None:
     assert at_rows.tolist() == [3.0, 8.0, 5.0, 4.0]
     np.testing.assert_allclose(below, [3.0, 8.0, 5.0, 4.0], atol=2e-6)
     np.testing.assert_allclose(above, [3.0, 8.0, 1.0, 4.0], atol=2e-6)
-    assert outside.tolist() == [3.0, 4.0]
-    assert (efforts == efforts[:, :1]).all()
+    assert outside.tolist() == [3.0, 4.0] and (efforts == efforts[:, :1]).all()
 
 
 GUARDED = """
@@ -212,7 +207,6 @@ print("done")
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is guarded as Linux does")
 @pytest.mark.parametrize("variant", native.core.variants() if native.core else [])
 def test_nothing_is_read_beyond_the_last_row(variant) -> None:
-    """Twelve of nineteen columns and other choices; the last row ends at a page that cannot be read."""
     done = warm_python().run(["-c", GUARDED], env={**os.environ, "ACTUATORS_ISA": variant}, timeout=120)
     assert done.returncode == 0 and done.stdout.endswith("done\n"), done.stderr
 
@@ -251,12 +245,10 @@ def test_restored_faults_stay_latched(engine_kind) -> None:
     other.wrapper.restore_state(legs.wrapper.save_state())
     other.step(velocity=np.nan)
     found = {(fault.robot, fault.dof_name): fault.step for fault in other.wrapper.faults}
-    assert found.pop((1, "joint_0")) == 1
-    assert set(found.values()) == {2} and len(found) == 5
+    assert found.pop((1, "joint_0")) == 1 and set(found.values()) == {2} and len(found) == 5
 
 
 def test_clamp_that_limited_last_is_named(engine_kind) -> None:
-    """By robot, among several clamps in a user's order, two of one class among them."""
     robots = 5
     clamps = [
         aa.ClampingMaxEffort(full(robots, [50.0, 9.0, 9.0, 9.0, 50.0])),
@@ -297,8 +289,6 @@ def test_clamps_of_different_joints_are_distinguished(engine_kind) -> None:
 
 
 class Staggered(aa.ClampingMaxEffort):
-    """A limit of the host program that is one more for each actuator."""
-
     def __init__(self, max_effort: wp.array) -> None:
         count = np.arange(len(max_effort))
         super().__init__(wp.array(max_effort.numpy() + count, dtype=wp.float32, device="cpu"))

@@ -15,6 +15,7 @@ from isaacsim.core.experimental.actuators.engine.step.state import restore, save
 from isaacsim.core.experimental.actuators.engine.step.warp import WarpStep
 from isaacsim.core.experimental.actuators.laws.networks.checkpoint import Checkpoint
 from neural_twin import random_motion, random_network
+from refusals import cases
 
 native_only = pytest.mark.skipif(core is None, reason="the native core was not built")
 DT, JOINTS = 0.005, 8
@@ -54,8 +55,6 @@ def plan_of(robots: int) -> Plan:
 
 
 class Bench:
-    """A step bound to arrays of `columns`."""
-
     def __init__(self, step, columns: Sequence[int], width: int) -> None:
         self.step, robots = step, step.plan.num_robots
         self.columns = list(columns)
@@ -95,13 +94,11 @@ def test_those_of_one_network_are_one_law() -> None:
 
 
 @native_only
-@pytest.mark.parametrize(
-    ("columns", "width", "layout"),
-    [
-        (range(JOINTS), JOINTS, "direct"),
-        ([0, 2, 3, 5, 6, 7, 9, 10], 11, "gaps"),
-        ([9, 2, 3, 5, 6, 0, 7, 10], 11, "eights"),
-    ],
+@cases(
+    "columns, width, layout",
+    (range(JOINTS), JOINTS, "direct"),
+    ([0, 2, 3, 5, 6, 7, 9, 10], 11, "gaps"),
+    ([9, 2, 3, 5, 6, 0, 7, 10], 11, "eights"),
     ids=["direct", "gaps", "eights"],
 )
 @pytest.mark.parametrize("robots", [1, 60, 97])
@@ -168,17 +165,15 @@ def test_observed_effort_is_that_of_the_network(kind, rng) -> None:
 
 
 @native_only
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"features": [(0, 0, 0, 0.0, 1.0)] * 5}, "features of a network: must be as many as its inputs"),
-        ({"features": [(6, 0, 0, 0.0, 1.0)] * 6}, "column of a network: must be one that is known"),
-        ({"features": [(0, 4, 0, 0.0, 1.0)] * 6}, "feature of a network: must be one that is remembered"),
-        ({"features": [(0, 1, 2, 0.0, 1.0)] * 6}, "feature of a network: must be one that is remembered"),
-        ({"histories": [2, 3, 3]}, "histories of a network: must be two at most"),
-        ({"slots": [0, 0]}, "slots of a network: must be in ascending order"),
-        ({"slots": [2]}, "slots of a network: 2: must be one of the slots"),
-    ],
+@cases(
+    "change, message",
+    ({"features": [(0, 0, 0, 0.0, 1.0)] * 5}, "features of a network: must be as many as its inputs"),
+    ({"features": [(6, 0, 0, 0.0, 1.0)] * 6}, "column of a network: must be one that is known"),
+    ({"features": [(0, 4, 0, 0.0, 1.0)] * 6}, "feature of a network: must be one that is remembered"),
+    ({"features": [(0, 1, 2, 0.0, 1.0)] * 6}, "feature of a network: must be one that is remembered"),
+    ({"histories": [2, 3, 3]}, "histories of a network: must be two at most"),
+    ({"slots": [0, 0]}, "slots of a network: must be in ascending order"),
+    ({"slots": [2]}, "slots of a network: 2: must be one of the slots"),
 )
 def test_core_refuses_what_would_lead_out_of_its_arrays(change, message) -> None:
     from isaacsim.core.experimental.actuators.laws.networks.evaluator import core_of

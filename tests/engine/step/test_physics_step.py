@@ -8,22 +8,21 @@ import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.base.native import core
 from isaacsim.core.experimental.actuators.engine.step.physics_step import KeptDelays
+from refusals import cases
 
 PD = aa.PDControlConfig(10.0, 1.0)
 
 
-@pytest.mark.parametrize(
-    ("stages", "longest"),
-    [
-        ([aa.EncoderConfig(latency=0.008)], 0.00025),
-        ([aa.EncoderConfig(latency=0.008, max_steps=4)], 0.002),
-        ([aa.TimedDelayConfig(seconds=0.01, max_steps=5)], 0.002),
-        ([aa.EffortDelayConfig(seconds=0.01, max_steps=5)], 0.002),
-        # with a rate, delays up to the controller count in its steps; that of the effort does not
-        ([aa.TimedDelayConfig(seconds=0.01, max_steps=5), aa.RateConfig(decimation=4)], 0.0005),
-        ([aa.EncoderConfig(latency=0.01, max_steps=5), aa.RateConfig(frequency=500.0)], 0.00001),
-        ([aa.EffortDelayConfig(seconds=0.01, max_steps=5), aa.RateConfig(decimation=4)], 0.002),
-    ],
+@cases(
+    "stages, longest",
+    ([aa.EncoderConfig(latency=0.008)], 0.00025),
+    ([aa.EncoderConfig(latency=0.008, max_steps=4)], 0.002),
+    ([aa.TimedDelayConfig(seconds=0.01, max_steps=5)], 0.002),
+    ([aa.EffortDelayConfig(seconds=0.01, max_steps=5)], 0.002),
+    # with a rate, delays up to the controller count in its steps; that of the effort does not
+    ([aa.TimedDelayConfig(seconds=0.01, max_steps=5), aa.RateConfig(decimation=4)], 0.0005),
+    ([aa.EncoderConfig(latency=0.01, max_steps=5), aa.RateConfig(frequency=500.0)], 0.00001),
+    ([aa.EffortDelayConfig(seconds=0.01, max_steps=5), aa.RateConfig(decimation=4)], 0.002),
 )
 def test_a_step_that_is_too_short_for_what_is_kept_is_refused(stages, longest) -> None:
     arrays, zeros = aa.ActuatedArrays(["hip"], {".*": [PD, *stages]}), np.zeros(1, np.float32)
@@ -32,7 +31,6 @@ def test_a_step_that_is_too_short_for_what_is_kept_is_refused(stages, longest) -
         return
     with pytest.raises(ValueError, match=r"'hip': \w+: a delay of .* steps of .* s: must be at most \d+\. Give max_"):
         arrays.step(zeros, zeros, zeros, longest / 2.0)
-    # nothing is lost
     arrays.step(zeros, zeros, zeros, longest)
 
 

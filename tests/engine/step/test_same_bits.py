@@ -11,7 +11,9 @@ from isaacsim.core.experimental.actuators.engine.step.binding import Columns, In
 from isaacsim.core.experimental.actuators.engine.step.native import NativeStep
 from isaacsim.core.experimental.actuators.engine.step.state import restore, save
 from isaacsim.core.experimental.actuators.engine.step.warp import WarpStep
+from refusals import cases
 from step_bench import DT, NAMES, Bench, built_in_entries, built_in_plan, draw
+from warp_arrays import listed
 
 if core is None:
     pytest.skip("the native core was not built", allow_module_level=True)
@@ -27,21 +29,17 @@ def warp(plan: Plan) -> WarpStep:
     return WarpStep(plan, "cpu")
 
 
-def floats(*values: float) -> wp.array:
-    return wp.array(values, dtype=wp.float32, device="cpu")
-
-
 LAWS = {
-    "PD": lambda: aa.ControllerPD(floats(30, 0, 1e-3), floats(2, 1, 0)),
-    "PD const": lambda: aa.ControllerPD(floats(30, 20, 10), floats(2, 1, 3), floats(1, -2, 1e30)),
-    "PID": lambda: aa.ControllerPID(floats(30, 20, 10), floats(2, 90, 0), floats(1, 0, 3), floats(0.05, np.inf, 0)),
+    "PD": lambda: aa.ControllerPD(listed(30, 0, 1e-3), listed(2, 1, 0)),
+    "PD const": lambda: aa.ControllerPD(listed(30, 20, 10), listed(2, 1, 3), listed(1, -2, 1e30)),
+    "PID": lambda: aa.ControllerPID(listed(30, 20, 10), listed(2, 90, 0), listed(1, 0, 3), listed(0.05, np.inf, 0)),
 }
 LIMITS = {
-    "max": lambda: aa.ClampingMaxEffort(floats(4, 0, np.inf)),
-    "motor": lambda: aa.ClampingDCMotor(floats(9, 20, 0), floats(2, 0.3, 1e-3), floats(7, 30, 5)),
+    "max": lambda: aa.ClampingMaxEffort(listed(4, 0, np.inf)),
+    "motor": lambda: aa.ClampingDCMotor(listed(9, 20, 0), listed(2, 0.3, 1e-3), listed(7, 30, 5)),
     # a brake, no slope, no speed to speak of
     "odd motor": lambda: aa.ClampingDCMotor(
-        floats(np.inf, 1e-38, 3e38), floats(1e-38, np.inf, 3e38), floats(5, 3, np.inf)
+        listed(np.inf, 1e-38, 3e38), listed(1e-38, np.inf, 3e38), listed(5, 3, np.inf)
     ),
     "table": lambda: aa.ClampingPositionBased(None, [-1.0, 0.0, 0.0, 0.7, 1.0], [5.0, 20.0, 9.0, 1e-3, 10.0]),
     "point": lambda: aa.ClampingPositionBased(None, [0.1], [6.0]),
@@ -49,8 +47,6 @@ LIMITS = {
 
 
 class Pair:
-    """A native step and one by Warp of equal plans."""
-
     def __init__(self, plan) -> None:
         self.steps = NativeStep(plan()), WarpStep(plan(), "cpu")
         self.benches = [Bench(step) for step in self.steps]
@@ -60,7 +56,6 @@ class Pair:
         np.testing.assert_array_equal(found.view(np.uint32), expected.view(np.uint32))
 
     def compare(self) -> None:
-        """Faults and everything that is saved are the same too."""
         saved, other = (save([(JOINTS, step)]) for step in self.steps)
         assert {*saved} == {*other}
         for name in saved:
@@ -69,8 +64,6 @@ class Pair:
 
 @pytest.mark.parametrize("per_robot", [False, True])
 def test_all_laws_together_give_the_same_bits(per_robot, rng) -> None:
-    """With delays, inputs that are not finite, resets, and parameters that robots share or have of their own."""
-
     def plan() -> Plan:
         entries = built_in_entries()
         for entry in entries:
@@ -119,15 +112,13 @@ class OneJoint:
 
 @pytest.mark.parametrize("kind", ["columns", "indices"])
 @pytest.mark.parametrize("delay", [None, ([0, 1, 3], 3), ([2, 2, 2], 2), ([1, 1, 1], 1), ([0, 0, 0], 1)], ids=str)
-@pytest.mark.parametrize(
-    ("law", "limits"),
-    [
-        *((law, ()) for law in LAWS),
-        *(("PD", (name,)) for name in LIMITS),
-        *(("PID", (name, "max")) for name in ("motor", "table")),
-        ("PD const", ("motor", "table", "max")),
-        ("PID", ("max", "motor", "point", "motor")),
-    ],
+@cases(
+    "law, limits",
+    *((law, ()) for law in LAWS),
+    *(("PD", (name,)) for name in LIMITS),
+    *(("PID", (name, "max")) for name in ("motor", "table")),
+    ("PD const", ("motor", "table", "max")),
+    ("PID", ("max", "motor", "point", "motor")),
     ids=str,
 )
 def test_each_law_gives_the_same_bits(law, limits, delay, kind) -> None:
@@ -150,7 +141,7 @@ def test_each_law_gives_the_same_bits(law, limits, delay, kind) -> None:
 @pytest.mark.parametrize("made", [native, warp])
 def test_where_two_rows_share_a_point_the_first_holds_there(made, position, limit) -> None:
     table = aa.ClampingPositionBased(None, [-1.0, 0.0, 0.0, 1.0], [5.0, 20.0, 9.0, 10.0])
-    law = aa.ControllerPD(floats(0, 0, 0), floats(0, 0, 0), floats(1000, 1000, 1000))
+    law = aa.ControllerPD(listed(0, 0, 0), listed(0, 0, 0), listed(1000, 1000, 1000))
     one = OneJoint(made, ActuatorEntry("a", ("a",), law, [table], None), "columns")
     inputs = np.zeros((5, ROBOTS, 1), np.float32)
     inputs[0] = position

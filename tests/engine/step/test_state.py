@@ -12,7 +12,7 @@ from isaacsim.core.experimental.actuators.engine.step import state
 from isaacsim.core.experimental.actuators.engine.step.binding import Columns
 from isaacsim.core.experimental.actuators.engine.step.native import NativeStep, has_native_core
 from isaacsim.core.experimental.actuators.engine.step.warp import WarpStep
-from refusals import refused
+from refusals import cases, refused
 from step_bench import NAMES, ROBOTS, Bench, built_in_entries, draw, entries, full, mixed_plan
 
 
@@ -26,14 +26,12 @@ def native(entries: list[ActuatorEntry]) -> NativeStep:
     return NativeStep(compile_plan(entries, ROBOTS))
 
 
-ENGINES = pytest.mark.parametrize(
+ENGINES = cases(
     "engines",
-    [
-        (entries, warp, warp),
-        (built_in_entries, native, native),
-        (built_in_entries, native, warp),
-        (built_in_entries, warp, native),
-    ],
+    (entries, warp, warp),
+    (built_in_entries, native, native),
+    (built_in_entries, native, warp),
+    (built_in_entries, warp, native),
     ids=["warp", "native", "native to warp", "warp to native"],
 )
 WARP = entries, warp
@@ -105,7 +103,6 @@ def test_it_goes_on_bit_for_bit(engines, first, second, steps, rng) -> None:
 
 
 def test_names_say_whose_what_is(rng) -> None:
-    """Label, part and name; the ring has the actuator's own length, newest last."""
     made = Whole(*WARP)
     commands = []
     for _ in range(4):
@@ -142,34 +139,31 @@ KNEE = "/A/knee.controller.integral"
 
 
 @pytest.mark.parametrize("engine", [warp, native])
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (without("layout"), "saved state has no layout number, as those that versions up to 0.2.0 wrote: must be 2"),
-        (with_(layout=np.array([7]), version=np.array(["9.1.0"])), "has layout 7, of version 9.1.0: must be 2"),
-        (with_(layout=np.array([])), "has layout None"),
-        (without(KNEE), f"{KNEE} is missing"),
-        (lambda saved: saved | {"/A/elbow.x": np.zeros(3)}, "/A/elbow.x is of no actuator here"),
-        (lambda saved: saved | {KNEE: np.zeros(3)}, f"{KNEE} is float64"),
-        (lambda saved: saved | {KNEE: np.zeros(4, np.float32)}, rf"{KNEE} is float32 \(4,\), not float32 \(3,\)"),
-        (lambda saved: saved | {KNEE: [0.0, 0.0, 0.0]}, f"{KNEE} is float64"),
-        (lambda saved: saved | {KNEE: None}, f"{KNEE} is object"),
-        (lambda saved: saved | {KNEE: "text"}, f"{KNEE} is <U4"),
-        (without("steps"), "saved steps"),
-        (with_(steps=np.array([-1])), "saved steps = .*>= 0"),
-        (with_(steps=np.array([2**40])), "saved steps"),
-        (with_(steps=np.array([2**31])), "saved steps"),
-        (with_(steps="abc"), "saved steps"),
-        (without("faults"), "saved faults"),
-        (with_(faults=np.array([[0, 9, 1, 0]])), "saved faults"),
-        (with_(faults=np.array([[3, 0, 1, 0]])), "saved faults"),
-        (with_(faults=np.array([[0, 0, 128, 0]])), "saved faults"),
-        (with_(faults=np.array([[0.0, 0.0, 1.0, 0.0]])), "saved faults"),
-        (with_(faults=np.array([1, 2, 3])), "saved faults"),
-    ],
+@cases(
+    "change, words",
+    (without("layout"), "saved state has no layout number, as those that versions up to 0.2.0 wrote: must be 2"),
+    (with_(layout=np.array([7]), version=np.array(["9.1.0"])), "has layout 7, of version 9.1.0: must be 2"),
+    (with_(layout=np.array([])), "has layout None"),
+    (without(KNEE), f"{KNEE} is missing"),
+    (lambda saved: saved | {"/A/elbow.x": np.zeros(3)}, "/A/elbow.x is of no actuator here"),
+    (lambda saved: saved | {KNEE: np.zeros(3)}, f"{KNEE} is float64"),
+    (lambda saved: saved | {KNEE: np.zeros(4, np.float32)}, rf"{KNEE} is float32 \(4,\), not float32 \(3,\)"),
+    (lambda saved: saved | {KNEE: [0.0, 0.0, 0.0]}, f"{KNEE} is float64"),
+    (lambda saved: saved | {KNEE: None}, f"{KNEE} is object"),
+    (lambda saved: saved | {KNEE: "text"}, f"{KNEE} is <U4"),
+    (without("steps"), "saved steps"),
+    (with_(steps=np.array([-1])), "saved steps = .*>= 0"),
+    (with_(steps=np.array([2**40])), "saved steps"),
+    (with_(steps=np.array([2**31])), "saved steps"),
+    (with_(steps="abc"), "saved steps"),
+    (without("faults"), "saved faults"),
+    (with_(faults=np.array([[0, 9, 1, 0]])), "saved faults"),
+    (with_(faults=np.array([[3, 0, 1, 0]])), "saved faults"),
+    (with_(faults=np.array([[0, 0, 128, 0]])), "saved faults"),
+    (with_(faults=np.array([[0.0, 0.0, 1.0, 0.0]])), "saved faults"),
+    (with_(faults=np.array([1, 2, 3])), "saved faults"),
 )
 def test_what_does_not_fit_is_refused_and_changes_nothing(change, words, engine, rng) -> None:
-    """A ValueError that names what differs; in two steps the first is as untouched as the second."""
     made = Split(built_in_entries, engine)
     for _ in range(3):
         made.step(draw(rng))
@@ -222,7 +216,6 @@ def test_states_are_copied_whole(device) -> None:
 
 
 def test_two_actuators_of_one_name_are_ambiguous() -> None:
-    """Saving says so, rather than keep one of the two."""
     entry = ActuatorEntry("/A/knee", ("knee",), ControllerPD(full(1), full(0)), [], None)
     parts = [([joint], WarpStep(compile_plan([entry], ROBOTS), "cpu")) for joint in range(2)]
     refused(ValueError, lambda: state.save(parts), "two actuators are called '/A/knee'")

@@ -12,7 +12,7 @@ from isaacsim.core.experimental.actuators.engine.plan import compile_plan
 from isaacsim.core.experimental.actuators.engine.step.binding import Columns, Indices
 from isaacsim.core.experimental.actuators.engine.step.warp import WarpStep, _words, mask_of
 from isaacsim.core.experimental.actuators.engine.step.warp_functions import BITS, advance_kernel
-from refusals import refused
+from refusals import cases, refused
 from step_bench import DT, NAMES, ROBOTS, Bench, Twin, draw, floats, full, mixed_plan
 
 KINDS = pytest.mark.parametrize("kind", ["columns", "indices"])
@@ -40,7 +40,6 @@ def test_efforts_agree_with_float64(kind, rng) -> None:
 
 
 def run(kind: str = "columns", apart: bool = False, phases: bool = False) -> tuple[list[np.ndarray], Any]:
-    """Efforts of random steps with a masked reset, and faults."""
     step, bench = made(kind)
     states = step.new_state(), step.new_state()
     if phases:
@@ -68,7 +67,6 @@ def run(kind: str = "columns", apart: bool = False, phases: bool = False) -> tup
     [{"kind": "indices"}, {"apart": True}, {"phases": True}, {"kind": "indices", "apart": True, "phases": True}],
 )
 def test_however_it_is_called_the_bits_are_the_same(other) -> None:
-    """By columns or indices, in place or from one state into another, in one go or in two phases."""
     efforts, faults = run()
     others, other_faults = run(**other)
     np.testing.assert_array_equal(np.array(others), np.array(efforts))
@@ -96,7 +94,6 @@ def test_the_state_before_a_step_is_only_read(rng) -> None:
 
 
 def test_outside_states_lead_nowhere_else(rng) -> None:
-    """A row beyond the ring and counts beyond its depth are brought back into it."""
     step, bench = made()
     step.now.write_idx.fill_(2**31 - 1)
     step.now.num_pushes.assign(np.array([2**31 - 1, -(2**31), 7, 0, 1, 2], np.int32))
@@ -105,7 +102,6 @@ def test_outside_states_lead_nowhere_else(rng) -> None:
 
 
 def test_a_ring_that_is_not_full_gives_its_oldest_command() -> None:
-    """As when commands were counted; what is older than all of them is filled with the oldest."""
     limit = aa.Delay(wp.array([4] * ROBOTS, dtype=wp.int32, device="cpu"), 4)
     step = WarpStep(
         compile_plan([ActuatorEntry("a", ("a",), aa.ControllerPD(full(1), full(0)), [], limit)], ROBOTS), "cpu"
@@ -172,7 +168,6 @@ def test_joints_that_share_a_place_add_up() -> None:
 
 
 def test_indices_that_grow_too_large_are_refused_before_anything_is_written(rng) -> None:
-    """On the CPU at the next step."""
     step, bench = made("indices")
     bench.step(draw(rng))
     at = step._binding.indices[0]
@@ -229,7 +224,6 @@ class Losing(aa.Clamping):
 
 
 def test_state_of_a_limit_is_held_where_anything_is_not_finite() -> None:
-    """Its input, its parameter, or the new state itself, which is a fault of the effort as in the core."""
     limit = Losing(floats(5, 5, 5))
     step = WarpStep(
         compile_plan([ActuatorEntry("a", ("a",), aa.ControllerPD(full(1), full(0)), [limit], None)], ROBOTS), "cpu"
@@ -241,8 +235,7 @@ def test_state_of_a_limit_is_held_where_anything_is_not_finite() -> None:
     step.materialize(step.plan.stages[0].rows["most"]).numpy()[2] = np.nan
     for _ in range(5):
         step.step(DT)
-    assert step.now.laws[0][0].numpy().tolist() == [np.float32(3e38), 0, 0]
-    assert efforts.ravel().tolist() == [0, 0, 0]
+    assert step.now.laws[0][0].numpy().tolist() == [np.float32(3e38), 0, 0] and efforts.ravel().tolist() == [0, 0, 0]
     assert step.faults() == [(0, 0, 32, 3), (1, 0, 1, 0), (2, 0, 32, 0)]
 
 
@@ -269,12 +262,10 @@ def test_limits_have_the_seconds_of_the_command_before_them() -> None:
     assert step.now.laws[0][0].numpy().tolist() == [1.0] * ROBOTS
 
 
-@pytest.mark.parametrize(
-    ("mask", "words"),
-    [
-        (wp.zeros(ROBOTS, dtype=wp.int32, device="cpu"), "mask is int32"),
-        (wp.zeros(ROBOTS + 1, dtype=wp.bool, device="cpu"), r"must be bool \(3,\)"),
-    ],
+@cases(
+    "mask, words",
+    (wp.zeros(ROBOTS, dtype=wp.int32, device="cpu"), "mask is int32"),
+    (wp.zeros(ROBOTS + 1, dtype=wp.bool, device="cpu"), r"must be bool \(3,\)"),
 )
 def test_a_mask_that_does_not_fit_is_refused(mask: wp.array, words: str) -> None:
     refused(ValueError, lambda: mask_of(mask, ROBOTS, "cpu"), words)

@@ -114,10 +114,7 @@ motors = st.dictionaries(
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @pytest.mark.slow
 def test_what_was_written_is_read(motors, tmp_path) -> None:
-    """Infinity, numbers by pattern, tables and networks, of every class, with any patterns, in each format.
-
-    Motors are made once for all formats, which takes longer than to write and read them.
-    """
+    """Infinity, numbers by pattern, tables and networks, of every class, with any patterns, in each format."""
     for ending in ENDINGS:
         # the writer of TOML is in the extra `files`
         if ending == ".toml" and not find_spec("tomli_w"):
@@ -158,7 +155,6 @@ def named(folder: Path, path: str) -> Path:
 
 @pytest.mark.parametrize("how", ["absolute", "above", "link"])
 def test_network_outside_of_the_folder_is_refused(how, tmp_path) -> None:
-    """Without opening it: its content is in no message. The host program may permit its folder."""
     folder, outside = tmp_path / "robot", tmp_path / "secret.txt"
     folder.mkdir()
     outside.write_text("password")
@@ -198,7 +194,6 @@ def test_what_is_no_such_format_is_one_line(tmp_path) -> None:
 
 
 def test_a_large_file_is_not_read(tmp_path) -> None:
-    """It is not parsed either; a file of exactly the limit is read."""
     (tmp_path / "a.json").write_text("{}".ljust(MAX_BYTES))
     assert aa.load_motors(tmp_path / "a.json") == {}
     (tmp_path / "a.json").write_text("{}".ljust(MAX_BYTES + 1))
@@ -239,33 +234,22 @@ def test_flags_and_viscous_friction_are_written(ending, tmp_path) -> None:
         "knee": aa.MotorConfig(friction=0.5, viscous_friction={"knee": 0.25}),
     }
     aa.save_motors(file, motors)
-    assert aa.load_motors(file) == motors
-    assert "true" in file.read_text() and "false" not in file.read_text()
+    assert aa.load_motors(file) == motors and "true" in file.read_text() and "false" not in file.read_text()
 
 
 PD = {"law": "pd", "kp": 1.0, "kd": 0.1}
 
 
 def problems(plain: Any) -> list[str]:
-    text = refused(ValueError, lambda: motors_of(plain, "/robots"))
-    return text.splitlines()
+    return refused(ValueError, lambda: motors_of(plain, "/robots")).splitlines()
 
 
 def test_every_law_of_the_package_has_a_name() -> None:
-    """The names are those of the config classes; all laws of the table are included, except the user's own."""
     assert {kind: list(laws) for kind, laws in LAWS.items()} == {
         "feedback": ["encoder"],
         "command": ["wrap", "command_lag"],
         "controller": [
-            "pd",
-            "pid",
-            "geared_pd",
-            "geared_pid",
-            "neural",
-            "slewed_pid",
-            "servo",
-            "startup_pd",
-            "stepper",
+            *("pd", "pid", "geared_pd", "geared_pid", "neural", "slewed_pid", "servo", "startup_pd", "stepper"),
         ],
         "rate": ["rate"],
         "effort_delay": ["effort_delay"],
@@ -287,7 +271,6 @@ def test_every_law_of_the_package_has_a_name() -> None:
 
 
 def test_a_delay_in_steps_needs_no_name() -> None:
-    """Files from before there was another delay stay valid, and are written in the same way."""
     plain = {"a": {"delay": {"delay_steps": 2}}, "b": {"delay": {"law": "timed_delay", "seconds": 0.25}}}
     motors = motors_of(plain, "/")
     assert (motors["a"].delay, motors["b"].delay) == (DelayConfig(2), TimedDelayConfig(0.25))
@@ -313,7 +296,6 @@ def test_paths_are_relative_to_the_file() -> None:
 
 
 def test_infinity_may_be_a_word_where_it_has_a_meaning() -> None:
-    """JSON has no number for it; a gain is never infinite."""
     limit = {"law": "max_effort", "max_effort": "inf"}
     assert motors_of({"a": {"clamping": [limit]}}, "/")["a"].clamping == [MaxEffortClampingConfig(float("inf"))]
     assert problems({"a": {"controller": PD | {"kp": "inf"}}})[0].startswith("'a'.controller.kp = 'inf': must be fini")
@@ -334,7 +316,7 @@ def test_unknown_keys_are_refused_with_a_suggestion() -> None:
         "'a' has 'clampings': must be one of feedback, command, controller, rate, effort_delay, effort_lag, "
         "electrical, clamping, losses, thermal, supply, transmission, shaft, linkage, passive, effort_mode, delay, "
         "armature, friction, viscous_friction, intervals. Did you mean clamping?",
-        "'b'.controller has 'kq': must be one of law, kp, kd, const_effort. Did you mean kp?",
+        "'b'.controller has 'kq': must be one of law, kp, kd, const_effort, wrap. Did you mean kp?",
         "'c'.controller.law = 'pdd': must be one of pd, pid, geared_pd, geared_pid, neural, slewed_pid, servo, "
         "startup_pd, stepper. Did you mean pd?",
         "'d'.controller has no law: must be one of pd, pid, geared_pd, geared_pid, neural, slewed_pid, servo, "
@@ -362,27 +344,17 @@ def test_all_problems_are_told_at_once_with_their_places() -> None:
     assert [line.split(":")[0] for line in found] == [
         "'(' must be a regular expression, but missing ), unterminated subpattern at position 0. Correct it; a "
         "backslash before a sign takes it literally.",
-        "'a'.controller.kp",
-        "'a'.controller.kp['x'] = -1.0",
-        "'a'.controller.kd = [1.0, 2.0]",
-        "'a'.armature = True",
-        "'b'.clamping[0].max_effort = -1",
-        "'b'.clamping[1] has no velocity_limit",
-        "'b'.clamping[1] has no max_motor_effort",
-        "'b'.clamping[2] = 3",
-        "'b'.clamping[3].lookup_positions has 2 values, lookup_efforts 1",
-        "'b'.delay = 2",
-        "'b'.friction has no pattern",
-        "'c' = 3",
-        "'d'.clamping = {'law'",
-        "'e'.controller.model_path = 3",
+        *("'a'.controller.kp", "'a'.controller.kp['x'] = -1.0", "'a'.controller.kd = [1.0, 2.0]"),
+        *("'a'.armature = True", "'b'.clamping[0].max_effort = -1", "'b'.clamping[1] has no velocity_limit"),
+        *("'b'.clamping[1] has no max_motor_effort", "'b'.clamping[2] = 3"),
+        *("'b'.clamping[3].lookup_positions has 2 values, lookup_efforts 1", "'b'.delay = 2"),
+        *("'b'.friction has no pattern", "'c' = 3", "'d'.clamping = {'law'", "'e'.controller.model_path = 3"),
     ]
 
 
 def test_reading_ends_when_enough_is_wrong() -> None:
     found = problems({f"k{index}": 3 for index in range(10 * MAX_PROBLEMS)})
-    assert len(found) == MAX_PROBLEMS + 1
-    assert found[-1] == "and perhaps more: reading ended after 100 problems."
+    assert len(found) == MAX_PROBLEMS + 1 and found[-1] == "and perhaps more: reading ended after 100 problems."
 
 
 @pytest.mark.parametrize("plain", [None, [], "motors", 3])
@@ -420,8 +392,7 @@ def test_a_limit_may_be_left_to_the_joint() -> None:
     plain: Any = {".*": {"controller": {"law": "pd", "kp": 1.0, "kd": 2.0}, "clamping": [clamp]}}
     motors = motors_of(plain, "/")
     (limit,) = motors[".*"].clamping
-    assert vars(limit) == {"max_effort": {"hip": "joint", "knee": 5.0}}
-    assert plain_of(motors, "/") == plain
+    assert vars(limit) == {"max_effort": {"hip": "joint", "knee": 5.0}} and plain_of(motors, "/") == plain
     word = MotorConfig(PDControlConfig(1.0, 2.0), [MaxEffortClampingConfig("joint")])
     assert plain_of({".*": word}, "/")[".*"]["clamping"] == [{"law": "max_effort", "max_effort": "joint"}]
     plain[".*"]["controller"]["kp"] = "joint"
@@ -431,8 +402,7 @@ def test_a_limit_may_be_left_to_the_joint() -> None:
 def test_intervals_are_pairs_of_numbers() -> None:
     motor = MotorConfig(PDControlConfig(40.0, 1.0), intervals={"kp": (39.0, 42.0)})
     plain = plain_of({"a": motor}, "/")
-    assert plain["a"]["intervals"] == {"kp": [39.0, 42.0]}
-    assert motors_of(plain, "/") == {"a": motor}
+    assert plain["a"]["intervals"] == {"kp": [39.0, 42.0]} and motors_of(plain, "/") == {"a": motor}
     rule = "must be two finite numbers that do not fall. Correct it."
     assert problems({"a": {"intervals": {"kp": [2, 1], "kd": 3, "ki": [0, float("inf")]}}}) == [
         f"'a'.intervals.kp = [2, 1]: {rule}",

@@ -6,21 +6,19 @@ import sys
 import pytest
 from isaacsim.core.experimental.actuators.files.motor_files import formats
 from isaacsim.core.experimental.actuators.files.motor_files.formats import parse, render
+from refusals import cases
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        *(("1e-3", 0.001), ("1.e3", 1000.0), (".5", 0.5), ("-.inf", -float("inf")), (".inf", float("inf"))),
-        *(("on", "on"), ("yes", "yes"), ("1:30", "1:30"), ("012", "012"), ("0x10", "0x10"), ("1_000", "1_000")),
-        *(("7", 7), ("-7", -7), ("true", True), ("~", None), ("", None), ("2020-01-01", "2020-01-01"), ("<<", "<<")),
-    ],
+@cases(
+    "text, value",
+    *(("1e-3", 0.001), ("1.e3", 1000.0), (".5", 0.5), ("-.inf", -float("inf")), (".inf", float("inf"))),
+    *(("on", "on"), ("yes", "yes"), ("1:30", "1:30"), ("012", "012"), ("0x10", "0x10"), ("1_000", "1_000")),
+    *(("7", 7), ("-7", -7), ("true", True), ("~", None), ("", None), ("2020-01-01", "2020-01-01"), ("<<", "<<")),
 )
 def test_yaml_reads_words_and_numbers_as_yaml_1_2_does(text, value) -> None:
     """PyYAML reads 1e-3 as text, `on` as true and 1:30 as ninety."""
     found = parse(f"a: {text}", ".yaml")["a"]
-    assert found == value
-    assert type(found) is type(value)
+    assert found == value and type(found) is type(value)
     assert parse(render({"a": value}, ".yaml"), ".yaml") == {"a": value}
 
 
@@ -68,7 +66,6 @@ def test_many_numbers_in_a_line_of_toml_are_no_long_key() -> None:
 
 @pytest.mark.parametrize(("ending", "library"), [(".yaml", "yaml"), (".yml", "yaml"), (".toml", "tomli_w")])
 def test_a_missing_library_is_named_with_its_extra(ending, library, monkeypatch) -> None:
-    """JSON needs no library."""
     real = builtins.__import__
 
     def without(name: str, *arguments, **named):
@@ -82,5 +79,4 @@ def test_a_missing_library_is_named_with_its_extra(ending, library, monkeypatch)
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(ImportError, match=rf"needs {library}, .*pip install .*\[files\]'"):
         render({}, ending)
-    assert parse(render({"a": 1}, ".json"), ".json") == {"a": 1}
-    assert parse("a = 1", ".toml") == {"a": 1}
+    assert parse(render({"a": 1}, ".json"), ".json") == {"a": 1} and parse("a = 1", ".toml") == {"a": 1}

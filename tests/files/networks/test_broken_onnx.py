@@ -15,7 +15,6 @@ import files
 
 @pytest.fixture(scope="module")
 def networks(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Whole files, from which broken ones are made."""
     return files.networks(tmp_path_factory.mktemp("networks") / "whole")
 
 

@@ -4,7 +4,6 @@ import importlib.util
 import json
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -14,6 +13,8 @@ from isaacsim.core.experimental.actuators import load_metadata
 from isaacsim.core.experimental.actuators.files.networks.__main__ import main
 from isaacsim.core.experimental.actuators.files.networks.load import load_checkpoint
 from places import REPOSITORY
+from processes import ran
+from refusals import cases
 
 METADATA = {"author": "bench 4", "effort_scale": 20.0}
 MODULE = "isaacsim.core.experimental.actuators.files.networks"
@@ -72,18 +73,16 @@ def test_convert_says_how_the_two_compare(capsys, knee) -> None:
     assert "hip" not in err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        ("show none.pt", "none.pt does not exist: must be"),
-        ("show .", ": must be a regular file. Give the path of a network file."),
-        ("show more.json", "more.json: is JSON: must be ONNX"),
-        ("convert knee.pt knee.pt2", "knee.pt2: must end in .onnx or .safetensors"),
-        ("convert knee.pt none/knee.onnx", "none: No such folder"),
-        ("convert knee.pt hip.safetensors --metadata none.json", "none.json: No such file or directory"),
-        ("convert knee.pt hip.safetensors --metadata knee.pt", "Invalid JSON of knee.pt ("),
-        ("convert more.json hip.safetensors", "more.json: is JSON"),
-    ],
+@cases(
+    "arguments, says",
+    ("show none.pt", "none.pt does not exist: must be"),
+    ("show .", ": must be a regular file. Give the path of a network file."),
+    ("show more.json", "more.json: is JSON: must be ONNX"),
+    ("convert knee.pt knee.pt2", "knee.pt2: must end in .onnx or .safetensors"),
+    ("convert knee.pt none/knee.onnx", "none: No such folder"),
+    ("convert knee.pt hip.safetensors --metadata none.json", "none.json: No such file or directory"),
+    ("convert knee.pt hip.safetensors --metadata knee.pt", "Invalid JSON of knee.pt ("),
+    ("convert more.json hip.safetensors", "more.json: is JSON"),
 )
 def test_what_is_wrong_is_one_line(arguments, says, capsys, knee) -> None:
     assert main(arguments.split()) == 1
@@ -98,8 +97,6 @@ def test_module_is_a_program(knee) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     for arguments, code in ((["show", "--json", "knee.pt"], 0), (["show", "none"], 1)):
         command = [sys.executable, "-m", MODULE, *arguments]
-        done = subprocess.run(
-            command, cwd=knee.parent, env=environment, capture_output=True, text=True, timeout=60, check=False
-        )
+        done = ran(command, cwd=knee.parent, env=environment, timeout=60)
         assert done.returncode == code and "Traceback" not in done.stderr
         assert code or json.loads(done.stdout)["kind"] == "lstm"

@@ -235,7 +235,6 @@ def test_parts_become_one_operation() -> None:
 
 
 def recurrent(kind: str = "LSTM", **changes):
-    """One recurrent layer and its head, with changes to the node, names, or tensors."""
     gates = 4 if kind == "LSTM" else 3
     states = ["h", "c"][: gates - 2]
     tensors = {
@@ -296,7 +295,6 @@ def tensor(made, **fields) -> None:
 
 
 def external(made) -> None:
-    """Move the first initializer to another file."""
     one = made.graph.initializer[0]
     one.data_location = 1
     one.external_data.add(key="location", value="../../../etc/passwd")
@@ -393,7 +391,6 @@ REFUSED: dict[str, tuple[Callable, str]] = {
         "no influence|output",
     ),
     "metadata": (lambda: model([], {}, metadata="[1]"), "expected a JSON object"),
-    # found by tests/hardening/files.py
     "no axis": (lambda: model([node("Concat", "x x", "y")], {}), "operator Concat: axis is missing"),
     "attribute of another type": (
         lambda: model([*LAYER, node("Elu", "a", "h", alpha="[1]"), HEAD], {**WB, **V}),

@@ -9,7 +9,7 @@ from isaacsim.core.experimental.actuators.base.errors import NetworkError
 from isaacsim.core.experimental.actuators.files.networks import safetensors
 from isaacsim.core.experimental.actuators.laws.networks.network import Network
 from network_oracle import evaluate
-from refusals import refused
+from refusals import cases, refused
 from small_networks import NETWORKS, numbers
 
 METADATA = {"model_type": "mlp", "input_idx": [0, 2], "pos_scale": 0.1, "note": "Größe"}
@@ -59,38 +59,35 @@ def test_tensors_by_name_are_read_as_a_state_dict_is() -> None:
 
 
 def one(**said) -> dict:
-    """The header of a file with one tensor of two numbers, changed."""
     return {"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8], **said}}
 
 
 BODY = np.ones(2, "<f4").tobytes()
 
 
-@pytest.mark.parametrize(
-    ("data", "says"),
-    [
-        pytest.param(b"", "cut off", id="empty"),
-        pytest.param(file_of(one())[:20], "cut off", id="header cut off"),
-        pytest.param((2**63).to_bytes(8, "little") + b"{}", "cut off", id="header of 2^63 bytes"),
-        pytest.param(file_of(one(), BODY[:7]), "must lie in the file", id="numbers cut off"),
-        pytest.param(file_of(one(shape=[2**30, 2**30])), "must lie in the file", id="2^60 numbers"),
-        pytest.param(file_of(one(shape=[2**30, 2**30], data_offsets=[0, 2**62])), "lie in the file", id="2^62 bytes"),
-        pytest.param(file_of(one(shape=[-2]), BODY), "whole numbers", id="negative shape"),
-        pytest.param(file_of(one(shape=[True, 2]), BODY), "whole numbers", id="shape of truths"),
-        pytest.param(file_of(one(shape=None), BODY), "whole numbers", id="no shape"),
-        pytest.param(file_of(one(data_offsets=[8, 0]), BODY), "must lie in the file", id="backwards"),
-        pytest.param(file_of(one(data_offsets=[0, 8, 8]), BODY), "two offsets", id="three offsets"),
-        pytest.param(file_of(one(dtype="I64")), "must be F16, F32, F64", id="whole numbers"),
-        pytest.param(file_of(one(dtype=["F32"])), "must be F16, F32, F64", id="list of types"),
-        pytest.param(file_of({**one(), "b": one()["a"]}, BODY), "overlap", id="overlapping"),
-        pytest.param(file_of(one(), BODY + b"\0"), "leave gaps", id="more numbers"),
-        pytest.param(file_of(b'{"a": 1, "a": 2}'), "comes twice", id="name twice"),
-        pytest.param(file_of(b"[" * 100_000), "must be JSON", id="nested"),
-        pytest.param(file_of(b'{"a": ' + b"1" * 5000 + b"}"), "must be JSON", id="long number"),
-        pytest.param(file_of(b"[1]"), "must be an object", id="list"),
-        pytest.param(file_of(b"\xff"), "must be JSON", id="not UTF-8"),
-        pytest.param(file_of({"__metadata__": {"a": 1}}), "one of strings", id="metadata of numbers"),
-    ],
+@cases(
+    "data, says",
+    pytest.param(b"", "cut off", id="empty"),
+    pytest.param(file_of(one())[:20], "cut off", id="header cut off"),
+    pytest.param((2**63).to_bytes(8, "little") + b"{}", "cut off", id="header of 2^63 bytes"),
+    pytest.param(file_of(one(), BODY[:7]), "must lie in the file", id="numbers cut off"),
+    pytest.param(file_of(one(shape=[2**30, 2**30])), "must lie in the file", id="2^60 numbers"),
+    pytest.param(file_of(one(shape=[2**30, 2**30], data_offsets=[0, 2**62])), "lie in the file", id="2^62 bytes"),
+    pytest.param(file_of(one(shape=[-2]), BODY), "whole numbers", id="negative shape"),
+    pytest.param(file_of(one(shape=[True, 2]), BODY), "whole numbers", id="shape of truths"),
+    pytest.param(file_of(one(shape=None), BODY), "whole numbers", id="no shape"),
+    pytest.param(file_of(one(data_offsets=[8, 0]), BODY), "must lie in the file", id="backwards"),
+    pytest.param(file_of(one(data_offsets=[0, 8, 8]), BODY), "two offsets", id="three offsets"),
+    pytest.param(file_of(one(dtype="I64")), "must be F16, F32, F64", id="whole numbers"),
+    pytest.param(file_of(one(dtype=["F32"])), "must be F16, F32, F64", id="list of types"),
+    pytest.param(file_of({**one(), "b": one()["a"]}, BODY), "overlap", id="overlapping"),
+    pytest.param(file_of(one(), BODY + b"\0"), "leave gaps", id="more numbers"),
+    pytest.param(file_of(b'{"a": 1, "a": 2}'), "comes twice", id="name twice"),
+    pytest.param(file_of(b"[" * 100_000), "must be JSON", id="nested"),
+    pytest.param(file_of(b'{"a": ' + b"1" * 5000 + b"}"), "must be JSON", id="long number"),
+    pytest.param(file_of(b"[1]"), "must be an object", id="list"),
+    pytest.param(file_of(b"\xff"), "must be JSON", id="not UTF-8"),
+    pytest.param(file_of({"__metadata__": {"a": 1}}), "one of strings", id="metadata of numbers"),
 )
 def test_damaged_files_are_one_error(data, says) -> None:
     refused(NetworkError, lambda: safetensors.read(data), says)
@@ -101,20 +98,18 @@ def header_of(data: bytes) -> tuple[dict, bytes]:
     return json.loads(data[8 : 8 + length]), data[8 + length :]
 
 
-@pytest.mark.parametrize(
-    ("changed", "says"),
-    [
-        ({"version": "2"}, "newer release"),
-        ({"inputs": "true"}, "must list operations"),
-        ({"network": "{}"}, "must list operations"),
-        ({"network": "[]"}, "must be used"),
-        ({"network": '[{"operation": ["Linear"]}]'}, "operation 1 is"),
-        ({"network": '[{"operation": "__import__"}]'}, "operation 1 is"),
-        ({"network": '[{"operation": "Slice", "source": 0, "start": 0, "stop": 1, "more": 1}]'}, "operation 1 is"),
-        ({"network": '[{"operation": "Slice", "source": 0.0, "start": 0, "stop": 1}]'}, "operation 1 is"),
-        ({"network": '[{"operation": "Linear", "source": 0, "weight": "c", "bias": "b"}]'}, "operation 1 is"),
-        ({"metadata": "[]"}, "expected a JSON object"),
-    ],
+@cases(
+    "changed, says",
+    ({"version": "2"}, "newer release"),
+    ({"inputs": "true"}, "must list operations"),
+    ({"network": "{}"}, "must list operations"),
+    ({"network": "[]"}, "must be used"),
+    ({"network": '[{"operation": ["Linear"]}]'}, "operation 1 is"),
+    ({"network": '[{"operation": "__import__"}]'}, "operation 1 is"),
+    ({"network": '[{"operation": "Slice", "source": 0, "start": 0, "stop": 1, "more": 1}]'}, "operation 1 is"),
+    ({"network": '[{"operation": "Slice", "source": 0.0, "start": 0, "stop": 1}]'}, "operation 1 is"),
+    ({"network": '[{"operation": "Linear", "source": 0, "weight": "c", "bias": "b"}]'}, "operation 1 is"),
+    ({"metadata": "[]"}, "expected a JSON object"),
 )
 def test_operations_that_are_none_are_refused(changed, says) -> None:
     header, body = header_of(safetensors.write(NETWORKS["mlp"], {}))

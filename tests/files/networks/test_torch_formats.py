@@ -42,8 +42,7 @@ def test_readers_are_imported_for_their_files_only(kind, tmp_path) -> None:
 
 
 def test_other_files_are_none_of_pytorch() -> None:
-    assert torch_formats.read(zipped({"text": "a"}), {}) is None
-    assert torch_formats.read(b"\x80\x02N.", {}) is None
+    assert torch_formats.read(zipped({"text": "a"}), {}) is None and torch_formats.read(b"\x80\x02N.", {}) is None
 
 
 def test_an_error_tells_what_torch_may_run() -> None:

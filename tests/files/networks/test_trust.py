@@ -11,7 +11,7 @@ from isaacsim.core.experimental.actuators.files.networks import load, trust
 from isaacsim.core.experimental.actuators.files.networks.load import load_checkpoint, read_checkpoint
 from isaacsim.core.experimental.actuators.files.networks.trust import CONVERT, is_trusted, roots
 from neural_twin import random_network, write_network
-from refusals import refused
+from refusals import cases, refused
 from torch_archives import state_dict
 from torch_corpus import bad_archives
 from torch_stand_in import StandIn, run_by_torch, unknown_file, unrecognised
@@ -96,20 +96,17 @@ def test_who_does_not_trust_is_told_what_and_how(name, run_by_torch) -> None:
     told = refused(NetworkError, lambda: read_checkpoint(data, "knee.pt"))
     assert told.startswith("knee.pt: ") and said in told
     assert CONVERT in told and "trusted=True" in told and "trust_checkpoints([path])" in told
-    assert run_by_torch == []
-    assert isinstance(read_checkpoint(data, "knee.pt", trusted=True).network, StandIn)
+    assert run_by_torch == [] and isinstance(read_checkpoint(data, "knee.pt", trusted=True).network, StandIn)
     assert run_by_torch == [data]
 
 
-@pytest.mark.parametrize(
+@cases(
     "data",
-    [
-        state_dict({"a.weight": random_network("mlp", 2).operations[0].weight}),
-        bad_archives()["truncated"][0],
-        b"\x80\x04.",
-        b"",
-        b"\x07\0\0\0\0\0\0\0{",
-    ],
+    state_dict({"a.weight": random_network("mlp", 2).operations[0].weight}),
+    bad_archives()["truncated"][0],
+    b"\x80\x04.",
+    b"",
+    b"\x07\0\0\0\0\0\0\0{",
     ids=["tensors", "truncated", "pickle", "empty", "safetensors"],
 )
 def test_what_torch_cannot_run_either_is_never_handed_to_it(data, run_by_torch) -> None:
@@ -144,7 +141,6 @@ def test_what_torch_runs_is_shared_among_those_who_trust_only(tmp_path, run_by_t
 
 
 def test_path_grants_it_where_it_was_named(tmp_path, run_by_torch) -> None:
-    """It holds for loader and controller until revoked; the same bytes at another path are refused."""
     path, copy = unknown_file(tmp_path / "nets" / "knee.pt"), unknown_file(tmp_path / "knee.pt")
     with trust_checkpoints([tmp_path / "nets"]):
         assert isinstance(load_checkpoint(path).network, StandIn)

@@ -2,30 +2,14 @@
 
 import pytest
 from isaacsim.core.experimental.actuators import Articulation, PDControlConfig, Simulation, add_actuator, add_motors
-from isaacsim.core.experimental.actuators.files.usd.articulation import (
-    articulation_roots,
-    axes_of,
-    bodies_of,
-    dof_names,
-    every_prim,
-    joint_orders,
-    joints_of,
-    unloaded_at,
-    unloaded_payloads,
-)
+from isaacsim.core.experimental.actuators.files.usd import articulation
 from places import ROBOTS
 from pxr import Sdf, Usd, UsdPhysics
+from refusals import cases
 from small_stages import SmallStage
 from stages import stage_of
 
 API = '(prepend apiSchemas = ["PhysicsArticulationRootAPI"])'
-
-
-def stage_from(text: str) -> Usd.Stage:
-    """A stage that holds the prims of `text`."""
-    layer = Sdf.Layer.CreateAnonymous("scene.usda")
-    layer.ImportFromString(f"#usda 1.0\n{text}")
-    return Usd.Stage.Open(layer)
 
 
 def stage_with(*prims: str | tuple[str, str]) -> Usd.Stage:
@@ -44,7 +28,6 @@ def make_root(stage: Usd.Stage, *paths: str) -> Usd.Stage:
 
 
 def instanced(stage: Usd.Stage, path: str, source: str) -> Usd.Stage:
-    """Add an instance of the prim at `source`."""
     prim = stage.DefinePrim(path)
     prim.GetReferences().AddInternalReference(source)
     prim.SetInstanceable(True)
@@ -53,7 +36,10 @@ def instanced(stage: Usd.Stage, path: str, source: str) -> Usd.Stage:
 
 def test_every_prim_enters_instances():
     stage = instanced(stage_with("/Source", "/Source/link"), "/Copy", "/Source")
-    assert [str(prim.GetPath()) for prim in every_prim(stage.GetPrimAtPath("/Copy"))] == ["/Copy", "/Copy/link"]
+    assert [str(prim.GetPath()) for prim in articulation.every_prim(stage.GetPrimAtPath("/Copy"))] == [
+        "/Copy",
+        "/Copy/link",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -62,36 +48,33 @@ def test_every_prim_enters_instances():
 def test_every_prim_skips_what_is_not_there(hide):
     stage = stage_with("/R", "/R/gone", "/R/gone/below", "/R/there")
     hide(stage.GetPrimAtPath("/R/gone"))
-    assert [str(prim.GetPath()) for prim in every_prim(stage.GetPrimAtPath("/R"))] == ["/R", "/R/there"]
+    assert [str(prim.GetPath()) for prim in articulation.every_prim(stage.GetPrimAtPath("/R"))] == ["/R", "/R/there"]
 
 
-@pytest.mark.parametrize(
-    ("kind", "locked", "axes"),
-    [
-        ("PhysicsRevoluteJoint", (), ("angular",)),
-        ("PhysicsPrismaticJoint", (), ("linear",)),
-        ("PhysicsJoint", (), ("transX", "transY", "transZ", "rotX", "rotY", "rotZ")),
-        ("PhysicsJoint", ("transX", "transY", "transZ", "rotY"), ("rotX", "rotZ")),
-        ("PhysicsFixedJoint", (), ()),
-        ("PhysicsSphericalJoint", (), ()),
-        ("Xform", (), ()),
-        ("", (), ()),
-    ],
+@cases(
+    "kind, locked, axes",
+    ("PhysicsRevoluteJoint", (), ("angular",)),
+    ("PhysicsPrismaticJoint", (), ("linear",)),
+    ("PhysicsJoint", (), ("transX", "transY", "transZ", "rotX", "rotY", "rotZ")),
+    ("PhysicsJoint", ("transX", "transY", "transZ", "rotY"), ("rotX", "rotZ")),
+    ("PhysicsFixedJoint", (), ()),
+    ("PhysicsSphericalJoint", (), ()),
+    ("Xform", (), ()),
+    ("", (), ()),
 )
 def test_axes_are_those_that_a_joint_leaves_free(kind, locked, axes):
-    """By kind; a generic joint locks an axis by limits the wrong way round."""
     stage = stage_with(("/joint", kind))
     joint = stage.GetPrimAtPath("/joint")
     for axis in locked:
         limit = UsdPhysics.LimitAPI.Apply(joint, axis)
         limit.CreateLowAttr(1.0)
         limit.CreateHighAttr(-1.0)
-    assert axes_of(joint) == axes
+    assert articulation.axes_of(joint) == axes
 
 
 def test_no_prim_has_no_axes():
     stage = stage_with("/A")
-    assert axes_of(stage.GetPrimAtPath("/hip")) == ()
+    assert articulation.axes_of(stage.GetPrimAtPath("/hip")) == ()
 
 
 def test_payloads_that_are_not_loaded_are_listed(tmp_path):
@@ -99,23 +82,23 @@ def test_payloads_that_are_not_loaded_are_listed(tmp_path):
     stage = stage_with("/World/A", "/World/B", "/World/AB")
     for path in ("/World/A", "/World/B/arm", "/World/AB"):
         stage.DefinePrim(path, "Xform").GetPayloads().AddPayload(str(tmp_path / "arm.usda"))
-    assert unloaded_payloads(stage) == []
+    assert articulation.unloaded_payloads(stage) == []
     for path in ("/World/AB", "/World/B/arm", "/World/A"):
         stage.Unload(path)
-    assert unloaded_payloads(stage) == ["/World/A", "/World/AB", "/World/B/arm"]
-    assert unloaded_at(stage, "/World/A/elbow") == ["/World/A"]
-    assert unloaded_at(stage, "/World/B") == ["/World/B/arm"]
+    assert articulation.unloaded_payloads(stage) == ["/World/A", "/World/AB", "/World/B/arm"]
+    assert articulation.unloaded_at(stage, "/World/A/elbow") == ["/World/A"]
+    assert articulation.unloaded_at(stage, "/World/B") == ["/World/B/arm"]
 
 
 def test_roots_come_in_stage_order():
     stage = instanced(stage_with("/Z", "/A/base", "/Gone"), "/Copy", "/A")
     make_root(stage, "/Gone", "/A/base", "/Z")
     stage.GetPrimAtPath("/Gone").SetActive(False)
-    assert articulation_roots(stage) == ["/Z", "/A/base", "/Copy/base"]
+    assert articulation.articulation_roots(stage) == ["/Z", "/A/base", "/Copy/base"]
 
 
 def test_stage_without_articulations_has_no_roots():
-    assert articulation_roots(stage_with("/World/A")) == []
+    assert articulation.articulation_roots(stage_with("/World/A")) == []
 
 
 @pytest.mark.parametrize(
@@ -126,11 +109,11 @@ def test_bodies_of_a_joint(sides, bodies):
     stage = stage_with("/A", "/B", ("/hip", "PhysicsRevoluteJoint"))
     for side, body in sides.items():
         stage.GetPrimAtPath("/hip").CreateRelationship(f"physics:{side}").SetTargets([body])
-    assert [str(body) for body in bodies_of(stage, "/hip")] == bodies
+    assert [str(body) for body in articulation.bodies_of(stage, "/hip")] == bodies
 
 
 def test_joint_that_is_not_on_the_stage_has_no_bodies():
-    assert bodies_of(stage_with("/A"), "/hip") == []
+    assert articulation.bodies_of(stage_with("/A"), "/hip") == []
 
 
 # robots with motors for some joints only
@@ -151,7 +134,7 @@ def tree(root: str) -> SmallStage:
 
 
 def names(made: SmallStage, root: str) -> list[str]:
-    (joints,) = joint_orders(made.stage, [root])
+    (joints,) = articulation.joint_orders(made.stage, [root])
     return [joint.rsplit("/", 1)[1] for joint in joints]
 
 
@@ -163,8 +146,7 @@ def test_order_is_breadth_first(root: str) -> None:
 
 @unmoved
 def test_joints_of_one_link_come_by_name() -> None:
-    """In any order of the file, as in PhysX and MuJoCo for the quadruped."""
-    (joints,) = joint_orders(stage_of(ROBOTS / "anymal_c.usda"), ["/World/Anymal"])
+    (joints,) = articulation.joint_orders(stage_of(ROBOTS / "anymal_c.usda"), ["/World/Anymal"])
     assert [joint.rsplit("/", 1)[1] for joint in joints[:4]] == ["LF_HAA", "LH_HAA", "RF_HAA", "RH_HAA"]
     pytest.importorskip("mujoco", reason="the embedded simulator is not installed")
     with Simulation(ROBOTS / "anymal_c.usda"):
@@ -184,9 +166,9 @@ def test_root_link_comes_first() -> None:
 def test_topmost_link_comes_first(name: str) -> None:
     pytest.importorskip("mujoco", reason="the embedded simulator is not installed")
     with Simulation(ROBOTS / name) as sim:
-        (root,) = articulation_roots(sim.stage)
-        (joints,) = joint_orders(sim.stage, [root])
-        assert dof_names(sim.stage, joints) == Articulation(root).dof_names
+        (root,) = articulation.articulation_roots(sim.stage)
+        (joints,) = articulation.joint_orders(sim.stage, [root])
+        assert articulation.dof_names(sim.stage, joints) == Articulation(root).dof_names
 
 
 @unmoved
@@ -212,7 +194,7 @@ def test_other_robots_are_left_out() -> None:
     made.body("/World/S/base")
     made.body("/World/S/link")
     made.joint("/World/S/hip", "Revolute", "/World/S/base", "/World/S/link")
-    hip, arms = joint_orders(made.stage, ["/World/S", "/World/R"])
+    hip, arms = articulation.joint_orders(made.stage, ["/World/S", "/World/R"])
     assert (hip, len(arms)) == (["/World/S/hip"], 4)
 
 
@@ -220,7 +202,7 @@ def test_other_robots_are_left_out() -> None:
 def test_robot_without_joints_has_none() -> None:
     made = SmallStage()
     made.root("/World/S")
-    assert joint_orders(made.stage, ["/World/S"]) == [[]]
+    assert articulation.joint_orders(made.stage, ["/World/S"]) == [[]]
 
 
 @unmoved
@@ -233,18 +215,18 @@ def test_joint_with_several_axes_comes_as_often() -> None:
         limit.CreateLowAttr(1.0)
         limit.CreateHighAttr(-1.0)
     assert names(made, "/World/R") == ["shoulder_a", *["shoulder_b"] * 3, "elbow_a", "elbow_b"]
-    (joints,) = joint_orders(made.stage, ["/World/R"])
+    (joints,) = articulation.joint_orders(made.stage, ["/World/R"])
     several = ["shoulder_b:transZ", "shoulder_b:rotX", "shoulder_b:rotZ"]
-    assert dof_names(made.stage, joints) == ["shoulder_a", *several, "elbow_a", "elbow_b"]
-    assert dof_names(made.stage, [ball, ball, "/World/gone"]) == [*several[1:], "gone"]
-    assert dof_names(made.stage, [ball]) == ["shoulder_b"]
+    assert articulation.dof_names(made.stage, joints) == ["shoulder_a", *several, "elbow_a", "elbow_b"]
+    assert articulation.dof_names(made.stage, [ball, ball, "/World/gone"]) == [*several[1:], "gone"]
+    assert articulation.dof_names(made.stage, [ball]) == ["shoulder_b"]
 
 
 # the joints of the robot at a prim
 
 
 def found(stage: Usd.Stage, path: str) -> list[str]:
-    return [str(joint.GetPath()) for joint in joints_of(stage.GetPrimAtPath(path))]
+    return [str(joint.GetPath()) for joint in articulation.joints_of(stage.GetPrimAtPath(path))]
 
 
 @unmoved
@@ -323,9 +305,9 @@ def test_list_above_a_robot_orders_its_joints_only() -> None:
 @unmoved
 def test_list_leaves_the_order_of_dofs_alone() -> None:
     stage = tree("/World/R").stage
-    before = joint_orders(stage, ["/World/R"])
+    before = articulation.joint_orders(stage, ["/World/R"])
     list_joints(stage, "/World/R", "/World/R/elbow_b")
-    assert joint_orders(stage, ["/World/R"]) == before
+    assert articulation.joint_orders(stage, ["/World/R"]) == before
     stage.GetPrimAtPath("/World/R").RemoveProperty("isaac:physics:robotJoints")
     stage.GetPrimAtPath("/World/R").CreateAttribute("isaac:physics:robotJoints", Sdf.ValueTypeNames.Int).Set(1)
     assert found(stage, "/World/R")[0] == "/World/R/fix"

@@ -14,7 +14,7 @@ from isaacsim.core.experimental.actuators.files.usd.assets import allowed, note_
 from isaacsim.core.experimental.actuators.files.usd.discover import discover, parse_prim
 from neural_twin import random_network, write_network
 from pxr import Sdf, Usd, UsdPhysics, UsdUtils
-from refusals import refused
+from refusals import cases, refused
 from torch_stand_in import StandIn, run_by_torch, unknown_file
 
 ROOT, KNEE = "/Robot", "/Robot/joints/knee"
@@ -38,18 +38,12 @@ def robot_file(path: Path, model: str) -> Path:
     defaultPrim = "Robot"
     metersPerUnit = 1
 )
-def Xform "Robot" (prepend apiSchemas = ["PhysicsArticulationRootAPI"])
-{{
-    def "joints"
-    {{
-        def PhysicsRevoluteJoint "knee"
-        {{
-        }}
+def Xform "Robot" (prepend apiSchemas = ["PhysicsArticulationRootAPI"]) {{
+    def "joints" {{
+        def PhysicsRevoluteJoint "knee" {{}}
     }}
-    def "Actuators"
-    {{
-        def NewtonActuator "knee" (prepend apiSchemas = ["NewtonNeuralControlAPI"])
-        {{
+    def "Actuators" {{
+        def NewtonActuator "knee" (prepend apiSchemas = ["NewtonNeuralControlAPI"]) {{
             rel newton:targets = </Robot/joints/knee>
             asset newton:modelPath = @{model}@
         }}
@@ -84,23 +78,16 @@ def asset(tmp_path: Path) -> Path:
     return tmp_path / "asset"
 
 
-@pytest.mark.parametrize(
+@cases(
     "path",
-    [
-        "nets/knee.safetensors",
-        "./nets/knee.safetensors",
-        "nets/../nets/knee.safetensors",
-        "../asset/nets/knee.safetensors",
-        "inner.safetensors",
-        "nets//knee.safetensors",
-    ],
+    *("nets/knee.safetensors", "./nets/knee.safetensors", "nets/../nets/knee.safetensors"),
+    *("../asset/nets/knee.safetensors", "inner.safetensors", "nets//knee.safetensors"),
 )
 def test_file_of_the_tree_is_read(path, asset) -> None:
     assert found(robot_file(asset / "robot.usda", path)).metadata == {"pos_scale": 3.0}
 
 
 def test_absolute_path_inside_the_tree_is_read(asset) -> None:
-    """It leads nowhere else."""
     assert found(robot_file(asset / "robot.usda", str(asset / "nets" / "knee.safetensors")))
 
 
@@ -142,33 +129,31 @@ def test_same_file_is_one_network(asset, tmp_path) -> None:
     assert found(robot_file(tmp_path / "other" / "robot.usda", "knee.safetensors")) is first
 
 
-@pytest.mark.parametrize(
-    ("path", "rule"),
-    [
-        ("../outside/knee.safetensors", "must lie in the folder of the layer"),
-        ("nets/../../outside/knee.safetensors", "must lie in the folder of the layer"),
-        ("../asset-other/knee.safetensors", "must lie in the folder of the layer"),
-        ("../../../../../../../../etc/passwd", "must lie in the folder of the layer"),
-        ("/etc/passwd", "must lie in the folder of the layer"),
-        ("/dev/zero", "must lie in the folder of the layer"),
-        ("/proc/self/environ", "must lie in the folder of the layer"),
-        ("link.safetensors", "must lie in the folder of the layer"),
-        ("folder/knee.safetensors", "must lie in the folder of the layer"),
-        ("../packed.usdz[nets/knee.safetensors]", "must lie in the folder of the layer"),
-        ("file:///etc/passwd", "must be a path of this machine"),
-        ("FILE:/etc/passwd", "must be a path of this machine"),
-        ("http://127.0.0.1:9/net.onnx", "must be a path of this machine"),
-        ("https://127.0.0.1:9/net.onnx", "must be a path of this machine"),
-        ("omniverse://host/net.onnx", "must be a path of this machine"),
-        ("data:application/json,{}", "must be a path of this machine"),
-        ("//host/share/net.onnx", "must be a path of this machine"),
-        (r"\\\\host\\share\\net.onnx", "must be a path of this machine"),
-        ("nets", "must be a regular file"),
-        ("nets/pipe", "must be a regular file"),
-        ("nets/none.onnx", "no such file"),
-        ("nets/large.onnx", "must be at most 67108864"),
-        ("robot.usda", "newton:modelPath = 'robot.usda'"),
-    ],
+@cases(
+    "path, rule",
+    ("../outside/knee.safetensors", "must lie in the folder of the layer"),
+    ("nets/../../outside/knee.safetensors", "must lie in the folder of the layer"),
+    ("../asset-other/knee.safetensors", "must lie in the folder of the layer"),
+    ("../../../../../../../../etc/passwd", "must lie in the folder of the layer"),
+    ("/etc/passwd", "must lie in the folder of the layer"),
+    ("/dev/zero", "must lie in the folder of the layer"),
+    ("/proc/self/environ", "must lie in the folder of the layer"),
+    ("link.safetensors", "must lie in the folder of the layer"),
+    ("folder/knee.safetensors", "must lie in the folder of the layer"),
+    ("../packed.usdz[nets/knee.safetensors]", "must lie in the folder of the layer"),
+    ("file:///etc/passwd", "must be a path of this machine"),
+    ("FILE:/etc/passwd", "must be a path of this machine"),
+    ("http://127.0.0.1:9/net.onnx", "must be a path of this machine"),
+    ("https://127.0.0.1:9/net.onnx", "must be a path of this machine"),
+    ("omniverse://host/net.onnx", "must be a path of this machine"),
+    ("data:application/json,{}", "must be a path of this machine"),
+    ("//host/share/net.onnx", "must be a path of this machine"),
+    (r"\\\\host\\share\\net.onnx", "must be a path of this machine"),
+    ("nets", "must be a regular file"),
+    ("nets/pipe", "must be a regular file"),
+    ("nets/none.onnx", "no such file"),
+    ("nets/large.onnx", "must be at most 67108864"),
+    ("robot.usda", "newton:modelPath = 'robot.usda'"),
 )
 def test_other_files_are_refused(path, rule, asset) -> None:
     """One issue with prim, attribute, value, layer, rule and remedy; nothing is read or waited for."""
@@ -177,12 +162,10 @@ def test_other_files_are_refused(path, rule, asset) -> None:
         large.truncate(load.LARGEST + 1)
     told = issue(robot_file(asset / "robot.usda", path))
     assert told.startswith(f"<{ACT}>.newton:modelPath = ") and "(layer robot.usda)" in told
-    assert rule in told and told.rstrip(".").count(". ") >= 1
-    assert "root:" not in told
+    assert rule in told and told.rstrip(".").count(". ") >= 1 and "root:" not in told
 
 
 def test_package_leads_nowhere_else(asset, tmp_path) -> None:
-    """Neither beside it nor away from it, not even to a file in its own folder."""
     for number, path in enumerate(("../asset/nets/knee.safetensors", str(asset / "nets" / "knee.safetensors"))):
         robot_file(asset / "inner.usda", path)
         package = asset / f"packed{number}.usdz"
@@ -192,7 +175,6 @@ def test_package_leads_nowhere_else(asset, tmp_path) -> None:
 
 
 def test_file_that_is_no_network_is_one_issue_among_others(asset) -> None:
-    """Told together with everything else that is wrong with the stage."""
     file = robot_file(asset / "robot.usda", "robot.usda")
     file.write_text(file.read_text().replace("rel newton:targets = </Robot/joints/knee>", ""))
     stage = Usd.Stage.Open(str(file))
@@ -211,7 +193,6 @@ def test_metadata_that_cannot_be_used_is_an_issue(asset) -> None:
 
 
 def test_program_may_name_any_file(asset, tmp_path) -> None:
-    """`add_actuator` in this process; a stage read afterwards may name the file too."""
     outside = tmp_path / "outside" / "knee.safetensors"
     file = robot_file(asset / "robot.usda", str(outside))
     assert "must lie in the folder of the layer" in issue(file)
@@ -220,12 +201,10 @@ def test_program_may_name_any_file(asset, tmp_path) -> None:
     UsdPhysics.RevoluteJoint.Define(stage, KNEE)
     aa.add_actuator(ROOT, "knee", "knee", aa.NeuralControlConfig(outside), stage=stage)
     (spec,) = discover(stage, ROOT, [KNEE], files=True)
-    assert spec.checkpoint is not None
-    assert found(file) is spec.checkpoint
+    assert spec.checkpoint is not None and found(file) is spec.checkpoint
 
 
 def test_file_named_by_the_program_takes_its_json_along(asset, tmp_path) -> None:
-    """Be it authored or permitted; a link in its place is followed nowhere else."""
     outside = tmp_path / "outside" / "knee.safetensors"
     sidecar = outside.with_suffix(".json")
     sidecar.write_text('{"vel_scale": 5.0}')
@@ -241,7 +220,6 @@ def test_file_named_by_the_program_takes_its_json_along(asset, tmp_path) -> None
 
 
 def test_layer_in_memory_has_no_folder(asset) -> None:
-    """Its files were not named by `add_actuator`: they may come from anywhere."""
     stage = Usd.Stage.CreateInMemory()
     text = robot_file(asset / "robot.usda", str(asset / "nets" / "knee.safetensors")).read_text()
     stage.GetRootLayer().ImportFromString(text)
@@ -291,7 +269,6 @@ def test_the_call_in_the_message_permits_it(asset, tmp_path) -> None:
 
 
 def test_what_is_not_recognised_is_told_with_prim_file_and_remedy(asset, run_by_torch) -> None:
-    """Lying in the layer's own folder, or in one that may be named, is no reason to run it."""
     unknown_file(asset / "nets" / "unknown.pt")
     file = robot_file(asset / "robot.usda", "nets/unknown.pt")
     with aa.allow_checkpoints([asset]):
@@ -333,14 +310,12 @@ def test_package_is_trusted_by_its_own_path(asset, tmp_path, run_by_torch) -> No
             writer.AddFile(str(inner), str(inner.relative_to(asset)))
     assert "ldexp" in issue(package)
     with aa.trust_checkpoints([package]):
-        assert isinstance(found(package).network, StandIn)
-        assert "ldexp" in issue(asset / "robot.usda")
+        assert isinstance(found(package).network, StandIn) and "ldexp" in issue(asset / "robot.usda")
     with aa.trust_checkpoints([asset]):
         assert "ldexp" in issue(package)
 
 
 def test_nothing_in_a_stage_grants_it(asset, run_by_torch) -> None:
-    """Attributes, metadata and custom data of every spelling, on prim and layer, change nothing."""
     unknown_file(asset / "nets" / "unknown.pt")
     file = robot_file(asset / "robot.usda", "nets/unknown.pt")
     stage = Usd.Stage.Open(str(file))

@@ -28,7 +28,6 @@ def driven(*instances: str, kind: str = "Revolute", axis: str = "Y") -> Usd.Stag
 
 @pytest.mark.parametrize("instance", ["X", "Y", "Z", "rotX", "rotZ", "Angular"])
 def test_drive_of_a_letter_is_that_of_the_axis(instance) -> None:
-    """With any letter, for the joint has one axis; values stay in degrees."""
     stage = driven(instance)
     np.testing.assert_allclose(read_property(stage, "stiffnesses", [(HINGE, "angular")]), [math.degrees(1.0)])
     (line,) = misnamed(stage, [HINGE])

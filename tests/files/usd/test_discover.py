@@ -5,7 +5,6 @@ import itertools
 import math
 import os
 import pickle
-import subprocess
 import sys
 import warnings
 
@@ -30,7 +29,9 @@ from isaacsim.core.experimental.actuators.specs.configs import (
     PDControlConfig,
 )
 from isaacsim.core.experimental.actuators.specs.fields import parameters_of
+from processes import ran
 from pxr import Sdf, Usd, UsdPhysics
+from refusals import cases
 
 ROOT = "/World/Robot"
 HIP, SLIDE = f"{ROOT}/joints/hip", f"{ROOT}/joints/slide"
@@ -41,32 +42,22 @@ TABLE = "NewtonPositionBasedClampingAPI"
 KNOWN = ", ".join(sorted(config.SCHEMA for config in CONFIGS))
 REMEDIES = ("Author ", "Apply ", "Use ", "Correct ", "Target ", "Deactivate ", "Complete ", "Sort ")
 ROOT_API = '( prepend apiSchemas = ["PhysicsArticulationRootAPI"] )'
-ROBOT = """def Xform "Robot" {robot_api}
-{{
-    def Xform "base" {link_api}
-    {{
-    }}
-    def Xform "leg"
-    {{
-    }}
-    def Scope "joints"
-    {{
-        def PhysicsFixedJoint "root_joint" {joint_api}
-        {{
+ROBOT = """def Xform "Robot" {robot_api} {{
+    def Xform "base" {link_api} {{}}
+    def Xform "leg" {{}}
+    def Scope "joints" {{
+        def PhysicsFixedJoint "root_joint" {joint_api} {{
             rel physics:body1 = </World/Robot/base>
         }}
-        def PhysicsRevoluteJoint "hip"
-        {{
+        def PhysicsRevoluteJoint "hip" {{
             rel physics:body0 = </World/Robot/base>
             rel physics:body1 = </World/Robot/leg>
         }}
-        def PhysicsPrismaticJoint "slide"
-        {{
+        def PhysicsPrismaticJoint "slide" {{
             rel physics:body0 = </World/Robot/leg>
         }}
     }}
-    def Scope "Actuators"
-    {{
+    def Scope "Actuators" {{
 {actuators}
     }}
 }}
@@ -111,7 +102,6 @@ def stage_of(*actuators: str, layout: str = "robot") -> Usd.Stage:
 
 
 def stacked(*layers: Sdf.Layer) -> Usd.Stage:
-    """A stage of several layers, strongest first."""
     root = Sdf.Layer.CreateAnonymous("top.usda")
     root.subLayerPaths = [each.identifier for each in layers]
     stage = Usd.Stage.Open(root)
@@ -121,7 +111,6 @@ def stacked(*layers: Sdf.Layer) -> Usd.Stage:
 
 
 def override(*values: str, name: str = "opinion.usda") -> Sdf.Layer:
-    """A layer with opinions on the actuator of a weaker one."""
     rows = "\n".join(values)
     for prim in ("act", "Actuators", "Robot", "World"):
         rows = f'over "{prim}"\n{{\n{rows}\n}}\n'
@@ -166,39 +155,33 @@ def test_leaves_out_what_is_not_applied():
     assert (found.clamping, found.delay) == ((), None)
 
 
-@pytest.mark.parametrize(
-    ("row", "part"),
-    [
-        ("int newton:kp = 3", PDControlConfig(3.0, 0.0)),
-        ("half newton:kp = 3", PDControlConfig(3.0, 0.0)),
-        ("double newton:kp = 3", PDControlConfig(3.0, 0.0)),
-        ("uint64 newton:kp = 3", PDControlConfig(3.0, 0.0)),
-        ("float newton:maxEffort = inf", MaxEffortClampingConfig(math.inf)),
-        ("float newton:maxEffort = 0", MaxEffortClampingConfig(0.0)),
-        ("int newton:delaySteps = 0", DelayConfig(0)),
-        ("int newton:delaySteps = 4096", DelayConfig(4096)),
-        ("int64 newton:delaySteps = 7", DelayConfig(7)),
-    ],
+@cases(
+    "row, part",
+    ("int newton:kp = 3", PDControlConfig(3.0, 0.0)),
+    ("half newton:kp = 3", PDControlConfig(3.0, 0.0)),
+    ("double newton:kp = 3", PDControlConfig(3.0, 0.0)),
+    ("uint64 newton:kp = 3", PDControlConfig(3.0, 0.0)),
+    ("float newton:maxEffort = inf", MaxEffortClampingConfig(math.inf)),
+    ("float newton:maxEffort = 0", MaxEffortClampingConfig(0.0)),
+    ("int newton:delaySteps = 0", DelayConfig(0)),
+    ("int newton:delaySteps = 4096", DelayConfig(4096)),
+    ("int64 newton:delaySteps = 7", DelayConfig(7)),
 )
 def test_accepts_values_of_any_numeric_type(row, part):
-    """A number in range is read from any USD type."""
     found = spec(stage_of(actuator(row)))
     assert part in (found.controller, *found.clamping, found.delay)
 
 
 @pytest.mark.parametrize("row", ["int newton:kp = 3", "float newton:kp = 3"])
 def test_gains_become_float(row):
-    """A gain is a float, from any USD type."""
     assert type(spec(stage_of(actuator(row))).controller.kp) is float
 
 
-@pytest.mark.parametrize(
-    ("row", "part"),
-    [
-        ("float newton:kp = None", PDControlConfig(0.0, 0.0)),
-        ("float newton:maxEffort = None", MaxEffortClampingConfig(math.inf)),
-        ("int newton:delaySteps = None", DelayConfig(1)),
-    ],
+@cases(
+    "row, part",
+    ("float newton:kp = None", PDControlConfig(0.0, 0.0)),
+    ("float newton:maxEffort = None", MaxEffortClampingConfig(math.inf)),
+    ("int newton:delaySteps = None", DelayConfig(1)),
 )
 def test_blocked_value_falls_back(row, part):
     weak = layer(
@@ -252,8 +235,7 @@ def test_several_targets_make_one_spec():
 
 
 def test_forwarded_target_is_resolved():
-    stage = stage_of(actuator(f"rel joint = <{SLIDE}>", targets=f"<{ACT}.joint>"))
-    assert spec(stage).targets == (SLIDE,)
+    assert spec(stage_of(actuator(f"rel joint = <{SLIDE}>", targets=f"<{ACT}.joint>"))).targets == (SLIDE,)
 
 
 def test_specs_come_in_stage_order():
@@ -282,7 +264,6 @@ def test_reads_every_robot_file(robots, name):
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_finds_actuators_authored_at_the_robot(layout):
-    """Find what `add_actuator` writes at the robot prim, whichever prim is the articulation root."""
     stage = stage_of(layout=layout)
     add_actuator(ROOT, "hip", "act", PDControlConfig(5.0, 1.0), stage=stage)
     assert specs(stage, LAYOUTS[layout][0]) == [ActuatorSpec(ACT, (HIP,), PDControlConfig(5.0, 1.0))]
@@ -321,7 +302,6 @@ def test_finds_actuators_of_referenced_robots(instanceable):
 
 
 def payload_stage(load: Usd.Stage.InitialLoadSet) -> Usd.Stage:
-    """A robot with actuators in a payload, beside a prim with another payload."""
     source = layer(f'def Scope "Actuators"\n{{\n{actuator(targets="")}\n}}')
     payload = f"prepend payload = @{source.identifier}@</Actuators>"
     text = robot(f'over "act"\n{{\nrel newton:targets = <{HIP}>\n}}')
@@ -386,17 +366,15 @@ def test_finds_actuators_of_the_selected_variant():
     assert spec(Usd.Stage.Open(layer(text))).controller.kp == 9.0
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
-    [
-        actuator("float newton:kp = nan", metadata="active = false"),
-        actuator("float newton:kp = nan", specifier="over NewtonActuator"),
-        actuator("float newton:kp = nan", specifier="over"),
-        actuator("float newton:kp = nan", specifier="class NewtonActuator"),
-        actuator("float newton:kp = nan", specifier="def"),
-        actuator("float newton:kp = nan", specifier="def Scope"),
-        actuator("float newton:kp = nan", specifier="def NewtonActuatorLike"),
-    ],
+    actuator("float newton:kp = nan", metadata="active = false"),
+    actuator("float newton:kp = nan", specifier="over NewtonActuator"),
+    actuator("float newton:kp = nan", specifier="over"),
+    actuator("float newton:kp = nan", specifier="class NewtonActuator"),
+    actuator("float newton:kp = nan", specifier="def"),
+    actuator("float newton:kp = nan", specifier="def Scope"),
+    actuator("float newton:kp = nan", specifier="def NewtonActuatorLike"),
     ids=["inactive", "typed over", "over", "class", "untyped", "other type", "similar type"],
 )
 def test_ignores_what_is_no_actuator(text):
@@ -411,7 +389,6 @@ def test_ignores_actuators_below_an_inactive_parent():
 
 
 def two_robots(first: str, second: str) -> Usd.Stage:
-    """Robots `Robot` and `Twin` on one stage."""
     return Usd.Stage.Open(layer(world(robot(first), robot(second).replace("Robot", "Twin"))))
 
 
@@ -423,8 +400,7 @@ def test_each_robot_gets_its_own_actuators():
 
 def test_wrong_actuator_of_another_robot_does_no_harm():
     """Read a robot although another one's actuator is wrong."""
-    stage = two_robots(actuator(), actuator("float newton:kp = nan", targets=""))
-    assert spec(stage).path == ACT
+    assert spec(two_robots(actuator(), actuator("float newton:kp = nan", targets=""))).path == ACT
 
 
 def test_lists_every_actuator_of_the_stage():
@@ -600,7 +576,6 @@ def test_long_value_is_cut():
 
 @pytest.mark.parametrize("stronger", ["rel newton:kp", 'string newton:targets = "hip"'])
 def test_stronger_layer_of_the_wrong_kind_is_named(stronger):
-    """Report an opinion of the wrong kind even over a good one, and name its layer."""
     stage = stacked(override(stronger), layer(world(robot(actuator("float newton:kp = 5")))))
     (issue,) = issues(stage)
     assert f".{stronger.split()[1]} (layer opinion.usda) is a" in issue
@@ -619,13 +594,11 @@ def test_cut_connection_falls_back():
     assert spec(stage).controller.kp == 0.0
 
 
-@pytest.mark.parametrize(
+@cases(
     "schema",
-    [
-        *("PhysxJointAPI", "AcmeControlAPI", "AcmeClampingAPI:left", "CollectionAPI:parts"),
-        *("AcmePDControlAPI", "AcmeNewtonPDControlAPI", "PhysicsArticulationRootAPI", "PhysxArticulationAPI"),
-        *("\u0430\u043a\u0442\u0443\u0430\u0442\u043e\u0440" * 2, "N" * 10_000),
-    ],
+    *("PhysxJointAPI", "AcmeControlAPI", "AcmeClampingAPI:left", "CollectionAPI:parts"),
+    *("AcmePDControlAPI", "AcmeNewtonPDControlAPI", "PhysicsArticulationRootAPI", "PhysxArticulationAPI"),
+    *("\u0430\u043a\u0442\u0443\u0430\u0442\u043e\u0440" * 2, "N" * 10_000),
 )
 def test_foreign_schema_is_ignored(schema):
     assert spec(stage_of(actuator(schemas=(PD, schema)))) == spec(stage_of(actuator(schemas=(PD,))))
@@ -634,8 +607,7 @@ def test_foreign_schema_is_ignored(schema):
 def test_type_name_does_not_vouch_for_the_value():
     stage = stacked(override("float newton:kp"), layer(world(robot(actuator('string newton:kp = "abc"')))))
     attribute = stage.GetPrimAtPath(ACT).GetAttribute("newton:kp")
-    assert (attribute.GetTypeName(), attribute.Get()) == ("float", "abc")
-    assert "newton:kp = 'abc'" in issues(stage)[0]
+    assert (attribute.GetTypeName(), attribute.Get()) == ("float", "abc") and "newton:kp = 'abc'" in issues(stage)[0]
 
 
 @pytest.mark.parametrize("declaration", ["float newton:kp", 'float newton:kp (\ndoc = "stiff"\n)'])
@@ -671,7 +643,6 @@ def test_actuator_drives_one_robot():
 
 
 def test_two_controllers_one_of_which_cannot_be_used():
-    """Report the values of that one; how many controllers there are is a matter once it can be used."""
     values = ("kp", 1), ("errorGain", 1), ("voltage", 5), ("maxDuty", 0.1), ("minDuty", 0.5)
     rows = [f"float actuator:servo:{name} = {value}" for name, value in values]
     (issue,) = issues(stage_of(actuator(*rows, schemas=("ActuatorServoControlAPI", PD))))
@@ -729,7 +700,6 @@ def test_delay_that_isaac_lab_authors_twice_is_one() -> None:
 
 @pytest.mark.parametrize(("row", "hint"), HINTS.items(), ids=HINTS)
 def test_property_without_effect_is_named(row, hint):
-    """A `newton:*` property of no applied schema is a warning with prim, layer and a suggestion."""
     with pytest.warns(UserWarning) as caught:
         specs(stage_of(actuator(row)))
     name = row.split()[1]
@@ -828,7 +798,6 @@ ALIKE = {
     ("schema_name", "shown", "meant"), [(one, *two) for one, two in ALIKE.items()], ids=map(ascii, ALIKE)
 )
 def test_schema_that_looks_like_a_known_one_is_named(schema_name, shown, meant):
-    """A name that differs by letters, case or invisible characters is a warning, beside a good controller."""
     with pytest.warns(UserWarning) as caught:
         found = spec(stage_of(actuator(schemas=(PD, schema_name))))
     (warning,) = (str(each.message) for each in caught)
@@ -837,7 +806,6 @@ def test_schema_that_looks_like_a_known_one_is_named(schema_name, shown, meant):
 
 
 def test_misspelt_controller_alone_is_an_error():
-    """It is no schema of a later version: the joint is not left to its drive."""
     with pytest.warns(UserWarning, match=r"applies newtonPDControlAPI, .* or remove it\.$"):
         assert "has controller schemas none" in issues(stage_of(actuator(schemas=("newtonPDControlAPI",))))[0]
 
@@ -863,7 +831,6 @@ def acme(monkeypatch) -> None:
 
 
 def test_properties_for_a_component_of_the_host_are_not_judged(acme):
-    """Properties may belong to a schema that the host program registered: no warning is given."""
     found = spec(stage_of(actuator("float newton:gripForce = 5", schemas=("AcmeGripAPI", CLAMP))))
     assert found.controller == ForeignConfig("AcmeGripAPI", "controller", {"grip_force": 5.0})
 
@@ -986,7 +953,6 @@ def own(config, *names, rows=()) -> str:
 
 
 def said_of(text: str) -> tuple:
-    """Specs, problems and warnings of a robot with an actuator."""
     problems = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -1070,13 +1036,7 @@ def readings(tmp_path_factory) -> dict[str, list[str]]:
 def fresh_python(*arguments: str) -> list:
     """Run the script in a new process, because a plugin cannot be unregistered."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", SCRIPT, *arguments],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = ran([sys.executable, "-W", "error", "-c", SCRIPT, *arguments], env=environment)
     assert done.returncode == 0, done.stderr
     return ast.literal_eval(done.stdout)
 
@@ -1121,7 +1081,6 @@ def test_speed_limit_without_a_stall_effort_is_warned_of(stall, speed, idle) -> 
 
 
 def test_marker_schemas_are_ignored() -> None:
-    """The base schemas that mark controls and clamps may be applied by hand; they carry nothing."""
     stage = Usd.Stage.CreateInMemory()
     UsdPhysics.ArticulationRootAPI.Apply(stage.DefinePrim("/Robot", "Xform"))
     UsdPhysics.RevoluteJoint.Define(stage, "/Robot/knee")
@@ -1133,7 +1092,6 @@ def test_marker_schemas_are_ignored() -> None:
 
 
 def stage_with(*joints: str, roots: tuple[str, ...], doors: tuple[str, ...] = ()) -> Usd.Stage:
-    """A stage with articulation roots, hinges between two links each, and hinges of doors, which have no root."""
     stage = Usd.Stage.CreateInMemory()
     for path in roots:
         UsdPhysics.ArticulationRootAPI.Apply(stage.DefinePrim(path, "Xform"))
@@ -1161,7 +1119,6 @@ BROKEN = pytest.mark.parametrize("targets", [[], ["/Nowhere"], ["/World"]], ids=
 @every_place
 @BROKEN
 def test_broken_prim_belongs_to_its_robot(root, joint, actuator, targets):
-    """Claim a prim without a good target for the robot it lies at, among others on the stage."""
     stage = stage_with(joint, roots=(root, "/World/Other/base", "/Third"))
     assert Ownership(stage, root, [joint]).of(actuator, targets) == "ours"
 
@@ -1181,7 +1138,6 @@ def test_driver_of_a_joint_belongs_to_its_robot_wherever_it_lies():
 
 
 def test_robot_is_asked_about_its_prim_that_drives_another_one():
-    """Claim a prim that lies at this robot and drives a joint of another: copied and not corrected."""
     stage = stage_with("/World/A/base/hip", "/World/B/base/hip", roots=("/World/A/base", "/World/B/base"))
     owner = Ownership(stage, "/World/A/base", ["/World/A/base/hip"])
     assert owner.of("/World/A/Actuators/act", ["/World/B/base/hip"]) == "ours"
@@ -1212,8 +1168,7 @@ def test_prim_between_robots_belongs_to_nobody(path, targets):
 def test_prim_of_a_robot_in_a_robot_belongs_to_the_inner_one(path, owner):
     roots = ("/World/A", "/World/A/hand/base", "/World/B")
     stage = stage_with(roots=roots)
-    claims = [root for root in roots if Ownership(stage, root, [f"{root}/hip"]).of(path, []) == "ours"]
-    assert claims == [owner]
+    assert [root for root in roots if Ownership(stage, root, [f"{root}/hip"]).of(path, []) == "ours"] == [owner]
 
 
 @pytest.mark.parametrize("roots", [("/World/A",), ("/World/A", "/World/B")], ids=["one robot", "two robots"])
@@ -1225,7 +1180,6 @@ def test_actuator_of_a_door_belongs_to_nobody(roots):
 
 
 def test_joint_of_the_robot_that_is_not_its_own_is_no_door():
-    """Claim a prim that drives a joint between the robot's links which the articulation left out."""
     stage = stage_with("/World/A/hip", "/World/A/loop", roots=("/World/A",))
     assert Ownership(stage, "/World/A", ["/World/A/hip"]).of("/World/act", ["/World/A/loop"]) == "ours"
 
@@ -1243,5 +1197,4 @@ def test_root_may_lack_the_schema(schema, root):
 
 @pytest.mark.parametrize(("path", "near"), [("/World/A/mesh", True), ("/World/B/mesh", False), ("/mesh", False)])
 def test_nearness_is_a_matter_of_place(path, near):
-    stage = stage_with(roots=("/World/A", "/World/B"))
-    assert Ownership(stage, "/World/A", []).is_near(path) is near
+    assert Ownership(stage_with(roots=("/World/A", "/World/B")), "/World/A", []).is_near(path) is near

@@ -9,7 +9,7 @@ from isaacsim.core.experimental.actuators.files.usd import schema
 from isaacsim.core.experimental.actuators.files.usd.discover import discover
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from pxr import Sdf, Usd, UsdGeom, UsdPhysics
-from refusals import refused
+from refusals import cases, refused
 from small_stages import SmallStage, pendulum
 
 ROBOT, HIP, KNEE = "/World/Robot", "/World/Robot/joints/hip", "/World/Robot/joints/knee"
@@ -20,7 +20,6 @@ STIFF = aa.PDControlConfig(10.0, 0.0)
 
 
 def robot_stage(root: str = ROBOT) -> Usd.Stage:
-    """A robot with two hinges and the articulation root at `root`."""
     stage = Usd.Stage.CreateInMemory()
     stage.DefinePrim(f"{ROBOT}/base", "Xform")
     for path in (HIP, KNEE):
@@ -47,7 +46,6 @@ def efforts(stage: Usd.Stage, root: str = ROBOT, joints: tuple[str, str] = (HIP,
 
 @pytest.mark.parametrize("root", [ROBOT, f"{ROBOT}/base", f"{ROBOT}/joints/fix"])
 def test_articulation_root_may_be_robot_link_or_joint(root):
-    """Drive what `add_actuator` wrote at the robot, whichever prim is the articulation root."""
     stage = robot_stage(root)
     aa.add_actuator(ROBOT, "knee", "act", STIFF, stage=stage)
     assert efforts(stage, root) == [[0.0, 10.0]]
@@ -168,7 +166,6 @@ def targets(prim: Usd.Prim) -> list[str]:
 
 @pytest.mark.parametrize("way", ["prims", "motors", "configs"])
 def test_every_axis_of_a_joint_is_driven_by_its_name(way) -> None:
-    """As `dof_names` shows it: by prims one by one, by pattern, by configs; the prim has joint and axis."""
     pytest.importorskip("mujoco", reason="the embedded simulator is not installed")
     motors = {
         "hinge": [STIFF],
@@ -222,13 +219,11 @@ def test_only_axis_of_a_generic_joint_is_the_joint() -> None:
     assert aa.motors_of(stage) == {"wrist": aa.MotorConfig(STIFF)}
 
 
-@pytest.mark.parametrize(
-    ("name", "target", "says"),
-    [
-        ("wrist", "", "says no axis of"),
-        ("wrist:rotY", ".rotY", "no such axis of"),
-        ("wrist:angular", ".angular", "no such axis of"),
-    ],
+@cases(
+    "name, target, says",
+    ("wrist", "", "says no axis of"),
+    ("wrist:rotY", ".rotY", "no such axis of"),
+    ("wrist:angular", ".angular", "no such axis of"),
 )
 def test_axis_that_is_meant_has_to_be_said(name, target, says) -> None:
     stage = wrist()
@@ -271,7 +266,6 @@ def sliding() -> Usd.Stage:
 
 
 def test_numbers_of_prims_are_in_the_units_of_the_stage() -> None:
-    """So `add_actuator` writes them; a simulator in SI has them in SI again, one in stage units as they are."""
     stage = cgs(sliding())
     limit = aa.MaxEffortClampingConfig(30.0)
     for name in ("hip", "knee"):

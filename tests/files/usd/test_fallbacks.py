@@ -20,6 +20,7 @@ from isaacsim.core.experimental.actuators.tools.comparison.side import opened, s
 from isaacsim.core.experimental.actuators.tools.inspection.lint import lint
 from physics_engines import ENGINES, installed
 from pxr import Sdf, Usd, UsdGeom
+from refusals import cases
 from small_stages import SmallStage, pendulum
 
 ROOT, HINGE = "/World/Robot", "/World/Robot/hinge"
@@ -33,14 +34,12 @@ ENVELOPES = "physxDrivePerformanceEnvelope:angular:"
 
 
 def bare() -> SmallStage:
-    """A pendulum with a drive, and nothing else on its joint."""
     made = pendulum()
     made.drive(HINGE, stiffness=1.0)
     return made
 
 
 def furnished() -> SmallStage:
-    """One whose author gave the joint values of all kinds."""
     made = bare()
     made.drive(HINGE, maxForce=9.0)
     joint = made.stage.GetPrimAtPath(HINGE)
@@ -69,7 +68,6 @@ EFFORT_UNIT = 0.5e-4
 
 
 def in_other_units() -> Usd.Stage:
-    """A furnished one in centimeters and half kilograms, with the rich motor."""
     stage = furnished().stage
     for name, value in (("metersPerUnit", 0.01), ("kilogramsPerUnit", 0.5)):
         stage.SetMetadata(name, value)
@@ -92,7 +90,6 @@ def values(stage: Usd.Stage) -> dict[str, Any]:
 @pytest.mark.parametrize("by", ["motors", "actuator"])
 @pytest.mark.parametrize("made", [bare, furnished])
 def test_motor_with_fewer_laws_leaves_the_joint_as_it_was(made: Any, by: str) -> None:
-    """As in a file that never had the other motor, to the letter; through a file as well."""
     stage = made().stage
     before = text_of(stage)
     author(stage, RICH, by)
@@ -118,15 +115,13 @@ def test_value_that_was_changed_since_stays() -> None:
     author(made.stage, RICH)
     made.stage.GetPrimAtPath(HINGE).GetAttribute("newton:friction").Set(3.0)
     author(made.stage, [PD])
-    assert values(made.stage)["newton:friction"] == 3.0
-    assert "newton:damping" not in values(made.stage)
+    assert values(made.stage)["newton:friction"] == 3.0 and "newton:damping" not in values(made.stage)
     schemas = applied_schemas(made.stage.GetPrimAtPath(HINGE))
     assert "NewtonJointAPI" in schemas and "PhysxDrivePerformanceEnvelopeAPI:angular" not in schemas
     assert not made.stage.GetPrimAtPath(HINGE).GetCustomDataByKey(MARK)
 
 
 def test_properties_given_by_number_stay() -> None:
-    """They are the joint's, as `motors_of` returns them, and those of the fallback are not."""
     made = bare()
     aa.add_motors(ROOT, {"hinge": aa.MotorConfig(PD, armature=0.5)}, stage=made.stage)
     author(made.stage, [PD])
@@ -153,7 +148,6 @@ def test_axes_of_a_joint_keep_their_own() -> None:
 
 @pytest.mark.parametrize("made", [bare, furnished])
 def test_layer_over_a_file_hides_its_fallbacks(made: Any, tmp_path: Path) -> None:
-    """Earlier values of the file take effect again; those without one are blocked."""
     source, overlay = tmp_path / "robot.usda", tmp_path / "motors.usda"
     stage = made().stage
     before = values(stage)
@@ -168,7 +162,6 @@ def test_layer_over_a_file_hides_its_fallbacks(made: Any, tmp_path: Path) -> Non
 
 
 def test_fallbacks_over_values_of_a_weaker_layer_go_without_a_trace() -> None:
-    """Of the weaker layer they are, even if it changes meanwhile."""
     weak = furnished().stage
     strong = Sdf.Layer.CreateAnonymous(".usda")
     strong.subLayerPaths.append(weak.GetRootLayer().identifier)
@@ -338,7 +331,6 @@ GROUPS = [IdealPDActuatorCfg(actuator_effort_limit=9.0, **GAINS), ImplicitActuat
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("rules", ["documentation", "code"])
 def test_group_in_a_simulation_leaves_the_joint_what_its_author_gave_it(rules: Any, engine: str) -> None:
-    """As for motors, properties that a cfg leaves out are the author's, also in the table; those that it states win."""
     stage = furnished().stage
     author(stage, RICH)
     own = OF_AUTHOR[furnished]
@@ -455,7 +447,6 @@ def author_friction(made: SmallStage, friction: Any = FRICTION) -> None:
 
 @pytest.mark.parametrize("in_engine", [False, True])
 def test_joints_get_coulomb_and_viscous_friction(in_engine: bool) -> None:
-    """By add_actuator and add_motors, as newton reads them; per degree on joints that turn."""
     friction = aa.FrictionConfig(0.5, 0.25, 0.75, in_engine=in_engine)
     made, other = pendulum(), pendulum()
     author_friction(made, friction)
@@ -473,8 +464,7 @@ def test_newton_reads_the_fallback() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         builder.add_usd(made.stage, ignore_paths=[".*/Actuators/.*"])
-    assert builder.joint_friction[-1] == pytest.approx(0.5)
-    assert builder.joint_damping[-1] == pytest.approx(0.25)
+    assert builder.joint_friction[-1] == pytest.approx(0.5) and builder.joint_damping[-1] == pytest.approx(0.25)
 
 
 def test_stages_in_other_units_have_their_own() -> None:
@@ -486,7 +476,6 @@ def test_stages_in_other_units_have_their_own() -> None:
 
 
 def test_what_physx_has_authored_follows() -> None:
-    """It is stronger than newton's attributes."""
     made = pendulum()
     made.stage.GetPrimAtPath(HINGE).AddAppliedSchema("PhysxJointAxisAPI:angular")
     names = ("staticFrictionEffort", "dynamicFrictionEffort", "viscousFrictionCoefficient")
@@ -598,13 +587,11 @@ def test_stages_in_other_units_have_their_own_envelope() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("made", "limit"),
-    [
-        (pendulum, LIMITED),
-        (driven_pendulum, aa.EnvelopeClampingConfig.from_dc_motor(30.0, 10.0)),
-        (driven_pendulum, aa.EnvelopeClampingConfig(max_power=100.0)),
-    ],
+@cases(
+    "made, limit",
+    (pendulum, LIMITED),
+    (driven_pendulum, aa.EnvelopeClampingConfig.from_dc_motor(30.0, 10.0)),
+    (driven_pendulum, aa.EnvelopeClampingConfig(max_power=100.0)),
     ids=["no drive", "line", "power"],
 )
 def test_joints_without_such_a_drive_stay(made: Any, limit: aa.EnvelopeClampingConfig) -> None:
@@ -649,7 +636,6 @@ def test_stronger_layer_keeps_its_envelope() -> None:
 
 
 def test_physx_has_the_authored_envelope() -> None:
-    """Its own numbers, which `tests/laws/test_clamping_envelope.py` compares with the law."""
     made = driven_pendulum(damping=1.0)
     aa.add_motors(ROOT, {"hinge": [PD, LIMITED]}, stage=made.stage)
     with aa.Simulation(made.stage, engine=installed("physx")) as sim:

@@ -7,8 +7,7 @@ from isaacsim.core.experimental.actuators.files.usd.graph import GraphPrim, Node
 
 # as Kit saves a graph: API schemas, positions in the editor, open types, targets, list edits, allowed tokens
 SAVED = f"""
-def OmniGraphNode "OnPlaybackTick" ( prepend apiSchemas = ["NodeGraphNodeAPI"] )
-{{
+def OmniGraphNode "OnPlaybackTick" ( prepend apiSchemas = ["NodeGraphNodeAPI"] ) {{
     token node:type = "omni.graph.action.OnPlaybackTick"
     int node:typeVersion = 2
     custom double outputs:deltaSeconds
@@ -16,8 +15,7 @@ def OmniGraphNode "OnPlaybackTick" ( prepend apiSchemas = ["NodeGraphNodeAPI"] )
     uniform token ui:nodegraph:node:expansionState = "open"
     uniform float2 ui:nodegraph:node:pos = (-120, 40)
 }}
-def OmniGraphNode "Targets"
-{{
+def OmniGraphNode "Targets" {{
     token node:type = "omni.graph.nodes.ConstructArray"
     custom token inputs:arrayType = "double[]" ( allowedTokens = ["auto", "double[]"] )
     custom token inputs:input0
@@ -26,8 +24,7 @@ def OmniGraphNode "Targets"
     custom token outputs:array ( customData = {{ dictionary omni = {{ dictionary graph = {{
         string resolvedType = "double[]" }} }} }} )
 }}
-def OmniGraphNode "Controller"
-{{
+def OmniGraphNode "Controller" {{
     token node:type = "isaacsim.core.nodes.IsaacArticulationController"
     custom uint inputs:execIn
     prepend uint inputs:execIn.connect = [<{GRAPH}/OnPlaybackTick.outputs:tick>, <{GRAPH}/Other.outputs:execOut>]
@@ -38,12 +35,10 @@ def OmniGraphNode "Controller"
     custom token[] inputs:jointNames = ["a", "b"]
     custom double[] inputs:positionCommand = []
 }}
-def "ComputeGraphSettings" ( active = false )
-{{
+def "ComputeGraphSettings" ( active = false ) {{
     custom token evaluator:type = "push"
 }}
-def "Backdrop"
-{{
+def "Backdrop" {{
     custom token inputs:text = "no node"
 }}
 """
@@ -127,7 +122,6 @@ def test_unset_value_is_none(name, port) -> None:
 
 @pytest.mark.parametrize(("kind", "text", "value"), VALUES)
 def test_value_is_plain(kind, text, value) -> None:
-    """Numbers, text, sequences of them; nothing of USD."""
     (read,) = read_one(graph(node("N", "t", f"custom {kind} inputs:x = {text}"))).nodes
     got = read.ports["inputs:x"].value
     assert "pxr" not in type(got).__module__
@@ -147,7 +141,6 @@ def test_settings_and_variables_are_apart() -> None:
 
 
 def test_layer_is_named() -> None:
-    """For messages: where the strongest opinion is."""
     stage = stage_with(graph(node("N", "t", "custom int inputs:x = 1")))
     stage.GetAttributeAtPath(f"{GRAPH}/N.inputs:x").Set(2)
     (read,) = read_graphs(stage)

@@ -7,7 +7,6 @@ The rules are written here a second time, from the schema's documentation, and d
 import json
 import math
 import os
-import subprocess
 import sys
 import warnings
 from collections import Counter
@@ -22,6 +21,7 @@ from isaacsim.core.experimental.actuators.base.errors import ActuatorParseError
 from isaacsim.core.experimental.actuators.files.usd.discover import discover, parse_prim
 from isaacsim.core.experimental.actuators.files.usd.plugin import register_schemas
 from isaacsim.core.experimental.actuators.specs.actuator_spec import ActuatorSpec
+from processes import ran
 from pxr import Sdf, Ts, Usd
 
 # prims of a stage: each is read by itself, which looks through all of its stage
@@ -79,7 +79,6 @@ SCHEMAS = CONTROLLERS | CLAMPS | DELAY
 HARMLESS = ["PhysxJointAPI", "CollectionAPI:links", "AcmeControlAPI", "NewtonActuatorControlBaseAPI"]
 UNKNOWN = ["NewtonPDControllAPI", "NewtonPDControlAPI:left", "NewtonMagicClampingAPI", "NewtonMimicAPI", "NewtonThing"]
 MISSPELLED = ["Kp", "max_effort", "gain", "kp:gain", "delaysteps"]
-# USD's own types
 TYPES = {
     name: kind
     for name in dir(Sdf.ValueTypeNames)
@@ -115,8 +114,6 @@ class Opinion:
 
 @dataclass
 class Prim:
-    """One prim as authored: opinions of the stronger layer first."""
-
     name: str
     type: str = "NewtonActuator"
     specifier: Any = Sdf.SpecifierDef
@@ -129,7 +126,6 @@ class Prim:
 
 
 def any_number(rng: np.random.Generator, kind: str, calm: bool):
-    """A number of a USD type, as handed to USD."""
     if kind in HOSTILE_INTS:
         return (
             int(rng.integers(0, 200))
@@ -140,7 +136,6 @@ def any_number(rng: np.random.Generator, kind: str, calm: bool):
 
 
 def any_value(rng: np.random.Generator, rule: Rule, calm: bool) -> tuple[str, Any]:
-    """A USD type and a value of it; a fitting one where `calm`."""
     if calm or rng.random() < 0.6:
         if rule.kind == "number":
             kind = str(rng.choice(list(STORED)))
@@ -197,7 +192,6 @@ def any_opinion(rng: np.random.Generator, rule: Rule, calm: bool) -> Opinion:
 
 
 def any_prim(rng: np.random.Generator, name: str) -> Prim:
-    """A prim that is fine, one with a single odd property, or one with anything odd."""
     mood = rng.choice(["calm", "one", "wild"], p=[0.2, 0.5, 0.3])
     calm = mood != "wild"
     prim = Prim(name)
@@ -242,12 +236,8 @@ def any_prim(rng: np.random.Generator, name: str) -> Prim:
             f"{own}.physics:axis",
         ]
         wrong += [
-            "/Robot/joints/off",
-            "/Robot/joints/over",
-            "/Robot/joints/class",
-            "/Robot",
-            "/Elsewhere",
-            "/Outside/hinge",
+            *("/Robot/joints/off", "/Robot/joints/over", "/Robot/joints/class", "/Robot"),
+            *("/Elsewhere", "/Outside/hinge"),
         ]
         choice = rng.integers(5)
         if choice == 0:
@@ -355,7 +345,6 @@ SCENES = {
 
 
 def open_scene(robot: Sdf.Layer, scene: str) -> tuple[Usd.Stage, str]:
-    """A stage that holds the robot in one of several ways, and the path of the robot."""
     if scene == "itself":
         return Usd.Stage.Open(robot), "/Robot"
     layer = Sdf.Layer.CreateAnonymous("scene.usda")
@@ -364,7 +353,6 @@ def open_scene(robot: Sdf.Layer, scene: str) -> tuple[Usd.Stage, str]:
 
 
 def expected_value(rule: Rule, opinions: list[Opinion | None]) -> tuple[bool, Any]:
-    """True if an attribute is valid, and its value."""
     stack = [opinion for opinion in opinions if opinion]
     if any(opinion.relationship for opinion in stack):
         return False, None
@@ -433,7 +421,6 @@ def expected_spec(prim: Prim, root: str) -> ActuatorSpec | None:
 
 
 def refusal(call: Callable, *arguments) -> tuple[Any, tuple[str, ...]]:
-    """The result of a call, and the problems it raises; any other exception fails the test."""
     try:
         return call(*arguments), ()
     except ActuatorParseError as error:
@@ -451,7 +438,6 @@ def named(issue: str) -> str:
 
 
 def check_batch(rng: np.random.Generator, scene: str, number: int, counts: Counter[str]) -> None:
-    """Read a stage of random prims one by one and together, and compare with the rules."""
     prims = [any_prim(rng, f"p{number}_{index}") for index in range(BATCH)]
     robot, _weak = write(prims)
     stage, root = open_scene(robot, scene)
@@ -525,12 +511,9 @@ def check(seed: int, count: int) -> Counter[str]:
 def test_hostile_prims(plugin, count):
     """A prim is accepted exactly when the rules allow it, with exactly its values; others are refused by name."""
     # a Python of its own: a schema plugin cannot be unregistered, and USD keeps a layer for each set of schemas
-    done = subprocess.run(
+    done = ran(
         [sys.executable, "-W", "error", __file__, plugin, str(count)],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        capture_output=True,
-        text=True,
-        check=False,
     )
     assert done.returncode == 0, done.stderr[-5000:]
     said = json.loads(done.stdout.splitlines()[-1])

@@ -17,7 +17,7 @@ from isaacsim.core.experimental.actuators.files.usd.joint_properties import (
 )
 from places import ROBOTS
 from pxr import Sdf, Usd, UsdGeom, UsdPhysics
-from refusals import refused
+from refusals import cases, refused
 from robot_files import OF_SHOULDER, SHOULDER, number
 from small_stages import SmallStage, pendulum
 
@@ -29,7 +29,6 @@ KEPT: list[Sdf.Layer] = []
 
 @pytest.fixture
 def made() -> SmallStage:
-    """A pendulum without authored properties of its hinge."""
     return pendulum()
 
 
@@ -79,17 +78,15 @@ def test_no_velocity_limit_of_newton_is_zero(made, value) -> None:
     assert read_property(made.stage, "max_velocities", AXIS) == [0.0]
 
 
-@pytest.mark.parametrize(
-    ("attribute", "name", "expected"),
-    [
-        ("newton:armature", "armatures", 2.0),
-        ("physxJoint:armature", "armatures", 2.0),
-        ("newton:friction", "static_frictions", 2.0),
-        ("newton:friction", "dynamic_frictions", 2.0),
-        ("newton:damping", "viscous_frictions", math.degrees(2.0)),
-        ("newton:velocityLimit", "max_velocities", math.radians(2.0)),
-        ("physxJoint:maxJointVelocity", "max_velocities", math.radians(2.0)),
-    ],
+@cases(
+    "attribute, name, expected",
+    ("newton:armature", "armatures", 2.0),
+    ("physxJoint:armature", "armatures", 2.0),
+    ("newton:friction", "static_frictions", 2.0),
+    ("newton:friction", "dynamic_frictions", 2.0),
+    ("newton:damping", "viscous_frictions", math.degrees(2.0)),
+    ("newton:velocityLimit", "max_velocities", math.radians(2.0)),
+    ("physxJoint:maxJointVelocity", "max_velocities", math.radians(2.0)),
 )
 def test_other_schemas_are_read_where_that_of_the_axis_is_silent(made, attribute, name, expected) -> None:
     made.attribute(HINGE, attribute, 2.0)
@@ -122,7 +119,6 @@ def test_axis_of_a_dof_is_told_by_its_name(made, name, expected) -> None:
 
 
 def test_only_free_axis_of_a_generic_joint(made) -> None:
-    """Its DOF has the name of the joint."""
     made.stage.GetPrimAtPath(HINGE).SetTypeName("PhysicsJoint")
     for axis in ("transX", "transY", "transZ", "rotX", "rotZ"):
         made.attribute(HINGE, f"limit:{axis}:physics:low", 1.0)
@@ -164,14 +160,12 @@ def test_joint_that_is_gone_cannot_be_read(made) -> None:
     refused(HostError, lambda: read_property(made.stage, "armatures", AXIS), "hinge>: not on the stage any more")
 
 
-@pytest.mark.parametrize(
-    ("spoil", "message"),
-    [
-        (locked, "is locked. Set another edit target"),
-        (gone, "not on the stage any more"),
-        (instanced, "part of an instance and cannot be edited here"),
-        (out_of_reach, "out of reach of the edit target"),
-    ],
+@cases(
+    "spoil, message",
+    (locked, "is locked. Set another edit target"),
+    (gone, "not on the stage any more"),
+    (instanced, "part of an instance and cannot be edited here"),
+    (out_of_reach, "out of reach of the edit target"),
     ids=["locked", "gone", "instanced", "out of reach"],
 )
 def test_what_cannot_be_written_is_refused(made, spoil, message) -> None:
@@ -198,16 +192,13 @@ def with_envelope(made: SmallStage, **values: float) -> SmallStage:
     return made
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "said"),
-    [
-        ("maxActuatorVelocity", 180.0, "maxActuatorVelocity = 3.14159"),
-        ("speedEffortGradient", 180.0, "speedEffortGradient = 3.14159"),
-        ("velocityDependentResistance", math.pi / 180, "velocityDependentResistance = 1"),
-    ],
+@cases(
+    "name, value, said",
+    ("maxActuatorVelocity", 180.0, "maxActuatorVelocity = 3.14159"),
+    ("speedEffortGradient", 180.0, "speedEffortGradient = 3.14159"),
+    ("velocityDependentResistance", math.pi / 180, "velocityDependentResistance = 1"),
 )
 def test_an_envelope_is_told_with_its_joint(made, name, value, said) -> None:
-    """And its numbers in SI, for a motor may be made of them."""
     (line,) = envelopes(with_envelope(made, **{name: value}).stage, AXIS)
     assert line.startswith(f"<{HINGE}>: the performance envelope of its angular drive, {said} (SI), is not carried")
 
@@ -245,7 +236,6 @@ def test_what_the_joint_says_itself_is_stronger(made) -> None:
 
 
 def test_zeros_of_a_converter_are_no_limits(made) -> None:
-    """As in URDF, where every joint that turns without end has them."""
     of_urdf(made, dict.fromkeys(URDF, 0.0))
     for name, _ in URDF.values():
         assert np.isinf(read_property(made.stage, name, AXIS)).all()

@@ -108,7 +108,6 @@ def test_problem_is_told_by_the_attribute(tmp_path) -> None:
 
 
 def test_simulation_has_the_armature_and_the_motion(tmp_path) -> None:
-    """From the file and from configs: the same motion; the armature is GᵀJG while they are attached."""
     file, ends = written(tmp_path, SHAFTS), []
     read = aa.motors_of(str(file))
     for from_file in (True, False):
@@ -135,7 +134,6 @@ def test_inspect_names_stage_and_values(tmp_path) -> None:
 
 
 def test_state_and_recording(tmp_path) -> None:
-    """Saved states go on; a recording has efforts of the joints, and says nothing of shafts that it does not know."""
     arrays = [aa.ActuatedArrays(list(NAMES), motors(SHAFTS)) for _ in range(2)]
     rng = np.random.default_rng(0)
     with arrays[0].record() as log:

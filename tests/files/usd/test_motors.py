@@ -11,7 +11,7 @@ from isaacsim.core.experimental.actuators.files.usd.schema import applied_schema
 from neural_twin import random_network, write_network
 from places import ROBOTS
 from pxr import Sdf, Usd, UsdPhysics
-from refusals import refused
+from refusals import cases, refused
 from small_stages import SmallStage, pendulum, two_robots
 
 # robots with motors for some joints only
@@ -89,7 +89,6 @@ def test_motors_come_back_as_they_went_in(stage) -> None:
 
 
 def test_joints_with_other_values_get_prims_of_their_own(stage) -> None:
-    """Prims are called after their joint; what equal ones share after what the names have in common, or the pattern."""
     kp = {".*_HAA": 1.0, "L_KFE": 2.0, "R_KFE|slide": 3.0}
     prims = aa.add_motors(LEG, {".*": [aa.PDControlConfig(kp, 0.0)]}, stage=stage)
     assert [prim.GetName() for prim in prims] == ["L_HAA", "R_HAA", "L_KFE", "R_KFE", "slide"]
@@ -131,8 +130,7 @@ def test_limits_and_delays_are_authored_as_newton_takes_them(stage) -> None:
 
 def test_a_class_goes_with_the_last_prim_that_inherits_from_it(stage) -> None:
     aa.add_motors(LEG, {"L_.*": [PD]}, stage=stage)
-    prims = aa.add_motors(LEG, {"R_.*": [PD], "slide": [PD]}, stage=stage)
-    assert shared(prims) == ["_R", "_R", None]
+    assert shared(aa.add_motors(LEG, {"R_.*": [PD], "slide": [PD]}, stage=stage)) == ["_R", "_R", None]
     again = aa.add_motors(LEG, {"[LR]_HAA": [aa.PDControlConfig(1.0, 1.0)]}, stage=stage, overwrite_existing=True)
     assert shared(again) == ["_LR_HAA", "_LR_HAA"]
     children = stage.GetPrimAtPath(f"{LEG}/Actuators").GetAllChildrenNames()
@@ -156,7 +154,6 @@ def test_a_robot_that_is_referred_to_brings_the_class_along(stage) -> None:
 
 
 def test_joints_that_turn_and_slide_share_a_motor_in_other_units() -> None:
-    """In centimeters their equal gains are different numbers, which one class cannot hold."""
     stage = leg()
     stage.SetMetadata("metersPerUnit", 0.01)
     prims = aa.add_motors(LEG, {"L_HAA|slide": [PD]}, stage=stage)
@@ -199,23 +196,21 @@ def test_armature_and_frictions_are_the_joints_own(stage) -> None:
     assert aa.motors_of(stage)["L_KFE"].friction is None and aa.motors_of(stage)["R_KFE"].friction == 0.75
 
 
-@pytest.mark.parametrize(
-    ("attributes", "expected"),
-    [
-        ({"newton:friction": 0.5, "newton:damping": np.radians(0.25)}, aa.FrictionConfig(0.5, pytest.approx(0.25))),
-        ({"mjc:frictionloss": 0.5, "mjc:damping": 0.25}, aa.FrictionConfig(0.5, 0.25)),
-        ({"newton:friction": 0.5, "mjc:frictionloss": 0.75}, aa.FrictionConfig(0.5)),
-        (
-            {
-                "physxJointAxis:angular:staticFrictionEffort": 0.75,
-                "physxJointAxis:angular:dynamicFrictionEffort": 0.5,
-                "physxJointAxis:angular:viscousFrictionCoefficient": np.radians(0.25),
-            },
-            aa.FrictionConfig(0.5, pytest.approx(0.25), 0.75),
-        ),
-        ({"mjc:damping": 0.25}, aa.FrictionConfig(0.0, 0.25)),
-        ({}, None),
-    ],
+@cases(
+    "attributes, expected",
+    ({"newton:friction": 0.5, "newton:damping": np.radians(0.25)}, aa.FrictionConfig(0.5, pytest.approx(0.25))),
+    ({"mjc:frictionloss": 0.5, "mjc:damping": 0.25}, aa.FrictionConfig(0.5, 0.25)),
+    ({"newton:friction": 0.5, "mjc:frictionloss": 0.75}, aa.FrictionConfig(0.5)),
+    (
+        {
+            "physxJointAxis:angular:staticFrictionEffort": 0.75,
+            "physxJointAxis:angular:dynamicFrictionEffort": 0.5,
+            "physxJointAxis:angular:viscousFrictionCoefficient": np.radians(0.25),
+        },
+        aa.FrictionConfig(0.5, pytest.approx(0.25), 0.75),
+    ),
+    ({"mjc:damping": 0.25}, aa.FrictionConfig(0.0, 0.25)),
+    ({}, None),
 )
 def test_friction_of_a_joint_becomes_a_stage_on_demand(stage, attributes, expected) -> None:
     joint = stage.GetPrimAtPath(f"{LEG}/L_KFE")
@@ -323,7 +318,6 @@ def test_networks_come_with_full_paths_that_the_stage_may_name(tmp_path) -> None
 @pytest.mark.filterwarnings("ignore:.*performance envelope:UserWarning")
 @pytest.mark.parametrize("max_force", [20.0, None])
 def test_the_envelope_of_a_drive_is_a_limit_of_its_motor(max_force) -> None:
-    """In SI; one without a largest effort at rest is no table, and the warning is repeated."""
     made = pendulum()
     made.drive("/World/Robot/hinge", stiffness=1.0, **({} if max_force is None else {"maxForce": max_force}))
     made.stage.GetPrimAtPath("/World/Robot/hinge").AddAppliedSchema("PhysxDrivePerformanceEnvelopeAPI:angular")
@@ -357,8 +351,7 @@ def test_the_limit_of_the_joint_is_authored_as_a_number(stage) -> None:
 def test_intervals_stand_beside_the_values(stage) -> None:
     motors = {f"{side}_HAA": aa.MotorConfig(PD, intervals={"kp": (1.0, 1.5 + at)}) for at, side in enumerate("LR")}
     prims = aa.add_motors(LEG, motors, stage=stage)
-    assert prims[1].GetAttribute("interval:kp").Get() == (1.0, 2.5)
-    assert aa.motors_of(stage) == motors
+    assert prims[1].GetAttribute("interval:kp").Get() == (1.0, 2.5) and aa.motors_of(stage) == motors
     aa.add_motors(LEG, {"L_HAA": [PD]}, stage=stage, overwrite_existing=True)
     assert aa.motors_of(stage)["L_HAA"].intervals == {}
     prims[1].CreateAttribute("interval:kd", Sdf.ValueTypeNames.String).Set("wide")

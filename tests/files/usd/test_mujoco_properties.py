@@ -16,6 +16,7 @@ from isaacsim.core.experimental.actuators.simulators.authoring import motors_of_
 from isaacsim.core.experimental.actuators.simulators.scene.read import read_scene
 from physics_engines import ENGINES, installed
 from pxr import Sdf, Usd, UsdPhysics
+from refusals import cases
 from small_stages import SmallStage, pendulum
 
 ROBOT, HINGE = "/World/Robot", "/World/Robot/hinge"
@@ -36,7 +37,6 @@ def driven(**values: Any) -> SmallStage:
 
 
 def found(robot: Any) -> list[float]:
-    """Gains, largest effort, armature and friction of the hinge."""
     arrays = (
         *robot.get_dof_gains(),
         robot.get_dof_max_efforts(),
@@ -84,13 +84,11 @@ def test_attributes_of_mujoco_on_joints_count_before_play() -> None:
         assert found(robot) == pytest.approx(before)
 
 
-@pytest.mark.parametrize(
-    ("setter", "values", "expected"),
-    [
-        ("armatures", (0.0,), [0.0, 0.25, 0.25, 0.75]),
-        ("friction_properties", (0.0, 0.0, 0.0), [0.5, 0.0, 0.0, 0.0]),
-        ("friction_properties", (None, None, 0.0), [0.5, 0.25, 0.25, 0.0]),
-    ],
+@cases(
+    "setter, values, expected",
+    ("armatures", (0.0,), [0.0, 0.25, 0.25, 0.75]),
+    ("friction_properties", (0.0, 0.0, 0.0), [0.5, 0.0, 0.0, 0.0]),
+    ("friction_properties", (None, None, 0.0), [0.5, 0.25, 0.25, 0.0]),
 )
 def test_zero_that_is_set_before_play_replaces_attributes_of_mujoco(
     setter: str, values: tuple[float | None, ...], expected: list[float]
@@ -119,14 +117,12 @@ def test_attribute_of_mujoco_in_a_stronger_layer_is_named() -> None:
         assert not weak.rootPrims
 
 
-@pytest.mark.parametrize(
-    ("setter", "values", "expected"),
-    [
-        ("gains", (5.0,), [5.0, 4.0, 6.0, 1.0]),
-        ("gains", (None, 0.5), [40.0, 0.5, 6.0, 1.0]),
-        ("armatures", (1.5,), [40.0, 4.0, 6.0, 1.5]),
-        ("max_efforts", (2.0,), [40.0, 4.0, 2.0, 1.0]),
-    ],
+@cases(
+    "setter, values, expected",
+    ("gains", (5.0,), [5.0, 4.0, 6.0, 1.0]),
+    ("gains", (None, 0.5), [40.0, 0.5, 6.0, 1.0]),
+    ("armatures", (1.5,), [40.0, 4.0, 6.0, 1.5]),
+    ("max_efforts", (2.0,), [40.0, 4.0, 2.0, 1.0]),
 )
 def test_what_is_set_before_play_beside_an_actuator_holds(
     setter: str, values: tuple[float | None, ...], expected: list[float]
@@ -139,13 +135,11 @@ def test_what_is_set_before_play_beside_an_actuator_holds(
         assert found(robot)[:4] == pytest.approx(expected)
 
 
-@pytest.mark.parametrize(
-    ("setter", "values", "words"),
-    [
-        ("gains", (0.0, 0.0), "gains of 0 leave the MjcActuator prims that drive the joint. Deactivate the prims"),
-        ("armatures", (0.5,), "an armature of 0.5 is below that of the MjcActuator prims"),
-        ("max_efforts", (9.0,), "a largest effort of 9 is above that of the MjcActuator prims"),
-    ],
+@cases(
+    "setter, values, words",
+    ("gains", (0.0, 0.0), "gains of 0 leave the MjcActuator prims that drive the joint. Deactivate the prims"),
+    ("armatures", (0.5,), "an armature of 0.5 is below that of the MjcActuator prims"),
+    ("max_efforts", (9.0,), "a largest effort of 9 is above that of the MjcActuator prims"),
 )
 def test_what_has_no_effect_beside_an_actuator_is_refused(setter: str, values: tuple[float, ...], words: str) -> None:
     stage = driven().stage
@@ -175,7 +169,6 @@ def test_copies_share_what_their_stage_has() -> None:
 
 
 def mjc_actuator(made: SmallStage, name: str, target: str | None = HINGE, **values: object) -> None:
-    """A prim `/World/<name>` with attributes of MuJoCo, `_` for `:` in their names."""
     prim = made.stage.DefinePrim(f"/World/{name}", "MjcActuator")
     if target is not None:
         prim.CreateRelationship("mjc:target").SetTargets([target])
@@ -262,17 +255,15 @@ def test_range_of_position_targets_is_none_of_a_motor() -> None:
     assert caught[0].filename == __file__
 
 
-@pytest.mark.parametrize(
-    ("values", "kind", "expected"),
-    [
-        (position() | forces(-2.6, -0.7, "ctrl"), "position", (-2.6, -0.7)),
-        (position(-2.0) | forces(-1.0, 4.0, "ctrl"), "position", (-2.0, 0.5)),
-        (position() | forces(-2.6, -0.7, "ctrl") | {"ctrlLimited": "false"}, "position", None),
-        (
-            {"gainPrm": [3.0], "biasPrm": [0.0, 0.0, -3.0], "biasType": "affine"} | forces(-2.0, 2.0, "ctrl"),
-            *("velocity", (-2.0, 2.0)),
-        ),
-    ],
+@cases(
+    "values, kind, expected",
+    (position() | forces(-2.6, -0.7, "ctrl"), "position", (-2.6, -0.7)),
+    (position(-2.0) | forces(-1.0, 4.0, "ctrl"), "position", (-2.0, 0.5)),
+    (position() | forces(-2.6, -0.7, "ctrl") | {"ctrlLimited": "false"}, "position", None),
+    (
+        {"gainPrm": [3.0], "biasPrm": [0.0, 0.0, -3.0], "biasType": "affine"} | forces(-2.0, 2.0, "ctrl"),
+        *("velocity", (-2.0, 2.0)),
+    ),
 )
 def test_range_of_an_actuator_is_that_of_the_targets_of_a_drive(
     values: dict[str, Any], kind: str, expected: tuple[float, float] | None
@@ -290,7 +281,6 @@ def test_range_of_an_actuator_is_that_of_the_targets_of_a_drive(
 
 @pytest.mark.filterwarnings("ignore:joints belong to no robot")
 def test_drives_of_what_is_no_robot_hold_targets_within_the_range_too() -> None:
-    """Their targets are never set: the drives go to the end that is nearer to the authored target."""
     pytest.importorskip("mujoco")
     made = pendulum()
     made.body("/World/Door/frame")
@@ -332,7 +322,6 @@ def test_several_on_a_joint_are_one_motor() -> None:
 
 
 def test_other_actuators_and_drives_come_first() -> None:
-    """An actuator prim of newton, and in a simulation what acts there: the drive of the joint."""
     made = pendulum()
     mjc_actuator(made, "drive", **position())
     with aa.Simulation(made.stage) as sim:
@@ -345,20 +334,18 @@ def test_other_actuators_and_drives_come_first() -> None:
     assert aa.motors_of(made.stage) == {"hinge": aa.MotorConfig(own)}
 
 
-@pytest.mark.parametrize(
-    ("actuators", "why"),
-    [
-        ([{"target": None}], "acts on nothing: no joint of one axis"),
-        ([{"target": "/World/Robot/bob"}], "acts on </World/Robot/bob>: no joint of one axis"),
-        ([{"dynType": "filter"}], "its force is more than a constant times its control"),
-        ([{"biasType": "muscle"}], "its force is more than a constant times its control"),
-        ([{"gainType": "muscle"}], "its force is more than a constant times its control"),
-        ([{"gainPrm": [1.0, 0.5]}], "its force is more than a constant times its control"),
-        ([{"biasType": "affine", "biasPrm": [0.0, 2.0]}], "its stiffness -2 or damping -0 is negative"),
-        ([forces(-1.0, 2.0)], "its forcerange -1 … 2 is not symmetric"),
-        ([forces(0.0, 1.0, "ctrl")], "its ctrlrange 0 … 1, which limits the effort, is not symmetric"),
-        ([forces(-1.0, 1.0), {}], "one of 2 on joint 'hinge', with limits of their own"),
-    ],
+@cases(
+    "actuators, why",
+    ([{"target": None}], "acts on nothing: no joint of one axis"),
+    ([{"target": "/World/Robot/bob"}], "acts on </World/Robot/bob>: no joint of one axis"),
+    ([{"dynType": "filter"}], "its force is more than a constant times its control"),
+    ([{"biasType": "muscle"}], "its force is more than a constant times its control"),
+    ([{"gainType": "muscle"}], "its force is more than a constant times its control"),
+    ([{"gainPrm": [1.0, 0.5]}], "its force is more than a constant times its control"),
+    ([{"biasType": "affine", "biasPrm": [0.0, 2.0]}], "its stiffness -2 or damping -0 is negative"),
+    ([forces(-1.0, 2.0)], "its forcerange -1 … 2 is not symmetric"),
+    ([forces(0.0, 1.0, "ctrl")], "its ctrlrange 0 … 1, which limits the effort, is not symmetric"),
+    ([forces(-1.0, 1.0), {}], "one of 2 on joint 'hinge', with limits of their own"),
 )
 def test_actuators_that_no_motor_stands_for(actuators: Sequence[dict[str, Any]], why: str) -> None:
     made = pendulum()
@@ -476,14 +463,12 @@ def test_drive_of_the_joint_stays_where_it_has_gains() -> None:
     assert axis.drive_stiffness == 0.0 and axis.drive_damping > 50.0 and axis.armature == 0.0
 
 
-@pytest.mark.parametrize(
-    ("values", "why"),
-    [
-        ({"target": None}, "acts on nothing, which is no joint of a robot"),
-        ({"target": "/World/Elsewhere"}, "acts on </World/Elsewhere>, which is no joint of a robot"),
-        ({"dynType": "filter"}, "its force is more than a constant times its control"),
-        ({"biasType": "affine", "biasPrm": [1.0]}, "it pushes with a constant alone)"),
-    ],
+@cases(
+    "values, why",
+    ({"target": None}, "acts on nothing, which is no joint of a robot"),
+    ({"target": "/World/Elsewhere"}, "acts on </World/Elsewhere>, which is no joint of a robot"),
+    ({"dynType": "filter"}, "its force is more than a constant times its control"),
+    ({"biasType": "affine", "biasPrm": [1.0]}, "it pushes with a constant alone)"),
 )
 def test_actuators_that_no_drive_stands_for(values: dict[str, Any], why: str) -> None:
     made = pendulum()
@@ -529,8 +514,7 @@ def test_motors_have_the_effort_mode_of_the_integrator_that_the_stage_names(
     expected = [] if integrator in ("euler", None) else [aa.ImplicitConfig(in_engine=True)]
     with aa.Simulation(made.stage) as sim:
         motors = aa.motors_of(sim)
-        assert _modes(motors) == expected and motors
-        assert _modes(motors_of_robot(sim)) == []
+        assert _modes(motors) == expected and motors and _modes(motors_of_robot(sim)) == []
         sim.play()
         aa.ArticulationActuators.from_configs(ROBOT, motors).close()
     assert _modes(aa.motors_of(made.stage)) == ([] if is_drive or not expected else [aa.ImplicitConfig()])

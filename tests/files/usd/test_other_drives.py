@@ -2,14 +2,8 @@
 
 from typing import Any
 
+import isaacsim.core.experimental.actuators as aa
 import pytest
-from isaacsim.core.experimental.actuators import (
-    ArticulationActuators,
-    MaxEffortClampingConfig,
-    PDControlConfig,
-    Simulation,
-    use_host,
-)
 from isaacsim.core.experimental.actuators.files.usd.other_drives import follows, mujoco_actuators
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from small_stages import pendulum
@@ -18,8 +12,8 @@ ROBOT = "/World/Robot"
 
 
 def warning_of(stage: Any) -> str:
-    with Simulation(stage), pytest.warns(UserWarning) as caught:
-        assert ArticulationActuators(ROBOT).actuators == []
+    with aa.Simulation(stage), pytest.warns(UserWarning) as caught:
+        assert aa.ArticulationActuators(ROBOT).actuators == []
     assert len(caught) == 1 and caught[0].filename == __file__
     return str(caught[0].message)
 
@@ -46,20 +40,20 @@ def test_nothing_is_said_to_be_nothing() -> None:
     made = pendulum()
     said = warning_of(made.stage)
     assert "driven by nothing else." in said
-    proposed = eval(said.split("`motors = ")[1].split("`")[0])
-    with Simulation(made.stage):
-        assert ArticulationActuators.from_configs(ROBOT, proposed).actuated_dof_indices == [0]
+    known = {name: getattr(aa, name) for name in ("MaxEffortClampingConfig", "PDControlConfig")}
+    proposed = eval(said.split("`motors = ")[1].split("`")[0], known)
+    with aa.Simulation(made.stage):
+        assert aa.ArticulationActuators.from_configs(ROBOT, proposed).actuated_dof_indices == [0]
 
 
 def test_a_host_without_stage_has_none_to_find() -> None:
-    with use_host(ArraysHost(["hip"])):
+    with aa.use_host(ArraysHost(["hip"])):
         with pytest.warns(UserWarning, match="there is no USD stage to find any on. Describe motors"):
-            ArticulationActuators("/Robot")
-        ArticulationActuators("/Robot", _skip_discovery=True)
+            aa.ArticulationActuators("/Robot")
+        aa.ArticulationActuators("/Robot", _skip_discovery=True)
 
 
 def test_joints_that_follow_others_need_no_motor() -> None:
-    """Neither what advises a robot without actuators, nor motors by pattern, ask for one."""
     made = pendulum()
     made.body(f"{ROBOT}/other")
     prim = made.joint(f"{ROBOT}/follow", "Revolute", f"{ROBOT}/base", f"{ROBOT}/other")
@@ -70,10 +64,10 @@ def test_joints_that_follow_others_need_no_motor() -> None:
     made.drive(f"{ROBOT}/follow", stiffness=1.0, damping=0.5)
     assert "`motors = {'hinge': [PDControlConfig(100, 10)]}` say" in warning_of(made.stage)
     # warnings are errors here
-    with Simulation(made.stage) as sim:
+    with aa.Simulation(made.stage) as sim:
         sim.play()
-        motors = {"hinge": [PDControlConfig(20.0, 2.0), MaxEffortClampingConfig(10.0)]}
-        assert ArticulationActuators.from_configs(ROBOT, motors).actuated_dof_indices == [1]
+        motors = {"hinge": [aa.PDControlConfig(20.0, 2.0), aa.MaxEffortClampingConfig(10.0)]}
+        assert aa.ArticulationActuators.from_configs(ROBOT, motors).actuated_dof_indices == [1]
 
 
 HINGE = "/World/Robot/hinge"

@@ -15,7 +15,7 @@ from isaacsim.core.experimental.actuators.files.usd.supplies import ACTUATORS, s
 from isaacsim.core.experimental.actuators.tools.inspection.lint import fix
 from places import ROBOTS
 from pxr import Sdf, Usd
-from refusals import refused
+from refusals import cases, refused
 from robot_files import OF_SHOULDER, SHOULDER, Edit, edited
 from small_stages import pendulum
 
@@ -112,7 +112,6 @@ def test_what_the_file_says_later_holds_for_all(tmp_path: Path) -> None:
 
 
 def test_a_robot_that_is_referred_to(tmp_path: Path) -> None:
-    """Inside a scene, its prims become several too; the last of a name that is taken has a number."""
     broken(tmp_path)
     scene: Any = Usd.Stage.CreateNew(str(tmp_path / "scene.usda"))
     robot = scene.DefinePrim("/Yard/Dog")
@@ -125,12 +124,10 @@ def test_a_robot_that_is_referred_to(tmp_path: Path) -> None:
     assert other.GetAttribute("newton:kp").Get() == 60.0
 
 
-@pytest.mark.parametrize(
-    ("edit", "why"),
-    [
-        (lambda stage: stage.DefinePrim(f"{LEGS}/notes"), "it has prims below it"),
-        (lambda stage: stage.GetPrimAtPath(LEGS).SetInstanceable(True), "it is instanceable"),
-    ],
+@cases(
+    "edit, why",
+    (lambda stage: stage.DefinePrim(f"{LEGS}/notes"), "it has prims below it"),
+    (lambda stage: stage.GetPrimAtPath(LEGS).SetInstanceable(True), "it is instanceable"),
 )
 def test_what_cannot_be_split_is_said(edit: Edit, why: str, tmp_path: Path) -> None:
     (finding,) = aa.lint(broken(tmp_path, edit))
@@ -195,7 +192,6 @@ def asset(folder: Path) -> Path:
 
 
 def test_a_new_file_becomes_a_sublayer(tmp_path: Path) -> None:
-    """Prims and joint properties are in it; the robot's file gets its path only."""
     file = robot_file(tmp_path)
     before = file.read_text()
     stage: Any = Usd.Stage.Open(str(file))
@@ -215,8 +211,7 @@ def test_motors_come_with_the_variant_that_has_the_joints(tmp_path: Path) -> Non
     stage.Save()
     assert not stage.GetRootLayer().subLayerPaths and motors_in(stage) == MOTORS
     physics = Sdf.Layer.FindOrOpen(str(tmp_path / "physics.usda"))
-    assert physics.subLayerPaths == ["./motors.usda"]
-    assert physics.GetPrimAtPath(f"{ROOT}/Actuators") is None
+    assert physics.subLayerPaths == ["./motors.usda"] and physics.GetPrimAtPath(f"{ROOT}/Actuators") is None
     stage.GetPrimAtPath("/Robot").GetVariantSet("Physics").SetVariantSelection("none")
     assert actuator_paths(stage) == []
 
@@ -252,8 +247,7 @@ def test_joints_in_a_variant_of_the_file_itself(tmp_path: Path) -> None:
 def test_a_stage_in_memory_names_the_file_in_full(tmp_path: Path) -> None:
     stage: Any = pendulum().stage
     add_motors(ROOT, MOTORS, stage=stage, layer=tmp_path / "motors.usda")
-    assert stage.GetRootLayer().subLayerPaths == [str(tmp_path / "motors.usda")]
-    assert motors_in(stage) == MOTORS
+    assert stage.GetRootLayer().subLayerPaths == [str(tmp_path / "motors.usda")] and motors_in(stage) == MOTORS
 
 
 def test_an_error_leaves_nothing_behind(tmp_path: Path) -> None:
@@ -274,7 +268,6 @@ def test_an_error_leaves_nothing_behind(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["shoulder", "old"])
 def test_motors_of_any_name_and_shared_supplies_are_replaced(tmp_path: Path, name: str) -> None:
-    """An actuator prim of another name than its joint is deactivated; a shared supply keeps its other actuator."""
     stage = Usd.Stage.Open(str(ROBOTS / "arm_2dof.usda"))
     robot = tmp_path / "arm.usda"
     battery = aa.SupplyConfig(voltage=24.0)
@@ -294,8 +287,7 @@ def test_motors_of_any_name_and_shared_supplies_are_replaced(tmp_path: Path, nam
     with motor_overlay(robot, file, ["shoulder"], "Other motors.") as (authored, root):
         aa.add_motors(root, {"shoulder": motor}, stage=authored)
     read = aa.motors_of(file)
-    assert read["shoulder"] == motor
-    assert read["extension"] == aa.motors_of(robot)["extension"]
+    assert read["shoulder"] == motor and read["extension"] == aa.motors_of(robot)["extension"]
     assert Usd.Stage.Open(str(file)).GetPrimAtPath(f"{scope}/{name}").IsActive() == (name == "shoulder")
 
 

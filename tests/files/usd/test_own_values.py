@@ -34,7 +34,6 @@ def robot(stage: Usd.Stage, path: str) -> None:
 
 
 def copies(count: int = 3) -> Usd.Stage:
-    """Robots that were copied with all they say, as a cloner does."""
     stage = Usd.Stage.CreateInMemory()
     robot(stage, f"{ENVS}/env_0/Robot")
     for number in range(1, count):
@@ -80,7 +79,6 @@ def test_copies_without_own_values_are_like_the_first() -> None:
 
 
 def test_copies_keep_what_they_say() -> None:
-    """Gain and limit of one knee; the motors of the hips stay one number for all robots."""
     stage = copies()
     knee(stage, 2).GetAttribute("newton:kp").Set(4.0)
     knee(stage, 1).GetAttribute("newton:maxEffort").Set(7.0)
@@ -184,7 +182,6 @@ class TestEnvironments:
 
     @pytest.fixture
     def file(self, stage: Usd.Stage, tmp_path: Path) -> Path:
-        """The arm, the shoulder of its fourth copy weaker."""
         over(stage, f"{ENVS}/env_3/Arm/Actuators/shoulder", kp=120.0, maxEffort=40.0)
         stage.GetRootLayer().Export(str(tmp_path / "arms.usda"))
         return tmp_path / "arms.usda"
@@ -214,8 +211,7 @@ class TestEnvironments:
             ("N·m/rad", "arms.usda"),
             ("N·m", "arms.usda"),
         ]
-        assert main(["inspect", str(file)]) == 0
-        assert "robots with values of their own" in capsys.readouterr().out
+        assert main(["inspect", str(file)]) == 0 and "robots with values of their own" in capsys.readouterr().out
 
     def test_a_wrong_path_is_a_problem(self, stage: Usd.Stage, tmp_path: Path) -> None:
         prim = over(stage, f"{ENVS}/env_1/Arm/Actuators/shouldr", kp=1.0)
@@ -230,7 +226,6 @@ class TestEnvironments:
         assert len(arm.problems) == 1 and "shouldr" in arm.problems[0]
 
     def test_values_that_cannot_be_used(self, stage: Usd.Stage, tmp_path: Path) -> None:
-        """The error names the copy's prim, not the one that was composed to read it."""
         over(stage, f"{ENVS}/env_1/Arm/Actuators/shoulder", kp=-1.0)
         stage.GetRootLayer().Export(str(tmp_path / "arms.usda"))
         with aa.Simulation(tmp_path / "arms.usda", num_envs=2):

@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import subprocess
 import sys
 
 import pytest
@@ -14,7 +13,9 @@ from isaacsim.core.experimental.actuators.specs.configs import OURS
 from isaacsim.core.experimental.actuators.specs.fields import parameters_of
 from isaacsim.core.experimental.actuators.specs.supply import SupplyConfig
 from places import ROBOTS
+from processes import ran
 from pxr import UsdUtils
+from refusals import cases
 
 REGISTERED = """
 from isaacsim.core.experimental.actuators.files.usd.plugin import register_schemas
@@ -69,12 +70,9 @@ def complaints(file):
 
 def fresh_python(code: str, *arguments: str, **variables: str):
     """The last line that a new process prints, as JSON; warnings and messages of USD are failures."""
-    done = subprocess.run(
+    done = ran(
         [sys.executable, "-W", "error", "-c", f"import json, sys\n{code}", *arguments],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **variables},
-        capture_output=True,
-        text=True,
-        check=False,
     )
     assert done.returncode == 0 and not done.stderr, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
@@ -130,12 +128,10 @@ def test_nothing_is_registered_for_programs_without_usd() -> None:
     assert fresh_python(code + KNOWN, *(config.SCHEMA for config in OURS)) == {}
 
 
-@pytest.mark.parametrize(
+@cases(
     "start",
-    [
-        "from isaacsim.core.experimental.actuators import Simulation",
-        "from isaacsim.core.experimental.actuators.files.usd.stage import open_stage",
-    ],
+    "from isaacsim.core.experimental.actuators import Simulation",
+    "from isaacsim.core.experimental.actuators.files.usd.stage import open_stage",
 )
 @pytest.mark.slow
 def test_whoever_opens_stages_registers(start) -> None:
@@ -154,7 +150,6 @@ def test_another_copy_may_be_there(tmp_path) -> None:
 @pytest.mark.parametrize("there", ["nothing", "nonsense", "no newton"])
 @pytest.mark.slow
 def test_what_cannot_be_registered_is_no_error(there, tmp_path) -> None:
-    """A missing folder, a broken one, and a Kit without newton's schemas."""
     code = REGISTERED
     if there == "no newton":
         code = f'sys.modules["newton_usd_schemas"] = None{code}'
@@ -167,7 +162,6 @@ def test_what_cannot_be_registered_is_no_error(there, tmp_path) -> None:
 
 
 def test_a_stage_that_is_open_already_is_no_error() -> None:
-    """USD ignores the schemas then, and reading has the same results."""
     code = "from pxr import Usd\nstage = Usd.Stage.CreateInMemory()\nstage.DefinePrim('/a', 'Xform')"
     assert fresh_python(code + REGISTERED + KNOWN, OURS[0].SCHEMA) == {}
 
@@ -208,6 +202,5 @@ print(json.dumps(found))
 """
     code = f"import os\nos.chdir({str(tmp_path)!r})\n{WRITTEN}{CHECKED}{code}"
     for schema, (applied, of_good, of_broken) in fresh_python(code).items():
-        assert len(applied) == 2 and all(schema in one for one in applied)
-        assert of_good == []
+        assert len(applied) == 2 and all(schema in one for one in applied) and of_good == []
         assert of_broken or hasattr(UsdUtils, "ComplianceChecker"), "the checker does not look at these prims"

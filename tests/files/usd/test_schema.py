@@ -17,6 +17,7 @@ from isaacsim.core.experimental.actuators.specs.motors import motor_of
 from isaacsim.core.experimental.actuators.specs.stages import KINDS, parts_of
 from isaacsim.core.experimental.actuators.specs.stand_ins import LISTED, STAND_INS
 from pxr import Usd
+from refusals import cases
 from small_stages import pendulum
 from valid_configs import numbered
 
@@ -34,7 +35,6 @@ def may_stand_beside(first: type[Config], second: type[Config]) -> bool:
 
 
 def written_by(law: type[Config]) -> list[type[Config]]:
-    """Laws whose attributes are written for one: its own, and what may stand in for it."""
     if law not in STAND_INS:
         return [law]
     kind = STAND_INS[law].kind or law.KIND
@@ -89,7 +89,6 @@ def read(stage: Usd.Stage):
 
 
 def values_of(stages: Sequence) -> dict:
-    """Each value, and each element of a table, by class and name, in the order of the stages."""
     return {
         f"{at} {type(stage).__name__}.{name}[{row}]": value
         for at, stage in enumerate(stages)
@@ -117,15 +116,13 @@ def test_pairs_come_back_from_a_file(law, geared, tmp_path) -> None:
         assert values_of(found.stages) == nearly(stages), other.__name__
 
 
-@pytest.mark.parametrize(
+@cases(
     "stages",
-    [
-        [PD, CUTOFF],
-        [PD, CUTOFF, aa.TransmissionConfig(-12.0)],
-        [PD, dataclasses.replace(CUTOFF, saturation_effort=np.inf)],
-        [PD, CUTOFF, ENVELOPE],
-        [PD, aa.ElectricalConfig(0.5, 0.25, max_current=20.0), CUTOFF],
-    ],
+    [PD, CUTOFF],
+    [PD, CUTOFF, aa.TransmissionConfig(-12.0)],
+    [PD, dataclasses.replace(CUTOFF, saturation_effort=np.inf)],
+    [PD, CUTOFF, ENVELOPE],
+    [PD, aa.ElectricalConfig(0.5, 0.25, max_current=20.0), CUTOFF],
 )
 @pytest.mark.parametrize("alone", [False, True], ids=["", "without stand-ins"])
 def test_cutoff_of_an_older_file_keeps_its_values(stages, alone, tmp_path) -> None:
@@ -140,14 +137,12 @@ def test_cutoff_of_an_older_file_keeps_its_values(stages, alone, tmp_path) -> No
     assert values_of(read(stage).stages) == nearly(stages)
 
 
-@pytest.mark.parametrize(
-    ("stages", "other"),
-    [
-        ([PD, aa.DCMotorClampingConfig(100.0, 9.0, 90.0), CUTOFF], aa.DCMotorClampingConfig),
-        ([PD, CUTOFF, aa.DCMotorClampingConfig(100.0, 9.0, 90.0)], aa.DCMotorClampingConfig),
-        ([PD, aa.ElectricalConfig(0.5, 0.25, voltage=24.0), CUTOFF], aa.DCMotorClampingConfig),
-        ([PD, ENVELOPE, CUTOFF], aa.DCMotorClampingConfig),
-    ],
+@cases(
+    "stages, other",
+    ([PD, aa.DCMotorClampingConfig(100.0, 9.0, 90.0), CUTOFF], aa.DCMotorClampingConfig),
+    ([PD, CUTOFF, aa.DCMotorClampingConfig(100.0, 9.0, 90.0)], aa.DCMotorClampingConfig),
+    ([PD, aa.ElectricalConfig(0.5, 0.25, voltage=24.0), CUTOFF], aa.DCMotorClampingConfig),
+    ([PD, ENVELOPE, CUTOFF], aa.DCMotorClampingConfig),
 )
 def test_values_that_two_laws_wrote_are_named(stages, other, tmp_path) -> None:
     """Those of one law are lost in such a file, whoever reads it; `lint` says so too."""

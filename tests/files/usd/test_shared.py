@@ -13,7 +13,6 @@ PD = PDControlConfig(20.0, 2.0)
 
 @pytest.fixture
 def stage():
-    """A pendulum whose actuator inherits from a class prim."""
     made = pendulum().stage
     add_actuator(ROOT, "hinge", "hinge", PD, stage=made).GetInherits().AddInherit(SCOPE.AppendChild("_motor"))
     made.CreateClassPrim(SCOPE.AppendChild("_motor"))
@@ -25,8 +24,7 @@ def hinge(stage):
 
 
 def test_a_class_is_not_the_prim_itself(stage) -> None:
-    assert classes_of(hinge(stage)) == [SCOPE.AppendChild("_motor")]
-    assert len(hinge(stage).GetPrimStack()) == 2
+    assert classes_of(hinge(stage)) == [SCOPE.AppendChild("_motor")] and len(hinge(stage).GetPrimStack()) == 2
     assert [spec.layer for spec in own_specs(hinge(stage))] == [stage.GetRootLayer()]
     with Usd.EditContext(stage, stage.GetSessionLayer()):
         hinge(stage).SetActive(True)
@@ -34,7 +32,6 @@ def test_a_class_is_not_the_prim_itself(stage) -> None:
 
 
 def test_a_prim_of_a_robot_that_is_referred_to_cannot_be_replaced(stage) -> None:
-    """Inheriting from a class there makes it no more removable than before."""
     scene = Usd.Stage.CreateInMemory()
     scene.DefinePrim(ROOT).GetReferences().AddReference(stage.GetRootLayer().identifier, ROOT)
     with pytest.raises(ValueError, match="is also defined in layer"):
@@ -44,7 +41,6 @@ def test_a_prim_of_a_robot_that_is_referred_to_cannot_be_replaced(stage) -> None
 
 
 def test_only_classes_that_nobody_needs_are_dropped(stage) -> None:
-    """Not those of an inactive prim, and no prim that is more than a class."""
     shared, other = SCOPE.AppendChild("_motor"), SCOPE.AppendChild("other")
     hinge(stage).SetActive(False)
     stage.DefinePrim(other)
@@ -59,5 +55,4 @@ def test_only_classes_that_nobody_needs_are_dropped(stage) -> None:
 
 
 def test_names_are_free(stage) -> None:
-    assert free_name(stage, SCOPE, "_knee") == "_knee"
-    assert free_name(stage, SCOPE, "_motor") == "_motor_2"
+    assert free_name(stage, SCOPE, "_knee") == "_knee" and free_name(stage, SCOPE, "_motor") == "_motor_2"

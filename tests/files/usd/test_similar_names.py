@@ -10,7 +10,6 @@ KNOWN = ["NewtonPDControlAPI", "NewtonPIDControlAPI", "NewtonActuatorDelayAPI"]
 
 @pytest.mark.parametrize("name", KNOWN)
 def test_nearest_of_several_is_meant(name) -> None:
-    """The known name itself, and one that has a letter less or more, another case, no suffix."""
     for near in (name, name[:4] + name[5:], f"{name}s", name.lower(), name.removesuffix("API")):
         assert nearest(near, KNOWN) == name
 
@@ -39,15 +38,13 @@ def test_far_name_means_none(name) -> None:
 def test_name_of_a_million_signs_takes_no_time() -> None:
     start = time.process_time()
     assert nearest("N" * 1_000_000, KNOWN) is None
-    assert nearest(KNOWN[0] + "\u200b" * 1_000_000, KNOWN) == KNOWN[0]
-    assert time.process_time() - start < 5.0
+    assert nearest(KNOWN[0] + "\u200b" * 1_000_000, KNOWN) == KNOWN[0] and time.process_time() - start < 5.0
 
 
 @pytest.mark.parametrize(
     "name", ["plain", "with blank", "tab\t", "back\\slash", "\u200b", "caf\u00e9", "\U0001f916", "\n"]
 )
 def test_visible_name_is_one_word_and_comes_back(name) -> None:
-    """Printable ASCII without spaces."""
     shown = escaped(name)
     assert shown.isascii() and shown.isprintable() and " " not in shown and unescaped(shown) == name
 

@@ -17,14 +17,13 @@ from isaacsim.core.experimental.actuators.files.usd.stage import (
 )
 from isaacsim.core.experimental.actuators.specs.arguments import ROBOT_FILES
 from pxr import Sdf, Usd, UsdGeom, UsdPhysics
-from refusals import refused
+from refusals import cases, refused
 
 PLAIN = '#usda 1.0\ndef Xform "World"\n{\n    def Xform "A"\n    {\n    }\n    def Xform "B"\n    {\n    }\n}\n'
 
 
 @pytest.fixture
 def file(tmp_path) -> Path:
-    """A good USD file."""
     path = tmp_path / "plain.usda"
     path.write_text(PLAIN)
     return path
@@ -91,7 +90,6 @@ def "A" (
 @pytest.mark.parametrize("ending", BROKEN)
 @pytest.mark.parametrize("arc", ["reference", "payload", "sublayer", "variant"])
 def test_broken_part_is_named(arc, ending, file, capfd):
-    """In one line, for each composition arc."""
     text = SELECTED.format("gripper") if arc == "variant" else f"#usda 1.0\n{ARCS[arc][0]}\n"
     file.write_text(text.replace("b.usda", f"broken.{ending}"))
     broken = file.with_name(f"broken.{ending}")
@@ -103,7 +101,6 @@ def test_broken_part_is_named(arc, ending, file, capfd):
 
 @pytest.mark.parametrize("part", ["broken", "missing"])
 def test_part_of_another_variant_is_not_read(part, file):
-    """USD opens the layers of selected variants only."""
     file.with_name("broken.usda").write_bytes(BROKEN["usda"])
     file.write_text(SELECTED.format("none").replace("b.usda", f"{part}.usda"))
     assert open_stage(file).GetPrimAtPath("/A").GetVariantSet("hand").GetVariantNames() == ["gripper", "none"]
@@ -136,21 +133,18 @@ def test_missing_file_is_named(tmp_path):
     assert text == (f"{tmp_path / 'nothing.usda'}: no such file. Give the path of {ROBOT_FILES}.")
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("text.usda", b"hello"),
-        ("empty.usda", b""),
-        ("broken.usda", b'#usda 1.0\ndef "World" {'),
-        ("robot.urdf", b"<robot/>"),
-        ("noise.usdc", b"PXR-USDC" + bytes(100)),
-        ("noise.usdz", b"PK\3\4" + bytes(100)),
-        ("noise.usd", bytes(range(256))),
-        ("no_suffix", PLAIN.encode()),
-    ],
+@cases(
+    "name, content",
+    ("text.usda", b"hello"),
+    ("empty.usda", b""),
+    ("broken.usda", b'#usda 1.0\ndef "World" {'),
+    ("robot.urdf", b"<robot/>"),
+    ("noise.usdc", b"PXR-USDC" + bytes(100)),
+    ("noise.usdz", b"PK\3\4" + bytes(100)),
+    ("noise.usd", bytes(range(256))),
+    ("no_suffix", PLAIN.encode()),
 )
 def test_unreadable_file_is_named(tmp_path, name, content):
-    """Refuse what USD cannot read with one ValueError that names the file and a remedy."""
     path = tmp_path / name
     path.write_bytes(content)
     text = refused(ValueError, lambda: open_stage(path))
@@ -190,17 +184,15 @@ def test_fresh_watch_has_nothing_pending(stage):
     assert StageEdits(stage).pending is False
 
 
-@pytest.mark.parametrize(
+@cases(
     "edit",
-    [
-        lambda stage: stage.DefinePrim("/World/C"),
-        lambda stage: stage.RemovePrim("/World/A"),
-        lambda stage: stage.GetPrimAtPath("/World/A").SetActive(False),
-        lambda stage: stage.GetPrimAtPath("/World/A").CreateAttribute("x", Sdf.ValueTypeNames.Float).Set(1.0),
-        lambda stage: stage.MuteLayer(stage.GetRootLayer().subLayerPaths[0]),
-        lambda stage: stage.GetRootLayer().ImportFromString("#usda 1.0\n"),
-        lambda stage: Sdf.CreatePrimInLayer(stage.GetSessionLayer(), "/World/A").SetInfo("active", False),
-    ],
+    lambda stage: stage.DefinePrim("/World/C"),
+    lambda stage: stage.RemovePrim("/World/A"),
+    lambda stage: stage.GetPrimAtPath("/World/A").SetActive(False),
+    lambda stage: stage.GetPrimAtPath("/World/A").CreateAttribute("x", Sdf.ValueTypeNames.Float).Set(1.0),
+    lambda stage: stage.MuteLayer(stage.GetRootLayer().subLayerPaths[0]),
+    lambda stage: stage.GetRootLayer().ImportFromString("#usda 1.0\n"),
+    lambda stage: Sdf.CreatePrimInLayer(stage.GetSessionLayer(), "/World/A").SetInfo("active", False),
     ids=["define", "remove", "deactivate", "value", "mute", "layer", "session"],
 )
 def test_edit_is_noticed(stage, edit):
@@ -213,7 +205,6 @@ def test_edit_is_noticed(stage, edit):
 
 
 def test_clear_forgets_the_edits(stage):
-    """Report nothing after `clear`, until the next edit."""
     edits = StageEdits(stage)
     seen = []
     for _ in range(2):
@@ -247,7 +238,6 @@ def test_watch_is_not_kept_alive(stage):
 
 
 def test_opens_what_is_on_disk(file):
-    """Whoever still has the stage of the file that was there; but edits that are not saved are not lost."""
     former = open_stage(file)
     text = file.read_text()
     file.write_text(text.replace('"B"', '"C"'))
@@ -266,8 +256,7 @@ def test_every_shape_is_switched_off_for_this_stage_alone() -> None:
     shape = box(stage, "/World/box")
     before = stage.GetRootLayer().ExportToString()
     disable_collisions(stage)
-    assert shape.GetCollisionEnabledAttr().Get() is False
-    assert stage.GetRootLayer().ExportToString() == before
+    assert shape.GetCollisionEnabledAttr().Get() is False and stage.GetRootLayer().ExportToString() == before
 
 
 def test_shapes_in_instances_too() -> None:

@@ -11,7 +11,7 @@ from isaacsim.core.experimental.actuators.files.usd.overlay import split
 from isaacsim.core.experimental.actuators.files.usd.schema import current_schemas
 from isaacsim.core.experimental.actuators.files.usd.supplies import ACTUATORS, PRIM_TYPE, supply_prims
 from pxr import Sdf, Usd
-from refusals import refused
+from refusals import cases, refused
 from robot_files import ARM, EXTENSION, OF_EXTENSION, OF_SHOULDER, SHOULDER, edited
 
 BATTERY = aa.SupplyConfig(24.0, resistance=0.25, min_voltage=12.0, regeneration=True)
@@ -90,13 +90,11 @@ def test_supply_on_an_actuator_is_its_own(tmp_path) -> None:
     assert supplies(stage) == {SHOULDER: OTHER, EXTENSION: None}
 
 
-@pytest.mark.parametrize(
-    ("wrong", "said"),
-    [
-        ([OF_SHOULDER, f"{ARM}/Actuators/wrist"], f"<{SUPPLY}>.{ACTUATORS} = <{ARM}/Actuators/wrist>: must be an actu"),
-        ([OF_SHOULDER, SHOULDER], f"<{SUPPLY}>.{ACTUATORS} = <{SHOULDER}>: must be an actuator of the robot"),
-        ([], f"<{SUPPLY}>.{ACTUATORS} is empty: must name actuators of the robot"),
-    ],
+@cases(
+    "wrong, said",
+    ([OF_SHOULDER, f"{ARM}/Actuators/wrist"], f"<{SUPPLY}>.{ACTUATORS} = <{ARM}/Actuators/wrist>: must be an actu"),
+    ([OF_SHOULDER, SHOULDER], f"<{SUPPLY}>.{ACTUATORS} = <{SHOULDER}>: must be an actuator of the robot"),
+    ([], f"<{SUPPLY}>.{ACTUATORS} is empty: must name actuators of the robot"),
 )
 def test_wrong_targets_are_refused(wrong, said, tmp_path) -> None:
     stage = authored(tmp_path, BATTERY, BATTERY)
@@ -117,7 +115,6 @@ def test_wrong_values_and_two_supplies_are_refused(tmp_path) -> None:
 
 
 def test_inactive_actuators_are_left_out(tmp_path) -> None:
-    """A supply may name one: the file is the same when it is active again."""
     stage = authored(tmp_path, BATTERY, BATTERY)
     stage.GetPrimAtPath(OF_EXTENSION).SetActive(False)
     assert supplies(stage) == {SHOULDER: BATTERY}

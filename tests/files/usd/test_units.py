@@ -8,22 +8,7 @@ import pytest
 from isaacsim.core.experimental.actuators import add_actuator, add_motors, motors_of, parse_actuator_prim
 from isaacsim.core.experimental.actuators.base.errors import ActuatorParseError, UnsupportedSceneError
 from isaacsim.core.experimental.actuators.files.usd.units import StageUnits, from_stage, to_stage, units_of
-from isaacsim.core.experimental.actuators.specs.configs import (
-    CONFIGS,
-    DCMotorClampingConfig,
-    DelayConfig,
-    ElasticTransmissionConfig,
-    GearedPIDControlConfig,
-    MaxEffortClampingConfig,
-    NeuralControlConfig,
-    PDControlConfig,
-    PIDControlConfig,
-    PositionBasedClampingConfig,
-    SlewedPIDControlConfig,
-    StartupPDControlConfig,
-    ThermalConfig,
-    TransmissionConfig,
-)
+from isaacsim.core.experimental.actuators.specs import configs
 from isaacsim.core.experimental.actuators.specs.fields import FLOAT32_MAX, Parameter, parameters_of
 from isaacsim.core.experimental.actuators.specs.motors import MotorConfig
 from isaacsim.core.experimental.actuators.tools.inspection.inspect import robots_of_stage
@@ -58,9 +43,7 @@ def stage(length: float | None = None, mass: float | None = None) -> Usd.Stage:
     ],
 )
 def test_units_are_those_authored_or_si(length, mass, units) -> None:
-    """USD's own fallback is the centimeter."""
-    assert units_of(stage(length, mass)) == units
-    assert units.si is (units == StageUnits(1.0, 1.0))
+    assert units_of(stage(length, mass)) == units and units.si is (units == StageUnits(1.0, 1.0))
 
 
 @pytest.mark.parametrize("unit", [0.0, -1.0, math.nan, math.inf])
@@ -77,43 +60,43 @@ def test_force_and_torque() -> None:
 @pytest.mark.parametrize(
     ("config", "angular", "linear"),
     [
-        (PDControlConfig(2.0, 3.0, 4.0), (2 * ANGULAR, 3 * ANGULAR, 4 * ANGULAR), (2e3, 3e3, 4 * LINEAR)),
+        (configs.PDControlConfig(2.0, 3.0, 4.0), (2 * ANGULAR, 3 * ANGULAR, 4 * ANGULAR), (2e3, 3e3, 4 * LINEAR)),
         (
-            PIDControlConfig(2.0, 3.0, 4.0, 5.0, 6.0),
+            configs.PIDControlConfig(2.0, 3.0, 4.0, 5.0, 6.0),
             (2 * ANGULAR, 3 * ANGULAR, 4 * ANGULAR, 5.0, 6 * ANGULAR),
             (2e3, 3e3, 4e3, 5e2, 6 * LINEAR),
         ),
         (
-            GearedPIDControlConfig(2.0, 3.0, 4.0, 5.0, 7.0, 6.0),
+            configs.GearedPIDControlConfig(2.0, 3.0, 4.0, 5.0, 7.0, 6.0),
             (2 * ANGULAR, 3 * ANGULAR, 4 * ANGULAR, 5.0, 7.0, 6 * ANGULAR),
             (2e3, 3e3, 4e3, 5e2, 7.0, 6 * LINEAR),
         ),
         (
-            StartupPDControlConfig(2.0, 3.0, 4.0, 6.0),
+            configs.StartupPDControlConfig(2.0, 3.0, 4.0, 6.0),
             (2 * ANGULAR, 3 * ANGULAR, 4 * ANGULAR, 6 * ANGULAR),
             (2e3, 3e3, 4 * LINEAR, 6 * LINEAR),
         ),
         (
-            SlewedPIDControlConfig(2.0, 3.0, 4.0, 8.0, 5.0, 6.0),
+            configs.SlewedPIDControlConfig(2.0, 3.0, 4.0, 8.0, 5.0, 6.0),
             (2 * ANGULAR, 3 * ANGULAR, 4 * ANGULAR, 8.0, 5.0, 6 * ANGULAR),
             (2e3, 3e3, 4e3, 8e2, 5e2, 6 * LINEAR),
         ),
-        (MaxEffortClampingConfig(2.0), (2 * ANGULAR,), (2 * LINEAR,)),
-        (DCMotorClampingConfig(2.0, 3.0, math.inf), (2 * ANGULAR, 3.0, math.inf), (2 * LINEAR, 3e2, math.inf)),
+        (configs.MaxEffortClampingConfig(2.0), (2 * ANGULAR,), (2 * LINEAR,)),
+        (configs.DCMotorClampingConfig(2.0, 3.0, math.inf), (2 * ANGULAR, 3.0, math.inf), (2 * LINEAR, 3e2, math.inf)),
         (
-            PositionBasedClampingConfig([-1.0, 2.0], [3.0, 4.0]),
+            configs.PositionBasedClampingConfig([-1.0, 2.0], [3.0, 4.0]),
             ([-1.0, 2.0], [3 * ANGULAR, 4 * ANGULAR]),
             ([-1e2, 2e2], [3 * LINEAR, 4 * LINEAR]),
         ),
         (
-            ElasticTransmissionConfig(
+            configs.ElasticTransmissionConfig(
                 50.0, 0.5, rotor_inertia=2.0, stiffness=3.0, damping=4.0, backlash=5.0, rotor_damping=6.0
             ),
             (50.0, 0.5, "joint", 2 * ANGULAR, 1.0, 0.0, *(one * ANGULAR for one in (3.0, 4.0)), 5.0, 6 * ANGULAR, 0.0),
             (50.0, 50.0, "joint", 2e3, 1.0, 0.0, 3e3, 4e3, 5e2, 6e3, 0.0),
         ),
-        (DelayConfig(3), (3,), (3,)),
-        (NeuralControlConfig("net.pt"), ("net.pt",), ("net.pt",)),
+        (configs.DelayConfig(3), (3,), (3,)),
+        (configs.NeuralControlConfig("net.pt"), ("net.pt",), ("net.pt",)),
     ],
 )
 def test_numbers_are_converted_by_their_unit(config, angular, linear) -> None:
@@ -129,15 +112,15 @@ def test_numbers_are_converted_by_their_unit(config, angular, linear) -> None:
 
 
 def test_metres_and_kilograms_change_nothing() -> None:
-    config = PDControlConfig(2.0, 3.0)
+    config = configs.PDControlConfig(2.0, 3.0)
     assert from_stage(config, StageUnits(1.0, 1.0), [True, False]) is config
 
 
 def test_joints_that_turn_and_that_slide_have_no_number_in_common() -> None:
     with pytest.raises(ValueError, match=r"PDControlConfig\.kp is of joints that turn and .* metersPerUnit = 0\.01 "):
-        from_stage(PDControlConfig(2.0, 3.0), CGS, [True, False])
-    assert from_stage(PDControlConfig(2.0, 3.0), StageUnits(1.0, 0.001), [True, False]).kp == 0.002
-    assert from_stage(DelayConfig(3), CGS, [True, False]) == DelayConfig(3)
+        from_stage(configs.PDControlConfig(2.0, 3.0), CGS, [True, False])
+    assert from_stage(configs.PDControlConfig(2.0, 3.0), StageUnits(1.0, 0.001), [True, False]).kp == 0.002
+    assert from_stage(configs.DelayConfig(3), CGS, [True, False]) == configs.DelayConfig(3)
 
 
 def test_every_parameter_has_a_dimension_that_fits_its_unit() -> None:
@@ -163,12 +146,15 @@ def test_every_parameter_has_a_dimension_that_fits_its_unit() -> None:
         "W": (1, 1),
         "": (0, 0),
     }
-    found = {described.unit: described.dimension for config in CONFIGS for described in parameters_of(config).values()}
+    found = {
+        described.unit: described.dimension
+        for config in configs.CONFIGS
+        for described in parameters_of(config).values()
+    }
     assert found == known
 
 
 def robot(length: float, mass: float, kind: str) -> Usd.Stage:
-    """A pendulum in these units, whose numbers are not converted."""
     made = pendulum(kind=kind).stage
     UsdGeom.SetStageMetersPerUnit(made, length)
     UsdPhysics.SetStageKilogramsPerUnit(made, mass)
@@ -176,9 +162,8 @@ def robot(length: float, mass: float, kind: str) -> Usd.Stage:
 
 
 def authored(stage: Usd.Stage, config) -> tuple[str, str]:
-    """Author an actuator with a law; path of its prim, and of the one with the law, a supply or the same."""
     parts = {"controller": {}, "clamping": {"clamping": [config]}, "delay": {"delay": config}}
-    law = config if config.KIND == "controller" else PDControlConfig(30.0, 2.0)
+    law = config if config.KIND == "controller" else configs.PDControlConfig(30.0, 2.0)
     prim = add_actuator(ROBOT, "hinge", "act", law, stage=stage, **parts.get(config.KIND, {"others": [config]}))
     holders = (one for one in stage.Traverse() if config.SCHEMA in one.GetPrimTypeInfo().GetAppliedAPISchemas())
     return str(prim.GetPath()), str(next(holders).GetPath())
@@ -201,7 +186,7 @@ def broken(stage: Usd.Stage, prim: str, name: str, value_type: str):
 @pytest.mark.parametrize("units", STAGES)
 @pytest.mark.parametrize("kind", ["Revolute", "Prismatic"])
 def test_required_value_that_is_missing_or_invalid_is_named_by_every_reader(kind, units) -> None:
-    for config_type in CONFIGS:
+    for config_type in configs.CONFIGS:
         required = [one for one in parameters_of(config_type).values() if one.fallback is None]
         if not required:
             continue
@@ -222,7 +207,6 @@ def test_required_value_that_is_missing_or_invalid_is_named_by_every_reader(kind
 
 
 def at_the_ends(one: Parameter) -> set[float]:
-    """Numbers at the ends of a range, just inside, and far out."""
     ends = [one.lower, one.upper, math.nextafter(one.lower, math.inf), math.nextafter(one.upper, -math.inf)]
     return {*ends, 1e-30, 1e-6, 1e30, 3e35, FLOAT32_MAX, -FLOAT32_MAX}
 
@@ -236,18 +220,20 @@ def same(first: float, second: float) -> bool:
 @pytest.mark.parametrize("units", [*STAGES, (1000.0, 1000.0)])
 @pytest.mark.parametrize("geared", [False, True])
 def test_what_add_motors_accepts_reading_accepts(geared, units) -> None:
-    """Numbers at the ends of their ranges come back, or are refused before they are written."""
     empty, accepted = robot(*units, "Revolute"), 0
-    for config_type in (ElasticTransmissionConfig, MaxEffortClampingConfig, PDControlConfig, ThermalConfig):
+    for config_type in (
+        *(configs.ElasticTransmissionConfig, configs.MaxEffortClampingConfig),
+        *(configs.PDControlConfig, configs.ThermalConfig),
+    ):
         whole = numbered(config_type)
         cases = [(name, one) for name, one in parameters_of(whole).items() if one.type == "float"]
         for name, number in (
             (name, number) for name, one in cases for number in at_the_ends(one) if one.accepts(number)
         ):
             config = dataclasses.replace(whole, **{name: number})
-            stages = [config] if config.KIND == "controller" else [PDControlConfig(30.0, 2.0), config]
+            stages = [config] if config.KIND == "controller" else [configs.PDControlConfig(30.0, 2.0), config]
             if geared and config.KIND != "transmission":
-                stages.append(TransmissionConfig(-50.0))
+                stages.append(configs.TransmissionConfig(-50.0))
             layer = Sdf.Layer.CreateAnonymous(".usda")
             layer.TransferContent(empty.GetRootLayer())
             stage = Usd.Stage.Open(layer)
@@ -266,10 +252,10 @@ def test_number_that_a_file_cannot_hold_is_refused_with_its_stage() -> None:
     """With the number that it becomes; where inf would switch a limit off, too."""
     for config, message in (
         (
-            PDControlConfig(1e35, 2.0),
+            configs.PDControlConfig(1e35, 2.0),
             r"PDControlConfig\.kp = 1e\+35: would be inf, must be finite .* metersPerUnit = 0\.01",
         ),
-        (MaxEffortClampingConfig(1e35), r"MaxEffortClampingConfig\.max_effort = 1e\+35: would be inf, "),
+        (configs.MaxEffortClampingConfig(1e35), r"MaxEffortClampingConfig\.max_effort = 1e\+35: would be inf, "),
     ):
         stage = robot(0.01, 1.0, "Revolute")
         before = stage.GetRootLayer().ExportToString()
@@ -280,7 +266,7 @@ def test_number_that_a_file_cannot_hold_is_refused_with_its_stage() -> None:
 
 def test_number_that_is_too_large_in_si_is_named_by_readers() -> None:
     stage = robot(1000.0, 1000.0, "Revolute")
-    _, prim = authored(stage, PDControlConfig(30.0, 2.0))
+    _, prim = authored(stage, configs.PDControlConfig(30.0, 2.0))
     stage.GetPrimAtPath(prim).GetAttribute("newton:kp").Set(1e38)
     with pytest.raises(
         ActuatorParseError, match=rf"<{prim}>\.newton:kp = 9\.99\d*e\+37: is 9\.99\d*e\+46 in SI, must be finite"
@@ -289,10 +275,12 @@ def test_number_that_is_too_large_in_si_is_named_by_readers() -> None:
 
 
 def test_armature_that_overflows_is_a_value_error() -> None:
-    law = PDControlConfig(30.0, 2.0)
+    law = configs.PDControlConfig(30.0, 2.0)
     with pytest.raises(ValueError, match=r"ratio²·rotor_inertia = 1e\+40, that is finite in single precision"):
         add_motors(
-            ROBOT, {"hinge": [law, TransmissionConfig(1e10, rotor_inertia=1e20)]}, stage=robot(1.0, 1.0, "Revolute")
+            ROBOT,
+            {"hinge": [law, configs.TransmissionConfig(1e10, rotor_inertia=1e20)]},
+            stage=robot(1.0, 1.0, "Revolute"),
         )
     stage = robot(0.001, 0.001, "Revolute")
     with pytest.raises(ValueError, match=r"physxJointAxis:angular:armature: 1e\+32 in SI is 1e\+41 in the units"):

@@ -8,7 +8,6 @@ from pxr import Sdf, Tf, Usd
 
 @reports_usd_errors
 def read(stage: Usd.Stage, *, text: bytes = b"") -> str:
-    """A function that fails in USD, or with text of a file."""
     if not text:
         Tf.RaiseRuntimeError("a path that is none")
     return text.decode()
@@ -16,7 +15,6 @@ def read(stage: Usd.Stage, *, text: bytes = b"") -> str:
 
 @pytest.mark.parametrize(("text", "said"), [(b"", "a path that is none"), (b"\xff", "not UTF-8")])
 def test_error_of_usd_names_the_file(tmp_path, text, said):
-    """The error has the file and USD's message."""
     stage = Usd.Stage.Open(Sdf.Layer.CreateNew(str(tmp_path / "robot.usda")))
     with pytest.raises(UnsupportedSceneError, match=f"robot.usda: USD cannot read all of this stage: .*{said}"):
         read(stage, text=text)

@@ -22,7 +22,6 @@ each = pytest.mark.parametrize(("config", "component"), SCALAR, ids=lambda item:
 
 @each
 def test_absent_arguments_take_the_fallbacks_of_the_schema(config, component) -> None:
-    """Each of them, and nothing else."""
     required = {name: 2 for name, field in taken(config).items() if field.fallback is None}
     fallbacks = {name: field.number(field.fallback) for name, field in taken(config).items()}
     assert component.resolve_arguments(required) == fallbacks | required
@@ -51,7 +50,6 @@ def test_controller_without_a_law_says_so() -> None:
 
 @pytest.mark.slow
 def test_package_comes_up_without_the_file_of_a_law() -> None:
-    """A law is loaded where it is used: the conformance test can say that its file is missing."""
     code = """
 from isaacsim.core.experimental.actuators.laws.contract import catalogue
 from isaacsim.core.experimental.actuators.specs.configs import ClampingConfig

@@ -6,7 +6,6 @@ from isaacsim.core.experimental.actuators.laws.contract.coupling import inertias
 
 
 def matrices(rng: np.random.Generator, count: int, size: int) -> np.ndarray:
-    """Random mass matrices with entries of several magnitudes."""
     factors = rng.normal(size=(count, size, size)) * 10.0 ** rng.uniform(-2, 1, (count, 1, size))
     return factors @ np.swapaxes(factors, -1, -2) + np.eye(size) * 1e-3
 

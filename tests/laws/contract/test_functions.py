@@ -40,7 +40,6 @@ pytestmark = pytest.mark.usefixtures("optimized_kernels")
 
 
 def arguments_of(name: str) -> int:
-    """How many numbers a function takes."""
     return len(ALL[name].input_types)
 
 
@@ -92,7 +91,6 @@ def assert_same(found: list[np.ndarray], expected: list[np.ndarray]) -> None:
 
 
 def assert_same_bits(one: np.ndarray, other: np.ndarray) -> None:
-    """Require the same numbers to the bit, the sign of zero too; one NaN is like another."""
     differ = (one.view(np.int32) != other.view(np.int32)) & ~(np.isnan(one) & np.isnan(other))
     assert not differ.any(), f"{np.flatnonzero(differ)[:5]}: {one[differ][:5]} != {other[differ][:5]}"
 

@@ -10,6 +10,7 @@ from isaacsim.core.experimental.actuators.laws.contract import catalogue
 from isaacsim.core.experimental.actuators.laws.contract.late import kept_steps
 from isaacsim.core.experimental.actuators.specs.motors import motor_of
 from late_reference import ENGINES, Late, arrays_on, on_both, stepped
+from refusals import cases
 
 DT = 0.005
 PD, PID = aa.PDControlConfig(20.0, 1.0), aa.PIDControlConfig(20.0, 1.0, 3.0)
@@ -117,7 +118,6 @@ def test_columns_with_gaps_have_the_bits_of_those_without(rng) -> None:
 @pytest.mark.parametrize("first", ENGINES)
 @pytest.mark.parametrize("second", ENGINES)
 def test_saved_states_continue_on_either_engine(first, second, rng) -> None:
-    """To the bit, with all that laws keep: rings, draws, clocks."""
     given = late_reference.inputs(rng, 40, 3, len(JOINTS))
     one, other = (arrays_on(engine, JOINTS, MOTORS, 3) for engine in (first, second))
     stepped(one, given[:23], DT)
@@ -133,7 +133,6 @@ def test_saved_states_continue_on_either_engine(first, second, rng) -> None:
 
 @pytest.mark.parametrize("lag", [0.0, 1.0, 3.0, 0.25, 2.5, 7.9])
 def test_effort_acts_so_many_steps_late(lag, rng) -> None:
-    """Interpolated between two steps; the first step after a reset is the whole past."""
     motor = [PD, aa.EffortDelayConfig(steps=lag)]
     given = late_reference.inputs(rng, 40, 2, 1)
     plain = on_both(["a"], {"a": [PD]}, given, DT)
@@ -160,7 +159,6 @@ def test_seconds_and_steps_add_up(rng) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_parameters_per_robot_and_new_ones_act_at_the_next_step(engine, rng) -> None:
-    """Rings keep the past for any delay up to that which is kept; beyond it, a delay is cut."""
     given = late_reference.inputs(rng, 30, 3, 1)
     plain = stepped(arrays_on(engine, ["a"], {"a": [PD]}, 3), given, DT)
     arrays = arrays_on(engine, ["a"], {"a": [PD, aa.EffortDelayConfig(steps=np.array([[0.0], [2.0], [4.0]]))]}, 3)
@@ -210,18 +208,16 @@ def test_actuators_with_two_states_have_the_bits_of_one(engine, name, rng) -> No
             np.testing.assert_array_equal(arrays_of["joint_f"].numpy()[order], expected[step, :, 0], err_msg=str(step))
 
 
-@pytest.mark.parametrize(
-    ("config", "kept"),
-    [
-        (aa.EffortDelayConfig(), 0),
-        (aa.EffortDelayConfig(steps=2.5), 3),
-        (aa.EffortDelayConfig(seconds=0.01), 40),
-        (aa.EffortDelayConfig(seconds=0.01, max_steps=5), 5),
-        (aa.TimedDelayConfig(steps=1, random_steps=4), 5),
-        (aa.TimedDelayConfig(seconds=1.0, steps=4000), 4096),
-        (aa.EncoderConfig(latency=0.001, latency_steps=1.5), 6),
-        (aa.EncoderConfig(latency=np.array([[0.001], [0.002]])), 8),
-    ],
+@cases(
+    "config, kept",
+    (aa.EffortDelayConfig(), 0),
+    (aa.EffortDelayConfig(steps=2.5), 3),
+    (aa.EffortDelayConfig(seconds=0.01), 40),
+    (aa.EffortDelayConfig(seconds=0.01, max_steps=5), 5),
+    (aa.TimedDelayConfig(steps=1, random_steps=4), 5),
+    (aa.TimedDelayConfig(seconds=1.0, steps=4000), 4096),
+    (aa.EncoderConfig(latency=0.001, latency_steps=1.5), 6),
+    (aa.EncoderConfig(latency=np.array([[0.001], [0.002]])), 8),
 )
 def test_what_is_kept(config, kept) -> None:
     """Enough for the delay at steps of 0.25 ms, unless a config says otherwise."""

@@ -26,7 +26,7 @@ from isaacsim.core.experimental.actuators.laws.contract import newton_classes
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from neural_twin import random_network, write_network
 from pxr import Usd, UsdPhysics
-from refusals import refused
+from refusals import cases, refused
 
 with quiet_warp(), warnings.catch_warnings():
     # older versions of newton use what newer ones of Python and Warp warn of
@@ -36,7 +36,6 @@ NAMES, ROBOTS, DT = ["hip", "knee"], 3, 0.01
 
 
 def theirs(name: str):
-    """newton's class of that name, or of its later one."""
     later = {"Controller": "DriveBase", "Clamping": "ClampingBase"}.get(name, name.replace("Controller", "Drive"))
     return vars(newton).get(later) or vars(newton)[name]
 
@@ -116,8 +115,7 @@ def run(config, steps: int = 100) -> tuple[list[list[float]], str]:
 @pytest.mark.parametrize("law", LAWS)
 def test_built_in_laws_run_as_ours(law) -> None:
     expected = run(ActuatorConfig(*LAWS[law](lambda name: getattr(ours, name))))
-    assert np.ptp(expected[0]) > 10
-    assert run(ActuatorConfig(*LAWS[law](theirs))) == expected
+    assert np.ptp(expected[0]) > 10 and run(ActuatorConfig(*LAWS[law](theirs))) == expected
 
 
 def test_lookup_table_of_a_file_is_read(tmp_path) -> None:
@@ -140,21 +138,17 @@ def test_objects_stay_those_given(host) -> None:
         first, second = wrapper.actuators
         held = [first.controller, *first.clamping, first.delay]
         for one, given, kind in zip(held, (controller, *clamps, delay), kinds, strict=True):
-            assert one is given
-            assert isinstance(one, kind)
+            assert one is given and isinstance(one, kind)
             assert isinstance(one, ours.Controller | ours.Clamping | ours.Delay)
-        assert second.controller is not controller
-        assert isinstance(second.controller, kinds[0])
+        assert second.controller is not controller and isinstance(second.controller, kinds[0])
         controller.ki.zero_()
         controller.kp.assign([1.0, 2.0, 3.0])
         assert efforts(host) == [1.0, 2.0, 3.0]
         clamps[0].max_effort = full(0.5)
         assert efforts(host) == [0.5] * 3
-    assert controller.kp.numpy().tolist() == [1.0, 2.0, 3.0]
-    assert clamps[0].read("max_effort").tolist() == [0.5] * 3
+    assert controller.kp.numpy().tolist() == [1.0, 2.0, 3.0] and clamps[0].read("max_effort").tolist() == [0.5] * 3
     with wrapped((config, "hip")) as wrapper:
-        assert wrapper.actuators[0].controller is controller
-        assert efforts(host) == [0.5] * 3
+        assert wrapper.actuators[0].controller is controller and efforts(host) == [0.5] * 3
 
 
 class Leaky(theirs("Controller")):
@@ -210,22 +204,16 @@ class Halving(theirs("Clamping")):
 
 
 class Late(theirs("Delay")):
-    """newton's delay, called by its own methods."""
-
     def get_delayed_targets(self, *arguments):
         return super().get_delayed_targets(*arguments)
 
 
 class LatePID(theirs("ControllerPID")):
-    """newton's PID, called by its own methods."""
-
     def compute(self, *arguments, **named) -> None:
         super().compute(*arguments, **named)
 
 
 class LateTable(theirs("ClampingPositionBased")):
-    """newton's table, called by its own methods."""
-
     def modify_forces(self, *arguments, **named) -> None:
         super().modify_forces(*arguments, **named)
 
@@ -233,12 +221,9 @@ class LateTable(theirs("ClampingPositionBased")):
 def test_own_computation_runs_as_newton_runs_it(host) -> None:
     law, half = Leaky(full([1.0, 2.0, 4.0])), Halving()
     with wrapped((ActuatorConfig(law, [half]), "hip")) as wrapper:
-        assert wrapper.actuators[0].controller is law
-        assert wrapper.actuators[0].clamping == [half]
-        assert isinstance(law, Leaky)
-        assert "custom" in wrapper.engine
-        assert efforts(host) == [0.5, 1.0, 2.0]
-        assert efforts(host) == [0.75, 1.5, 3.0]
+        assert wrapper.actuators[0].controller is law and wrapper.actuators[0].clamping == [half]
+        assert isinstance(law, Leaky) and "custom" in wrapper.engine
+        assert efforts(host) == [0.5, 1.0, 2.0] and efforts(host) == [0.75, 1.5, 3.0]
         wrapper.reset(indices=[1])
         assert efforts(host) == [0.875, 1.0, 3.5]
         law.gain.fill_(0.0)
@@ -252,8 +237,7 @@ def test_built_in_limit_before_one_of_the_users_own(host) -> None:
     limit = theirs("ClampingMaxEffort")(full([2.0, 4.0, 9.0]))
     config = ActuatorConfig(theirs("ControllerPD")(full(5.0), full(0.0)), [limit, Halving()])
     with wrapped((config, "hip")):
-        assert efforts(host) == [1.0, 2.0, 2.5]
-        assert type(limit).kernel() is ours.ClampingMaxEffort.kernel()
+        assert efforts(host) == [1.0, 2.0, 2.5] and type(limit).kernel() is ours.ClampingMaxEffort.kernel()
 
 
 @pytest.mark.parametrize("steps", [[0, 0, 0], [1, 2, 4], [4, 4, 4]])
@@ -276,7 +260,6 @@ def test_newtons_own_methods_give_the_same(steps) -> None:
 
 
 def test_saved_state_of_newtons_delay_goes_on(host) -> None:
-    """It writes one row of its ring a step and relies on the others, which a restored state has."""
     config = ActuatorConfig(theirs("ControllerPD")(full(1.0), full(0.0)), [], Late(full(4, wp.int32), 4))
     with wrapped((config, "hip")) as wrapper:
 
@@ -297,8 +280,6 @@ def test_saved_state_of_newtons_delay_goes_on(host) -> None:
 
 
 class Named(theirs("ControllerPD")):
-    """PD with another constructor and defaults, and a method of its own."""
-
     def __init__(self, stiffness: float) -> None:
         super().__init__(full(stiffness), full(0.0))
         self.name = "soft"
@@ -315,9 +296,7 @@ def test_subclass_with_newtons_computation_runs_on_the_engine(host) -> None:
     law = Named(5.0)
     with wrapped((ActuatorConfig(law), "hip")) as wrapper:
         assert wrapper.engine == run(ActuatorConfig(*LAWS["pd"](lambda name: getattr(ours, name))), 2)[1]
-        assert wrapper.actuators[0].controller is law
-        assert isinstance(law, Named)
-        assert efforts(host) == [5.0] * 3
+        assert wrapper.actuators[0].controller is law and isinstance(law, Named) and efforts(host) == [5.0] * 3
         law.soften()
         assert efforts(host) == [1.0] * 3
         assert (law.name, type(law).resolve_arguments({})) == ("soft", {"stiffness": 5.0})
@@ -331,8 +310,6 @@ def test_method_put_on_an_object_is_called(host) -> None:
 
 
 class Asking(theirs("Controller")):
-    """A law that wants an array of the control object."""
-
     custom_inputs = ("wind",)
 
     def is_stateful(self) -> bool:
@@ -426,8 +403,6 @@ def test_networks_of_torch_run_as_newton_runs_them(tmp_path) -> None:
 
 
 class OwnNetwork(theirs("ControllerNeuralMLP")):
-    """A network of newton's that reads no file."""
-
     def __init__(self) -> None: ...
 
     def finalize(self, device, num_actuators: int) -> None: ...
@@ -462,24 +437,22 @@ def table_with(**changed):
 PD = lambda **named: theirs("ControllerPD")(**({"kp": full(1.0), "kd": full(1.0)} | named))  # noqa: E731
 
 
-@pytest.mark.parametrize(
-    ("make", "said"),
-    [
-        (lambda: ActuatorConfig(theirs("ClampingMaxEffort")(full(1.0))), "controller = .*must be a Controller"),
-        (lambda: ActuatorConfig(PD(), [PD()]), r"clamping\[0\] = .*must be a Clamping"),
-        (lambda: ActuatorConfig(PD(), [], PD()), "delay = .*must be a Delay"),
-        (lambda: ActuatorConfig(object()), "controller = .*must be a Controller"),
-        (lambda: ActuatorConfig(PD(), [theirs("ClampingMaxEffort")(5.0)]), "max_effort = 5.0: must be an array"),
-        (lambda: ActuatorConfig(PD(), [theirs("ClampingMaxEffort")(None)]), "max_effort = None: must be an array"),
-        (
-            lambda: ActuatorConfig(PD(**{name: full(1.0, wp.float64) for name in ("kp", "kd")})),
-            "kp has dtype float64: must be float32",
-        ),
-        (lambda: ActuatorConfig(PD(), [], theirs("Delay")(full(5, wp.int32), 4)), "delay_steps = 5: must be .*<= max"),
-        (lambda: ActuatorConfig(PD(), [], theirs("Delay")(full(1.0), 4)), "delay_steps has dtype float32: must be int"),
-        (lambda: ActuatorConfig(PD(), [table_with(_positions_tuple=(3.0, 2.0, 1.0, 0.0))]), "must not decrease"),
-        (lambda: ActuatorConfig(PD(), [theirs("ClampingPositionBased")("nowhere.txt")]), "nowhere.txt"),
-    ],
+@cases(
+    "make, said",
+    (lambda: ActuatorConfig(theirs("ClampingMaxEffort")(full(1.0))), "controller = .*must be a Controller"),
+    (lambda: ActuatorConfig(PD(), [PD()]), r"clamping\[0\] = .*must be a Clamping"),
+    (lambda: ActuatorConfig(PD(), [], PD()), "delay = .*must be a Delay"),
+    (lambda: ActuatorConfig(object()), "controller = .*must be a Controller"),
+    (lambda: ActuatorConfig(PD(), [theirs("ClampingMaxEffort")(5.0)]), "max_effort = 5.0: must be an array"),
+    (lambda: ActuatorConfig(PD(), [theirs("ClampingMaxEffort")(None)]), "max_effort = None: must be an array"),
+    (
+        lambda: ActuatorConfig(PD(**{name: full(1.0, wp.float64) for name in ("kp", "kd")})),
+        "kp has dtype float64: must be float32",
+    ),
+    (lambda: ActuatorConfig(PD(), [], theirs("Delay")(full(5, wp.int32), 4)), "delay_steps = 5: must be .*<= max"),
+    (lambda: ActuatorConfig(PD(), [], theirs("Delay")(full(1.0), 4)), "delay_steps has dtype float32: must be int"),
+    (lambda: ActuatorConfig(PD(), [table_with(_positions_tuple=(3.0, 2.0, 1.0, 0.0))]), "must not decrease"),
+    (lambda: ActuatorConfig(PD(), [theirs("ClampingPositionBased")("nowhere.txt")]), "nowhere.txt"),
 )
 def test_unusable_components_are_refused_when_constructed(make: Callable[[], Any], said: str) -> None:
     refused(ValueError, make, said)
@@ -491,14 +464,12 @@ def test_abstract_methods_that_are_missing_are_named() -> None:
     refused(NotImplementedError, lambda: ours.Actuator(full(range(ROBOTS), wp.uint32), controller=Empty()), said)
 
 
-@pytest.mark.parametrize(
-    ("law", "said"),
-    [
-        (lambda: PD(kp=wp.ones(2, dtype=wp.float32), kd=wp.ones(2, dtype=wp.float32)), "kp has 2 elements: must be 3"),
-        (lambda: LatePID(*[wp.ones(2, dtype=wp.float32)] * 4), "kp has 2 elements: must be 3"),
-        (lambda: PD(kp=full(-1.0)), r"'knee': kp = -1\.0: must be"),
-        (lambda: PD(kp=full(np.nan)), "kp = nan: must be"),
-    ],
+@cases(
+    "law, said",
+    (lambda: PD(kp=wp.ones(2, dtype=wp.float32), kd=wp.ones(2, dtype=wp.float32)), "kp has 2 elements: must be 3"),
+    (lambda: LatePID(*[wp.ones(2, dtype=wp.float32)] * 4), "kp has 2 elements: must be 3"),
+    (lambda: PD(kp=full(-1.0)), r"'knee': kp = -1\.0: must be"),
+    (lambda: PD(kp=full(np.nan)), "kp = nan: must be"),
 )
 def test_arrays_that_do_not_fit_are_refused_before_anything_changes(
     host: ArraysHost, law: Callable[[], Any], said: str
@@ -507,8 +478,7 @@ def test_arrays_that_do_not_fit_are_refused_before_anything_changes(
     kinds = type(good), type(bad)
     host.arrays().stiffnesses[:] = 7.0
     refused(ValueError, lambda: wrapped((ActuatorConfig(good), "hip"), (ActuatorConfig(bad), "knee")), said)
-    assert (type(good), type(bad)) == kinds
-    assert set(host.arrays().stiffnesses) == {7.0}
+    assert (type(good), type(bad)) == kinds and set(host.arrays().stiffnesses) == {7.0}
 
 
 def whole(law: str, count: int = ROBOTS, peer=None):
@@ -521,7 +491,6 @@ def whole(law: str, count: int = ROBOTS, peer=None):
 
 @pytest.mark.parametrize("law", LAWS)
 def test_whole_actuators_stand_for_their_components(law) -> None:
-    """newton's and ours; they stay what they were and go on where they came from."""
     expected = run(ActuatorConfig(*LAWS[law](lambda name: getattr(ours, name))))
     for given in (whole(law), whole(law, peer=ours)):
         assert run(given) == expected
@@ -573,13 +542,11 @@ def with_gradients():
     return actuator
 
 
-@pytest.mark.parametrize(
-    ("make", "said"),
-    [
-        (lambda: whole("pd", 2), "'hip' has 2 joints: must have 3, one per robot"),
-        (implicit, r"is implicit: must be explicit. Call set_effort_mode_explicit\(\)"),
-        (with_gradients, "'hip' has requires_grad = True: must be stepped by itself"),
-    ],
+@cases(
+    "make, said",
+    (lambda: whole("pd", 2), "'hip' has 2 joints: must have 3, one per robot"),
+    (implicit, r"is implicit: must be explicit. Call set_effort_mode_explicit\(\)"),
+    (with_gradients, "'hip' has requires_grad = True: must be stepped by itself"),
 )
 def test_whole_actuators_that_cannot_be_used_are_refused(host, make, said) -> None:
     refused(ValueError, lambda: wrapped((make(), "hip")), said)
@@ -639,17 +606,13 @@ def test_components_of_prims_are_instances_of_newtons(authored, there, monkeypat
     with ours.ArticulationActuators("/Robot") as wrapper:
         found = components(wrapper)
         for component, name in zip(found, EXPECTED, strict=True):
-            assert isinstance(component, getattr(ours, name))
-            assert isinstance(component, theirs(name)) is there
+            assert isinstance(component, getattr(ours, name)) and isinstance(component, theirs(name)) is there
             assert type(component).__name__ == name
         for actuator in wrapper.actuators:
-            assert isinstance(actuator, ours.Actuator)
-            assert isinstance(actuator, newton.Actuator) is there
-            assert type(actuator).__name__ == "Actuator"
-            assert actuator.drive is actuator.controller
+            assert isinstance(actuator, ours.Actuator) and isinstance(actuator, newton.Actuator) is there
+            assert type(actuator).__name__ == "Actuator" and actuator.drive is actuator.controller
         authored.step(DT)
-        assert authored.arrays().efforts.tolist() == [4.0, 3.0]
-        assert "custom" not in wrapper.engine
+        assert authored.arrays().efforts.tolist() == [4.0, 3.0] and "custom" not in wrapper.engine
 
 
 @pytest.mark.parametrize("kind", ["mlp", "lstm", "gru"])
@@ -692,8 +655,7 @@ def test_newtons_names_register_components(host) -> None:
     for schema in ("TestNamedAPI", "TestHalvingAPI"):
         prim.AddAppliedSchema(schema)
     parsed = ours.parse_actuator_prim(prim)
-    assert issubclass(parsed.controller_class, Named)
-    assert issubclass(parsed.component_specs[0][0], Halving)
+    assert issubclass(parsed.controller_class, Named) and issubclass(parsed.component_specs[0][0], Halving)
     law, half = parsed.controller_class(**parsed.controller_kwargs), parsed.component_specs[0][0]()
     with wrapped((ActuatorConfig(law, [half]), "hip")):
         assert efforts(host) == [2.5] * 3
@@ -727,8 +689,6 @@ def test_newtons_own_actuator_still_takes_them(host) -> None:
     tuple(map(int, version("newton").split(".")[:2])) < (1, 8), reason="the embedded physics needs newton 1.8"
 )
 def test_embedded_physics_is_driven(robots) -> None:
-    """One arm with newton's components and one with ours go the same way."""
-
     def positions(get: Callable[[str], Any]) -> list[float]:
         one = [wp.full(1, value, dtype=wp.float32, device="cpu") for value in (60.0, 4.0, 30.0)]
         config = ActuatorConfig(get("ControllerPD")(*one[:2]), [get("ClampingMaxEffort")(one[2])])
@@ -741,5 +701,4 @@ def test_embedded_physics_is_driven(robots) -> None:
             return wrapper.articulation.get_dof_positions().numpy().ravel().tolist()
 
     expected = positions(lambda name: getattr(ours, name))
-    assert abs(expected[0]) > 0.1
-    assert positions(theirs) == expected
+    assert abs(expected[0]) > 0.1 and positions(theirs) == expected

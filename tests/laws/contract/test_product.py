@@ -1,10 +1,10 @@
 """A product without influence on the result has no gradient, for any factors."""
 
 import numpy as np
-import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators.laws.contract.law import within
 from isaacsim.core.experimental.actuators.laws.contract.product import product
+from refusals import cases
 
 
 @wp.kernel
@@ -12,15 +12,13 @@ def bound_kernel(numbers: wp.array[float], bound: wp.array[float]):
     bound[0] = within(product(numbers[0], numbers[1]), -numbers[2], numbers[2])
 
 
-@pytest.mark.parametrize(
-    ("numbers", "bound", "gradients"),
-    [
-        ([2.0, 3.0, 10.0], 6.0, [3.0, 2.0, 0.0]),
-        ([2.0, 6.0, 10.0], 10.0, [0.0, 0.0, 1.0]),
-        ([np.inf, 3.0, 10.0], 10.0, [0.0, 0.0, 1.0]),
-        ([np.inf, -3.0, 10.0], -10.0, [0.0, 0.0, -1.0]),
-        ([2.0, np.inf, 10.0], 10.0, [0.0, 0.0, 1.0]),
-    ],
+@cases(
+    "numbers, bound, gradients",
+    ([2.0, 3.0, 10.0], 6.0, [3.0, 2.0, 0.0]),
+    ([2.0, 6.0, 10.0], 10.0, [0.0, 0.0, 1.0]),
+    ([np.inf, 3.0, 10.0], 10.0, [0.0, 0.0, 1.0]),
+    ([np.inf, -3.0, 10.0], -10.0, [0.0, 0.0, -1.0]),
+    ([2.0, np.inf, 10.0], 10.0, [0.0, 0.0, 1.0]),
 )
 def test_bound_has_the_gradient_of_what_it_is(numbers, bound, gradients) -> None:
     given = wp.array(numbers, dtype=wp.float32, device="cpu", requires_grad=True)

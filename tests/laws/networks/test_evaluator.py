@@ -30,6 +30,7 @@ from isaacsim.core.experimental.actuators.laws.networks.network import (
 from isaacsim.core.experimental.actuators.laws.networks.program import Program
 from isaacsim.core.experimental.actuators.laws.networks.warp_evaluator import WarpEvaluator
 from network_oracle import evaluate
+from refusals import cases
 from warm_python import warm_python
 
 pytestmark = pytest.mark.usefixtures("optimized_kernels")
@@ -106,12 +107,10 @@ def of_binary(function: str) -> Network:
 
 def recurrent(kind: str, inputs: int = 2, hidden: int = 8, layers: int = 2) -> Network:
     draw = Draw()
-    cells = draw.cells(kind, 0, inputs, hidden, layers)
-    return Network(inputs, (*cells, draw.linear(layers, hidden, 1)))
+    return Network(inputs, (*draw.cells(kind, 0, inputs, hidden, layers), draw.linear(layers, hidden, 1)))
 
 
 def between_layers() -> Network:
-    """Recurrent layers with other operations before, between and after them, and a late reading of the input."""
     draw = Draw()
     first, second = draw.cells("lstm", 1, 5, 7, 2)
     assert isinstance(second, LSTMCell)
@@ -121,7 +120,6 @@ def between_layers() -> Network:
 
 
 def by_a_part_of_itself() -> Network:
-    """A value whose last reading, by one operation, is whole and in part."""
     draw = Draw()
     return Network(6, (draw.linear(0, 6, 4), Slice(1, 2, 3), Binary("mul", 1, 2), draw.linear(3, 4, 1)))
 
@@ -149,7 +147,6 @@ class Rows:
         self.x, self.y = np.zeros((rows, network.inputs), np.float32), np.zeros(rows, np.float32)
 
     def step(self, x: np.ndarray) -> np.ndarray:
-        """Evaluate once; the new state becomes the state."""
         self.x[:] = x
         self.evaluator.evaluate(self.x, self.y, self.now, self.after)
         self.now, self.after = self.after, self.now
@@ -173,8 +170,7 @@ def test_agrees_with_float64(name, engine) -> None:
         expected, hidden, cell = evaluate(network, x, hidden, cell)
         errors.append(np.abs(y - expected).max())
         largest = max(largest, np.abs(expected).max())
-    assert max(errors) <= 1e-5 * largest
-    assert largest > 0
+    assert max(errors) <= 1e-5 * largest and largest > 0
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -243,21 +239,18 @@ def test_a_bad_row_gets_nan_keeps_its_state_and_touches_no_other(name, value, en
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize(
-    ("function", "limits"),
-    [
-        ("tanh", (-1, 1)),
-        ("sigmoid", (0, 1)),
-        ("softsign", (-1, 1)),
-        ("erf", (-1, 1)),
-        ("elu", (-1.2, 1e30)),
-        ("relu", (0, 1e30)),
-        ("softplus", (0, 1e30)),
-        ("clamp", (-0.3, 0.6)),
-    ],
+@cases(
+    "function, limits",
+    ("tanh", (-1, 1)),
+    ("sigmoid", (0, 1)),
+    ("softsign", (-1, 1)),
+    ("erf", (-1, 1)),
+    ("elu", (-1.2, 1e30)),
+    ("relu", (0, 1e30)),
+    ("softplus", (0, 1e30)),
+    ("clamp", (-0.3, 0.6)),
 )
 def test_extreme_inputs_saturate(function, limits, engine) -> None:
-    """Functions are saturated at both ends; the smallest numbers give the result of zero, or themselves."""
     given = Rows(engine, Network(1, (Unary(function, 0, NUMBERS.get(function, ())),)), 4)
     low, high, tiny, zero = given.step(np.float32([[-1e30], [1e30], [1e-42], [0]]))
     np.testing.assert_allclose([low, high], limits, rtol=1e-6, atol=1e-37)
@@ -277,7 +270,6 @@ def test_extreme_inputs_leave_recurrent_layers_bounded(kind, engine) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_functions_of_numbers_everywhere(engine) -> None:
-    """Errors are relative to each number: near zero, at the ends, and where functions are not defined."""
     x = np.concatenate([np.linspace(-12, 12, 997), np.logspace(-30, 1, 100), -np.logspace(-30, 1, 100)])
     x = x.astype(np.float32)
     tolerances = {"erf": 2e-6, "log": 1e-6, "tanh": 2e-6, "elu": 2e-6}
@@ -306,7 +298,6 @@ def test_powers_of_all_kinds() -> None:
 @pytest.mark.parametrize("exponent", ["add", "sub"])
 @pytest.mark.parametrize("inverse", [False, True])
 def test_powers_of_what_is_not_finite(base, exponent, inverse) -> None:
-    """Logarithms in the network produce infinities and NaN; the reciprocal detects an infinite result."""
     operations = [
         *(Unary("log", 0), *(Slice(1, at, at + 1) for at in (2, 3)), *(Slice(0, at, at + 1) for at in (0, 1))),
         *(Binary(base, 4, 2), Binary(exponent, 5, 3), Binary("pow", 6, 7), Unary("reciprocal", 8)),
@@ -341,8 +332,7 @@ def test_arrays_may_be_parts_of_larger_ones(engine) -> None:
         wide_x[:, 1:3] = motion(rows, 2, step)
         given.evaluate(wide_x[:, 1:3], wide_y[:, 1], states, states)
         np.testing.assert_array_equal(wide_y[:, 1], own.step(wide_x[:, 1:3]))
-    assert all((state[:, :, 8:] == 9).all() for state in wide_state)
-    assert (wide_y[:, [0, 2]] == 9).all()
+    assert all((state[:, :, 8:] == 9).all() for state in wide_state) and (wide_y[:, [0, 2]] == 9).all()
     of_warp = wp.zeros(rows, dtype=wp.float32, device="cpu")
     given.evaluate(wp.array(wide_x[:, 1:3].copy(), dtype=wp.float32, device="cpu"), of_warp, states, states)
     np.testing.assert_array_equal(of_warp.numpy(), own.step(wide_x[:, 1:3]))
@@ -373,7 +363,6 @@ def test_arrays_that_do_not_fit_are_refused(engine) -> None:
 @native_only
 @pytest.mark.parametrize("name", ["relu", "between", "lstm (2, 8, 2)", "gru (2, 8, 2)"])
 def test_the_core_refuses_lines_that_lead_out_of_their_network(name) -> None:
-    """Every column and width of every instruction is checked against values that are too small and too large."""
     program = Program(NETWORKS[name])
     lines = [astuple(one) for one in program.instructions]
     sizes = program.inputs, program.columns, program.output, program.num_layers, program.hidden_size
@@ -389,7 +378,6 @@ def test_the_core_refuses_lines_that_lead_out_of_their_network(name) -> None:
     for number, at, value in itertools.product(range(len(lines)), range(1, 9), (-1, most, (1 << 63) - 1)):
         line = lines[number]
         if at == 8 and line[0] not in ("lstm", "gru"):
-            # no layer
             continue
         changed = *line[:at], value, *line[at + 1 :]
         with pytest.raises(ValueError, match=f"instruction {line[0]}"):
@@ -423,8 +411,7 @@ def test_a_call_takes_no_memory(name, engine) -> None:
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert kept <= 4
-    assert peak - start < 2000
+    assert kept <= 4 and peak - start < 2000
 
 
 def test_the_best_engine_is_taken() -> None:

@@ -9,7 +9,7 @@ from isaacsim.core.experimental.actuators.laws.networks.metadata import (
     read_properties,
 )
 from isaacsim.core.experimental.actuators.laws.networks.network import GRUCell, Linear, Network
-from refusals import refused
+from refusals import cases, refused
 from small_networks import mlp, numbers, recurrent
 
 MLP, LSTM, GRU = mlp(inputs=2), recurrent("lstm", 2), recurrent("gru", 1)
@@ -20,8 +20,7 @@ COLUMNS = {"input_columns": ["velocity", "target_position", "position"]}
 
 
 def test_defaults() -> None:
-    assert check_metadata({}, MLP) == Metadata("mlp")
-    assert check_metadata({}, LSTM) == Metadata("lstm")
+    assert check_metadata({}, MLP) == Metadata("mlp") and check_metadata({}, LSTM) == Metadata("lstm")
     assert check_metadata({"unknown": [1]}, GRU) == Metadata("gru")
     defaults = Metadata("mlp")
     assert (defaults.input_order, defaults.input_idx) == ("pos_vel", (0,))
@@ -54,43 +53,41 @@ def test_columns_of_a_gru_are_normalised() -> None:
     assert (without.input_mean, without.input_std) == ((0.0, 0.0, 0.0), (1.0, 1.0, 1.0))
 
 
-@pytest.mark.parametrize(
-    ("network", "said", "says"),
-    [
-        (MLP, {"model_type": "cnn"}, "model_type = 'cnn': must be mlp, lstm or gru"),
-        (MLP, {"model_type": ["mlp"]}, "model_type"),
-        (MLP, {"model_type": "lstm"}, "must be mlp, for the network is no"),
-        (LSTM, {"num_layers": 3}, "num_layers = 3: must be 2"),
-        (LSTM, {"hidden_size": 4.5}, "hidden_size = 4.5: must be 4"),
-        (LSTM, {"num_layers": True}, "num_layers = True"),
-        (MLP, {"input_order": "pos"}, "input_order = 'pos': must be pos_vel or vel_pos"),
-        (MLP, {"input_idx": []}, "input_idx"),
-        (MLP, {"history_fill": "last"}, "history_fill = 'last': must be zeros or first"),
-        (MLP, {"history_fill": ["first"]}, "history_fill"),
-        (MLP, {"input_idx": 0}, "input_idx = 0: must be a list"),
-        (MLP, {"input_idx": [-1]}, "input_idx"),
-        (MLP, {"input_idx": [0.0]}, "input_idx"),
-        (MLP, {"input_idx": [False]}, "input_idx"),
-        (MLP, {"input_idx": [2**31]}, "from 0 to 1023"),
-        (MLP, {"input_idx": [0, 1]}, "half as many numbers as the network has inputs, 2"),
-        (MLP, {"pos_scale": 0}, "pos_scale = 0: must be a finite number other than 0"),
-        (MLP, {"vel_scale": float("nan")}, "vel_scale = nan"),
-        (MLP, {"effort_scale": 10**400}, "effort_scale"),
-        (MLP, {"effort_scale": float("inf"), "torque_scale": 1.0}, "effort_scale = inf"),
-        (MLP, {"torque_scale": "20"}, "torque_scale = '20'"),
-        (MLP, {"pos_scale": True}, "pos_scale = True"),
-        (MLP, {"pos_scale": None}, "pos_scale = None"),
-        (MLP, {"sample_dt": 0.0}, "sample_dt = 0.0: must be a finite number of seconds > 0"),
-        (MLP, {"sample_dt_s": "fast"}, "sample_dt_s = 'fast'"),
-        (OF_THREE, {}, "input size 3 of the network for"),
-        (OF_THREE, {"input_columns": ["velocity", "velocity", "position"]}, "different ones"),
-        (OF_THREE, {"input_columns": ["velocity", "position", "dynamic_bias"]}, "input_columns"),
-        (OF_THREE, {**COLUMNS, "custom_inputs": ["load"]}, "custom_inputs"),
-        (OF_THREE, {**COLUMNS, "normalization": []}, "normalization = []"),
-        (OF_THREE, {**COLUMNS, "normalization": {"inputs": {"mean": 1}}}, "normalization.inputs.mean = 1"),
-        (OF_THREE, {**COLUMNS, "normalization": {"inputs": {"mean": {"position": 1}}}}, "must have velocity"),
-        (OF_THREE, {**COLUMNS, "normalization": {"targets": {"std": {"torque": 0}}}}, "std.torque = 0.0"),
-    ],
+@cases(
+    "network, said, says",
+    (MLP, {"model_type": "cnn"}, "model_type = 'cnn': must be mlp, lstm or gru"),
+    (MLP, {"model_type": ["mlp"]}, "model_type"),
+    (MLP, {"model_type": "lstm"}, "must be mlp, for the network is no"),
+    (LSTM, {"num_layers": 3}, "num_layers = 3: must be 2"),
+    (LSTM, {"hidden_size": 4.5}, "hidden_size = 4.5: must be 4"),
+    (LSTM, {"num_layers": True}, "num_layers = True"),
+    (MLP, {"input_order": "pos"}, "input_order = 'pos': must be pos_vel or vel_pos"),
+    (MLP, {"input_idx": []}, "input_idx"),
+    (MLP, {"history_fill": "last"}, "history_fill = 'last': must be zeros or first"),
+    (MLP, {"history_fill": ["first"]}, "history_fill"),
+    (MLP, {"input_idx": 0}, "input_idx = 0: must be a list"),
+    (MLP, {"input_idx": [-1]}, "input_idx"),
+    (MLP, {"input_idx": [0.0]}, "input_idx"),
+    (MLP, {"input_idx": [False]}, "input_idx"),
+    (MLP, {"input_idx": [2**31]}, "from 0 to 1023"),
+    (MLP, {"input_idx": [0, 1]}, "half as many numbers as the network has inputs, 2"),
+    (MLP, {"pos_scale": 0}, "pos_scale = 0: must be a finite number other than 0"),
+    (MLP, {"vel_scale": float("nan")}, "vel_scale = nan"),
+    (MLP, {"effort_scale": 10**400}, "effort_scale"),
+    (MLP, {"effort_scale": float("inf"), "torque_scale": 1.0}, "effort_scale = inf"),
+    (MLP, {"torque_scale": "20"}, "torque_scale = '20'"),
+    (MLP, {"pos_scale": True}, "pos_scale = True"),
+    (MLP, {"pos_scale": None}, "pos_scale = None"),
+    (MLP, {"sample_dt": 0.0}, "sample_dt = 0.0: must be a finite number of seconds > 0"),
+    (MLP, {"sample_dt_s": "fast"}, "sample_dt_s = 'fast'"),
+    (OF_THREE, {}, "input size 3 of the network for"),
+    (OF_THREE, {"input_columns": ["velocity", "velocity", "position"]}, "different ones"),
+    (OF_THREE, {"input_columns": ["velocity", "position", "dynamic_bias"]}, "input_columns"),
+    (OF_THREE, {**COLUMNS, "custom_inputs": ["load"]}, "custom_inputs"),
+    (OF_THREE, {**COLUMNS, "normalization": []}, "normalization = []"),
+    (OF_THREE, {**COLUMNS, "normalization": {"inputs": {"mean": 1}}}, "normalization.inputs.mean = 1"),
+    (OF_THREE, {**COLUMNS, "normalization": {"inputs": {"mean": {"position": 1}}}}, "must have velocity"),
+    (OF_THREE, {**COLUMNS, "normalization": {"targets": {"std": {"torque": 0}}}}, "std.torque = 0.0"),
 )
 def test_each_wrong_value_is_one_clear_error(network, said, says) -> None:
     text = refused(NetworkError, lambda: check_metadata(said, network))

@@ -19,7 +19,7 @@ from isaacsim.core.experimental.actuators.laws.networks.torch_network import Tor
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from neural_twin import Twin, random_motion, random_network, write_network
 from pxr import Usd, UsdPhysics
-from refusals import refused
+from refusals import cases, refused
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: nothing runs through it")
 nn = torch.nn
@@ -29,7 +29,6 @@ IDX = {"input_idx": [0, 1, 2]}
 
 @pytest.fixture(autouse=True)
 def _seeded():
-    """Ignore Torch's recommendations of other formats."""
     torch.manual_seed(7)
     # more threads slow small networks down
     torch.set_num_threads(1)
@@ -165,7 +164,6 @@ def by_torch(module, way: str, x, states: Sequence) -> tuple:
 
 @pytest.mark.parametrize("name", FORMS)
 def test_equals_torch_over_200_steps(name) -> None:
-    """Results are those of each row alone; with a masked reset, and a row that is not finite, which keeps its state."""
     make, save, metadata, way = FORMS[name]
     module, rows = make(), 5
     data = save(module)
@@ -293,30 +291,28 @@ class Fails(Soft):
         raise ArithmeticError("not today")
 
 
-@pytest.mark.parametrize(
-    ("data", "metadata", "message"),
-    [
-        (lambda: scripted(Mixed()), IDX, "computes a row from others"),
-        (lambda: pickled(Remembers()), {}, "computes a row from others, from earlier calls"),
-        (lambda: pickled(Random()), IDX, "or at random"),
-        (lambda: scripted(Soft(6, 2)), IDX, r"returned \(3, 2\) for 3 rows"),
-        (lambda: scripted(Soft()), {}, r"x \(rows, 2\) .*mat1 and mat2.* metadata, input_idx"),
-        (lambda: scripted(LSTM()), {"hidden_size": 4}, r"x \(rows, 1, 2\), h \(2, rows, 4\), c \(2, rows, 4\)"),
-        (lambda: scripted(LSTM()), {"model_type": "gru"}, r"h \(2, rows, 8\) \("),
-        (lambda: pickled(Forgets()), {}, "and return one output per row and the states"),
-        (lambda: pickled(Fails()), IDX, "not today"),
-        (lambda: frozen(LSTM()), {"model_type": "lstm"}, "num_layers = None"),
-        (lambda: scripted(Soft()), {"model_type": "cnn"}, "model_type = 'cnn'"),
-        (lambda: scripted(Soft(), metadata="[]"), IDX, "expected a JSON object"),
-        (lambda: pickled([nn.Linear(2, 1)]), {}, "finds list in it"),
-        (lambda: pickled({"model": nn.Linear(2, 1), "metadata": 3}), {}, "metadata of the file is no dict"),
-        (
-            lambda: pickled(Soft().state_dict(), _use_new_zipfile_serialization=False),
-            {},
-            "finds OrderedDict in it: must be a module",
-        ),
-        (lambda: pickled(Soft())[:-200], IDX, "zip"),
-    ],
+@cases(
+    "data, metadata, message",
+    (lambda: scripted(Mixed()), IDX, "computes a row from others"),
+    (lambda: pickled(Remembers()), {}, "computes a row from others, from earlier calls"),
+    (lambda: pickled(Random()), IDX, "or at random"),
+    (lambda: scripted(Soft(6, 2)), IDX, r"returned \(3, 2\) for 3 rows"),
+    (lambda: scripted(Soft()), {}, r"x \(rows, 2\) .*mat1 and mat2.* metadata, input_idx"),
+    (lambda: scripted(LSTM()), {"hidden_size": 4}, r"x \(rows, 1, 2\), h \(2, rows, 4\), c \(2, rows, 4\)"),
+    (lambda: scripted(LSTM()), {"model_type": "gru"}, r"h \(2, rows, 8\) \("),
+    (lambda: pickled(Forgets()), {}, "and return one output per row and the states"),
+    (lambda: pickled(Fails()), IDX, "not today"),
+    (lambda: frozen(LSTM()), {"model_type": "lstm"}, "num_layers = None"),
+    (lambda: scripted(Soft()), {"model_type": "cnn"}, "model_type = 'cnn'"),
+    (lambda: scripted(Soft(), metadata="[]"), IDX, "expected a JSON object"),
+    (lambda: pickled([nn.Linear(2, 1)]), {}, "finds list in it"),
+    (lambda: pickled({"model": nn.Linear(2, 1), "metadata": 3}), {}, "metadata of the file is no dict"),
+    (
+        lambda: pickled(Soft().state_dict(), _use_new_zipfile_serialization=False),
+        {},
+        "finds OrderedDict in it: must be a module",
+    ),
+    (lambda: pickled(Soft())[:-200], IDX, "zip"),
 )
 def test_what_cannot_be_run_is_refused_by_name(data, metadata, message) -> None:
     with pytest.raises(NetworkError, match=rf"(?s)^knee\.pt: .*{message}") as error:
@@ -415,8 +411,6 @@ class PlainGRU(PlainLSTM):
 
 
 class Branches(Plain):
-    """Its operations depend on the numbers, and one row on others."""
-
     def forward(self, x):
         return super().forward(x) if float(x.abs().max()) < 100.0 else super().forward(-x)
 

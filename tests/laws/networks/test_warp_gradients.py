@@ -20,13 +20,11 @@ from isaacsim.core.experimental.actuators.laws.networks.warp_gradients import (
     DifferentiableEvaluator,
     differentiable_kernel,
 )
+from refusals import cases
 from small_networks import NETWORKS
+from warp_arrays import floats
 
 ROWS = 7
-
-
-def array(values) -> wp.array:
-    return wp.array(np.asarray(values, np.float32), dtype=wp.float32, device="cpu")
 
 
 @pytest.mark.parametrize("name", NETWORKS)
@@ -35,11 +33,11 @@ def test_outputs_and_states_are_those_of_the_evaluator(name) -> None:
     program, x = Program(network), rng.normal(size=(ROWS, network.inputs)).astype(np.float32)
     x[2, 0] = np.nan
     shape = program.num_layers, ROWS, program.hidden_size
-    before = [array(rng.normal(size=shape)) for _ in range(program.num_states)]
+    before = [floats(rng.normal(size=shape)) for _ in range(program.num_states)]
     found = []
     for evaluator in (WarpEvaluator(program, ROWS, "cpu"), DifferentiableEvaluator(network, ROWS, "cpu")):
-        y, after = array(np.zeros(ROWS)), [array(np.zeros(shape)) for _ in before]
-        evaluator.evaluate(array(x), y, before, after)
+        y, after = floats(np.zeros(ROWS)), [floats(np.zeros(shape)) for _ in before]
+        evaluator.evaluate(floats(x), y, before, after)
         found.append([one.numpy() for one in (y, *after)])
     for mine, right in zip(*found, strict=True):
         np.testing.assert_array_equal(mine, right)
@@ -47,27 +45,24 @@ def test_outputs_and_states_are_those_of_the_evaluator(name) -> None:
 
 
 def slopes(network: Network, points) -> np.ndarray:
-    """Gradients of a network by its inputs, `(rows, inputs)`."""
-    x = array(np.reshape(points, (-1, network.inputs)))
+    x = floats(np.reshape(points, (-1, network.inputs)))
     rows = len(x)
     evaluator, by_x = DifferentiableEvaluator(network, rows, "cpu"), wp.zeros_like(x)
-    evaluator.evaluate(x, array(np.zeros(rows)))
-    evaluator.back(by_x, array(np.ones(rows)))
+    evaluator.evaluate(x, floats(np.zeros(rows)))
+    evaluator.back(by_x, floats(np.ones(rows)))
     return by_x.numpy()
 
 
-@pytest.mark.parametrize(
-    ("function", "points", "expected"),
-    [
-        ("abs", [-2.0, 0.0, 2.0], [-1.0, 0.0, 1.0]),
-        ("relu", [-2.0, 0.0, 2.0], [0.0, 0.0, 1.0]),
-        ("leaky_relu", [-2.0, 0.0, 2.0], [0.25, 0.25, 1.0]),
-        ("clamp", [-0.3, 0.25, 0.5, 1.0, 1.1], [0.0, 1.0, 1.0, 1.0, 0.0]),
-        ("elu", [0.0, 1.0], [0.25, 1.0]),
-        ("sign", [-2.0, 0.0, 2.0], [0.0, 0.0, 0.0]),
-        ("sigmoid", [-200.0, 0.0, 200.0], [0.0, 0.25, 0.0]),
-        ("softplus", [-200.0, 0.0, 200.0], [0.0, 0.5, 1.0]),
-    ],
+@cases(
+    "function, points, expected",
+    ("abs", [-2.0, 0.0, 2.0], [-1.0, 0.0, 1.0]),
+    ("relu", [-2.0, 0.0, 2.0], [0.0, 0.0, 1.0]),
+    ("leaky_relu", [-2.0, 0.0, 2.0], [0.25, 0.25, 1.0]),
+    ("clamp", [-0.3, 0.25, 0.5, 1.0, 1.1], [0.0, 1.0, 1.0, 1.0, 0.0]),
+    ("elu", [0.0, 1.0], [0.25, 1.0]),
+    ("sign", [-2.0, 0.0, 2.0], [0.0, 0.0, 0.0]),
+    ("sigmoid", [-200.0, 0.0, 200.0], [0.0, 0.25, 0.0]),
+    ("softplus", [-200.0, 0.0, 200.0], [0.0, 0.5, 1.0]),
 )
 def test_kinks_and_far_ends_have_the_slopes_of_torch(function, points, expected) -> None:
     taken = {"alpha": 0.25, "beta": 1.0, "slope": 0.25, "lower": 0.25, "upper": 1.0}
@@ -92,10 +87,10 @@ def test_power_of_zero() -> None:
 
 def test_gradients_are_added_up_and_gone_back_twice() -> None:
     network = Network(1, (Linear(0, np.array([[3.0]], np.float32), np.zeros(1, np.float32)),))
-    evaluator, by_x = DifferentiableEvaluator(network, 2, "cpu"), array([[1.0], [0.0]])
-    evaluator.evaluate(array([[1.0], [1.0]]), array(np.zeros(2)))
+    evaluator, by_x = DifferentiableEvaluator(network, 2, "cpu"), floats([[1.0], [0.0]])
+    evaluator.evaluate(floats([[1.0], [1.0]]), floats(np.zeros(2)))
     for _ in range(2):
-        evaluator.back(by_x, array([1.0, 2.0]))
+        evaluator.back(by_x, floats([1.0, 2.0]))
     assert by_x.numpy().ravel().tolist() == [7.0, 12.0]
 
 

@@ -55,7 +55,6 @@ def test_default_callbacks(kind, before) -> None:
 @every_kind
 @pytest.mark.slow
 def test_every_pair_of_events(kind) -> None:
-    """Keep every promise whatever two things happen to a wrapper at work."""
     for pair in itertools.product(actions_of(kind), repeat=2):
         check_life(kind, ["wrap", "play", "frame", *pair, "play", "frame"])
 
@@ -76,8 +75,7 @@ def test_wrapper_drives_its_robot(kind) -> None:
         life.run(["wrap", "play", *["frame"] * 300])
         physics = life.world.physics
         hip = next(iter(physics.robots.values())).dof_names.index("hip")
-        assert abs(physics.arrays["positions"][:, hip] - 1.0).max() < 0.25
-        assert life.foreign.steps == 300
+        assert abs(physics.arrays["positions"][:, hip] - 1.0).max() < 0.25 and life.foreign.steps == 300
 
 
 @pytest.fixture(params=KINDS)

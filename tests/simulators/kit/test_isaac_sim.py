@@ -39,8 +39,7 @@ def break_getter(wrapper: aa.ArticulationActuators) -> None:
 
 def test_articulation_is_isaac_sims_own(world) -> None:
     robots = aa.Articulation(ROBOTS)
-    assert isinstance(robots, world.articulation_class)
-    assert robots.paths == ["/World/Robot_0", "/World/Robot_1"]
+    assert isinstance(robots, world.articulation_class) and robots.paths == ["/World/Robot_0", "/World/Robot_1"]
     world.play()
     robots.set_dof_armatures(0.1)
     assert robots.get_dof_armatures().numpy().max() == np.float32(0.1)
@@ -77,7 +76,6 @@ def test_friction_of_a_replaced_actuator_is_gone_until_close(world) -> None:
 
 @pytest.mark.parametrize(("in_engine", "expected"), [(False, [0.0] * 3), (True, [0.75, 0.5, 0.25])])
 def test_friction_acts_in_a_stage_or_in_physx(world, in_engine, expected) -> None:
-    """Isaac Sim's own friction comes back with `close`."""
     friction = aa.FrictionConfig(0.5, 0.25, 0.75, in_engine=in_engine, assumed_inertia=0.1)
     motor = [aa.PDControlConfig(10.0, 1.0), aa.MaxEffortClampingConfig(5.0), friction]
     with aa.ArticulationActuators.from_configs(ROBOTS, {".*": motor}) as wrapper:
@@ -95,8 +93,7 @@ def test_error_is_logged_once_and_raised_by_the_next_explicit_step(world) -> Non
     world.play()
     break_getter(wrapper)
     world.update(steps=5)
-    assert len(world.log.error) == 1
-    assert world.log.error[0].startswith("no positions today\nTraceback")
+    assert len(world.log.error) == 1 and world.log.error[0].startswith("no positions today\nTraceback")
     assert not world.physics.arrays["actuation_forces"].any()
     refused(BrokenError, lambda: wrapper.step_actuators(0.01), "no positions today")
 
@@ -110,8 +107,7 @@ def test_reset_starts_over_after_an_error(world) -> None:
     wrapper.reset()
     wrapper.articulation.set_dof_position_targets(1.0)
     world.update()
-    assert world.physics.arrays["actuation_forces"].any()
-    assert len(world.log.error) == 1
+    assert world.physics.arrays["actuation_forces"].any() and len(world.log.error) == 1
 
 
 def test_wrapper_of_another_stage_stays_where_it_was(world) -> None:
@@ -137,8 +133,7 @@ def test_wrapper_of_another_stage_stays_where_it_was(world) -> None:
     wrapper.close()
     world.update()
     np.testing.assert_array_equal(world.physics.arrays["stiffnesses"], before)
-    assert not world.physics.arrays["actuation_forces"].any()
-    assert (world.log.error, world.log.warn) == ([], [])
+    assert not world.physics.arrays["actuation_forces"].any() and (world.log.error, world.log.warn) == ([], [])
 
 
 def test_wrapper_made_on_the_next_stage_drives(world) -> None:
@@ -168,7 +163,6 @@ def test_explicit_step_after_deletion_says_what_to_do(world) -> None:
 
 
 def test_warm_up_never_reaches_actuators(world) -> None:
-    """Step with physics, not with the two steps Isaac Sim makes before it is ready."""
     wrapper = aa.ArticulationActuators(ROBOTS)
     steps: list[float] = []
     subscription = current_host().bus.on_pre_step(lambda dt, _context: steps.append(dt))
@@ -182,7 +176,6 @@ def test_warm_up_never_reaches_actuators(world) -> None:
 
 
 def test_steps_come_only_while_joints_can_be_written(world) -> None:
-    """Leave out the steps of a warm-up in mid-session that come when the former views are invalid."""
     bus, seen = current_host().bus, []
     subscription = bus.on_pre_step(lambda _dt, _context: seen.append(bus.ready))
     world.play()
@@ -215,12 +208,10 @@ def test_robots_deleted_and_made_again_are_others(world) -> None:
 
 
 def test_callbacks_of_ours_have_no_number(world) -> None:
-    """Register nothing in Isaac Sim's table but what its own articulations do."""
     wrapper, manager = aa.ArticulationActuators(ROBOTS), world.simulation_manager
     world.play()
     owners = [callback.owner for _, callback, _ in manager._callbacks.values()]
-    assert owners == [wrapper.articulation] * 2
-    assert manager._callback_iter == 3
+    assert owners == [wrapper.articulation] * 2 and manager._callback_iter == 3
 
 
 @pytest.mark.parametrize("deprecated", [False, True])
@@ -308,7 +299,6 @@ def test_another_stage_ends_subscriptions(world) -> None:
 
 
 def test_current_stage_is_isaac_sims(world) -> None:
-    """Author and discover on the stage that `use_stage` made current, and leave the open one alone."""
     opened, used = world.usd_context.get_stage(), stage_with_robots(1)
     used.RemovePrim("/World/Robot_0/Actuators")
     utils = importlib.import_module("isaacsim.core.experimental.utils.stage")
@@ -365,7 +355,6 @@ def test_kit_does_not_keep_the_host_alive(world) -> None:
 
 
 def test_wrapper_made_in_a_ready_callback_attaches(world) -> None:
-    """Work where scripts set their scene up: in their own ready callback."""
     made: list[aa.ArticulationActuators] = []
     current_host()
     register = world.simulation_manager.register_callback
@@ -373,8 +362,7 @@ def test_wrapper_made_in_a_ready_callback_attaches(world) -> None:
     world.play()
     made[0].articulation.set_dof_position_targets(1.0)
     world.update()
-    assert len(our_step_callbacks(world)) == 1
-    assert world.physics.arrays["actuation_forces"].any()
+    assert len(our_step_callbacks(world)) == 1 and world.physics.arrays["actuation_forces"].any()
     assert world.log.error == []
 
 

@@ -38,7 +38,6 @@ def ones(count: int = 2) -> wp.array:
 
 
 def test_friction_cannot_be_set_here(world) -> None:
-    """Friction of the engine is refused by joint and class; that of a stage may add to the file's, with a warning."""
     limited = [aa.PDControlConfig(10.0, 1.0), aa.MaxEffortClampingConfig(5.0)]
     with pytest.raises(HostError, match=r"in_engine = True of joints .*: KitArticulation has no set_dof_friction_prop"):
         aa.ArticulationActuators.from_configs(ROBOTS, {".*": [*limited, aa.FrictionConfig(0.5, in_engine=True)]})
@@ -54,7 +53,6 @@ def test_friction_cannot_be_set_here(world) -> None:
 
 
 def test_friction_of_a_replaced_actuator_cannot_be_taken_back_here(playing) -> None:
-    """It stays that of the fallback, with a warning that names joint and class, until the motor is authored."""
     stage = current_host().stage
     motor = [aa.PDControlConfig(10.0, 1.0), aa.MaxEffortClampingConfig(5.0)]
     aa.add_motors("/World/Robot_0", {"hip": [*motor, aa.FrictionConfig(0.5)]}, stage=stage, overwrite_existing=True)
@@ -78,10 +76,8 @@ def test_joints_are_known_before_play(world) -> None:
 
 
 def test_joints_are_the_engines_while_physics_runs(playing) -> None:
-    """Take over its order, and leave out the columns a wide view has to spare."""
     robots = aa.Articulation(ROBOTS)
-    assert robots.dof_names == ["knee", "hip", "ankle"]
-    assert robots.get_dof_positions().shape == (2, 3)
+    assert robots.dof_names == ["knee", "hip", "ankle"] and robots.get_dof_positions().shape == (2, 3)
     assert robots.dof_paths[0] == ["/World/Robot_0/knee", "/World/Robot_0/hip", "/World/Robot_0/ankle"]
 
 
@@ -125,15 +121,13 @@ def test_state_before_the_first_step_is_refused(world) -> None:
 
 @pytest.mark.parametrize("name", ["positions", "velocities", "position_targets", "velocity_targets", "efforts"])
 def test_written_values_are_read_back(playing, name) -> None:
-    """Write the grid of rows and columns that was asked for, and nothing else."""
     robots = aa.Articulation(ROBOTS)
     before = getattr(robots, f"get_dof_{name}")().numpy().copy()
     getattr(robots, f"set_dof_{name}")([[7.0, 8.0]], indices=[1], dof_indices=[2, 0])
     expected = before.copy()
     expected[1, [2, 0]] = 7.0, 8.0
     np.testing.assert_array_equal(getattr(robots, f"get_dof_{name}")().numpy(), expected)
-    picked = getattr(robots, f"get_dof_{name}")(indices=[1], dof_indices=[2, 0])
-    assert picked.numpy().tolist() == [[7.0, 8.0]]
+    assert getattr(robots, f"get_dof_{name}")(indices=[1], dof_indices=[2, 0]).numpy().tolist() == [[7.0, 8.0]]
 
 
 def test_positions_set_are_targets_too(playing) -> None:
@@ -191,7 +185,6 @@ def test_prim_above_robots_means_all_of_them(world) -> None:
 
 
 def test_articulation_of_another_stage_stays_where_it_was(playing) -> None:
-    """Keep what is known of it, and read and write nothing at the same path of the next stage."""
     robots, wrapper = aa.Articulation(ROBOTS), aa.ArticulationActuators(ROBOTS)
     names = robots.dof_names
     playing.open(stage_with_robots())
@@ -202,12 +195,10 @@ def test_articulation_of_another_stage_stays_where_it_was(playing) -> None:
     refused(HostError, robots.get_dof_positions, r"'/World/Robot_\.\*': another stage was opened since\. Make a new")
     refused(HostError, lambda: wrapper.step_actuators(0.01), r"robots are no longer there: .*another stage was opened")
     wrapper.close()
-    assert aa.Articulation(ROBOTS).valid
-    assert playing.log.error == []
+    assert aa.Articulation(ROBOTS).valid and playing.log.error == []
 
 
 def test_wrapper_made_when_a_stage_is_opened_stays(world) -> None:
-    """Drop former callbacks before any listener of the new stage, however early it registered."""
     current_host().close()
     current._kit.clear()
     made: list[aa.ArticulationActuators] = []
@@ -239,7 +230,6 @@ def test_view_that_cannot_be_created_is_logged_once(world, monkeypatch) -> None:
 
 
 def test_device_is_the_views(playing) -> None:
-    """Compute where the arrays are; on the CPU while there are none."""
     robots = aa.Articulation(ROBOTS)
     assert robots.device == "cpu"
     playing.stop()
@@ -276,7 +266,6 @@ def test_pause_makes_nothing_ready_again(playing) -> None:
 
 
 def test_error_of_one_wrapper_leaves_the_others_stepping(playing) -> None:
-    """Call all listeners of a step even if one of them fails."""
     first = aa.ArticulationActuators("/World/Robot_0")
     second_pair = (aa.ActuatorConfig(aa.ControllerPD(ones(1), ones(1))), "hip")
     second = aa.ArticulationActuators.from_actuators("/World/Robot_1", [second_pair])
@@ -288,5 +277,4 @@ def test_error_of_one_wrapper_leaves_the_others_stepping(playing) -> None:
     second.articulation.set_dof_position_targets(1.0)
     playing.update()
     hip = second.articulation.dof_names.index("hip")
-    assert second.articulation.get_dof_efforts().numpy()[0, hip] == 1.0
-    assert len(playing.log.error) == 1
+    assert second.articulation.get_dof_efforts().numpy()[0, hip] == 1.0 and len(playing.log.error) == 1

@@ -61,7 +61,6 @@ def state(opened: tuple[Batch, ModelFields]) -> State:
 
 
 def one_by_one(batch: Batch, envs, compute: Callable) -> np.ndarray:
-    """Results for the model and the data of each environment, with kinematics."""
     found = []
     for env in envs:
         model, data = batch.get_model(env), batch.get_data(env)
@@ -158,7 +157,6 @@ def test_gravity_slopes(opened) -> None:
 
 
 def test_what_is_known_of_a_state_is_not_computed_again(opened, monkeypatch) -> None:
-    """While bodies are those of the model, and no tendon has an armature; any change counts."""
     now, model = state(opened), batch_model(opened)
     equations, calls = Equations(model, 5), list[int]()
     forward = Batch.forward
@@ -207,7 +205,6 @@ def batch_model(opened: tuple[Batch, ModelFields]):
 
 
 def _follows(robots) -> None:
-    """The arrays of the root links are what the simulator computes of them."""
     views, host = robots.buffers(), robots._backend
     views.refresh()
     numbers = robots._numbers

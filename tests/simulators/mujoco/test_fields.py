@@ -11,6 +11,7 @@ from isaacsim.core.experimental.actuators.simulators.mujoco.fields import hard
 from isaacsim.core.experimental.actuators.simulators.mujoco.simulations import Batch
 from places import ROBOTS
 from pxr import Sdf
+from refusals import cases
 from small_stages import SmallStage, pendulum
 
 DT = 0.005
@@ -58,7 +59,6 @@ def creep(sim: aa.Simulation, robot: aa.Articulation, seconds: float = 1.0) -> f
 
 
 def friction_of(model: mujoco.MjModel) -> dict[str, list[float]]:
-    """How hard the first joint's friction is."""
     return {"solref": model.dof_solref[0].tolist(), "solimp": model.dof_solimp[0].tolist()}
 
 
@@ -83,7 +83,6 @@ def test_an_arm_whose_friction_withstands_gravity_stays(name, path, dt) -> None:
 
 @pytest.mark.parametrize("hardness", [SOFT, hard(DT)], ids=["soft", "hard"])
 def test_velocity_of_creep_is_that_of_the_formula(tmp_path, hardness) -> None:
-    """On top of the file, for both kinds of hardness, to a percent."""
     (_, most), (first, last, *_) = hardness["solref"], hardness["solimp"]
     sizes = " ".join(map(str, hardness["solimp"]))
     joint = f'frictionloss="8" solreffriction="{hardness["solref"][0]} {most}" solimpfriction="{sizes}"'
@@ -102,12 +101,10 @@ def test_friction_of_a_stage_is_hard() -> None:
             assert is_hard(sim.model, dt) and creep(sim, aa.Articulation(ROBOT)) < 1e-4
 
 
-@pytest.mark.parametrize(
-    ("authored", "expected"),
-    [
-        ({"solreffriction": [0.04, 1.0]}, SOFT | {"solref": [0.04, 1.0]}),
-        ({"solimpfriction": [0.8, 0.9, 0.001, 0.5, 2.0]}, SOFT | {"solimp": [0.8, 0.9, 0.001, 0.5, 2.0]}),
-    ],
+@cases(
+    "authored, expected",
+    ({"solreffriction": [0.04, 1.0]}, SOFT | {"solref": [0.04, 1.0]}),
+    ({"solimpfriction": [0.8, 0.9, 0.001, 0.5, 2.0]}, SOFT | {"solimp": [0.8, 0.9, 0.001, 0.5, 2.0]}),
 )
 def test_what_a_stage_says_in_words_of_mujoco_holds(authored, expected) -> None:
     """Unauthored parts have MuJoCo's defaults, as in an MJCF file; setting other frictions leaves it."""

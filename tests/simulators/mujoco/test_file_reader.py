@@ -17,7 +17,7 @@ from physics_engines import qpos_of, qvel_of
 from places import ROBOTS
 from quadruped import BREADTH_FIRST, DEPTH_FIRST, quadruped, quadruped_stage
 from quadruped import HOME as QUADRUPED_HOME
-from refusals import refused
+from refusals import cases, refused
 from stages import stage_of
 
 ARM = ROBOTS / "arm_2dof.xml"
@@ -184,26 +184,24 @@ OUT = '<key name="out" qpos="0.5 -2.8"/>'
 HOME = f'<keyframe>{OUT}<key name="home" qpos="0.5 -1.5"/></keyframe>'
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "remedy"),
-    [
-        (
-            "leg.xml",
-            CALF.format(keyframe=""),
-            r"Give Simulation initial_positions, or the command line --initial-positions\.$",
-        ),
-        (
-            "leg.xml",
-            CALF.format(keyframe=f"<keyframe>{OUT}</keyframe>"),
-            r"Give Simulation initial_positions, or the command line --initial-positions\.$",
-        ),
-        (
-            "leg.xml",
-            CALF.format(keyframe=HOME),
-            r"keyframe='home' or initial_positions, or the command line --keyframe home or --initial-positions\.$",
-        ),
-        ("leg.urdf", CALF_URDF, r"Give Simulation initial_positions, or the command line --initial-positions\.$"),
-    ],
+@cases(
+    "name, text, remedy",
+    (
+        "leg.xml",
+        CALF.format(keyframe=""),
+        r"Give Simulation initial_positions, or the command line --initial-positions\.$",
+    ),
+    (
+        "leg.xml",
+        CALF.format(keyframe=f"<keyframe>{OUT}</keyframe>"),
+        r"Give Simulation initial_positions, or the command line --initial-positions\.$",
+    ),
+    (
+        "leg.xml",
+        CALF.format(keyframe=HOME),
+        r"keyframe='home' or initial_positions, or the command line --keyframe home or --initial-positions\.$",
+    ),
+    ("leg.urdf", CALF_URDF, r"Give Simulation initial_positions, or the command line --initial-positions\.$"),
 )
 def test_joint_that_begins_outside_its_limits_is_named(tmp_path, name, text, remedy) -> None:
     said = r": joints begin outside their limits, .*: calf \(0, limits -2\.7 … -0\.84\)\. "
@@ -228,7 +226,6 @@ def test_gains_limits_and_options_are_those_of_the_file(tmp_path) -> None:
 
 
 def test_a_file_is_found_by_its_kind_of_name_and_needs_no_play(tmp_path) -> None:
-    """Robots, joints and links are known from the start; a box that only floats is no robot."""
     with aa.Simulation(leg(tmp_path)) as sim:
         robot = sim.articulation("leg")
         assert robot.paths == sim.articulation("/l.*").paths == ["/leg"]
@@ -239,7 +236,6 @@ def test_a_file_is_found_by_its_kind_of_name_and_needs_no_play(tmp_path) -> None
 
 
 def test_many_environments(tmp_path) -> None:
-    """Copies are named as those of `MujocoSimulation`, and move independently."""
     with aa.Simulation(leg(tmp_path), num_envs=3) as sim:
         sim.play()
         robots = aa.Articulation("/leg")
@@ -261,7 +257,6 @@ def test_names_with_slashes(tmp_path) -> None:
 
 
 def test_actuators_take_drives_over_and_give_them_back(tmp_path) -> None:
-    """While actuators are attached, drives are silent; after, and in every control mode, they have the file's gains."""
     with aa.Simulation(leg(tmp_path)) as sim:
         sim.play()
         robot = aa.Articulation("leg")
@@ -278,7 +273,6 @@ def test_actuators_take_drives_over_and_give_them_back(tmp_path) -> None:
 
 
 def test_default_gains_are_those_of_the_file_whoever_took_them_before(tmp_path) -> None:
-    """An articulation that was first asked while drives are silent knows the file's gains."""
     with aa.Simulation(leg(tmp_path)) as sim:
         sim.play()
         actuators = aa.ArticulationActuators.from_configs(
@@ -291,7 +285,6 @@ def test_default_gains_are_those_of_the_file_whoever_took_them_before(tmp_path) 
 
 
 def test_motors_of_the_file_move_it_as_its_actuators_do() -> None:
-    """`motors_of` a simulation is what `from_configs` takes."""
     model = mujoco.MjModel.from_xml_path(str(ARM))
     data = mujoco.MjData(model)
     data.ctrl[:] = GOAL
@@ -328,7 +321,6 @@ STIFF = """<mujoco><option timestep="0.002" integrator="{}"/><worldbody><body na
 
 @pytest.mark.parametrize("integrator", ["implicit", "implicitfast"])
 def test_motors_of_a_file_with_an_implicit_integrator_move_it_as_its_actuators_do(tmp_path, integrator) -> None:
-    """The simulator takes over their slopes; a motor whose effort does not fall with speed is explicit as it is."""
     path = written(tmp_path, STIFF.format(integrator))
     model = mujoco.MjModel.from_xml_path(str(path))
     data, steps = mujoco.MjData(model), 250
@@ -404,7 +396,6 @@ def test_motors_of_a_model_and_of_a_stage() -> None:
 
 
 def test_what_no_drive_stands_for_stays_with_a_warning(tmp_path) -> None:
-    """A tendon, a filter and a constant alone go on as they are, named with the reason; the rest is driven."""
     text = LEG.format(integrator="Euler").replace(
         "</actuator>",
         """
@@ -435,7 +426,6 @@ def test_what_no_drive_stands_for_stays_with_a_warning(tmp_path) -> None:
 
 
 def test_constant_effort_acts_once(tmp_path) -> None:
-    """It is the drive's, or that of the motor which drives the joint in its place, and the drive's again after it."""
     text = """<mujoco><option gravity="0 0 0"/><worldbody><body name="leg"><joint name="shin" damping="0.5"/>
     <geom size="0.1" pos="0.1 0 0"/></body></worldbody><actuator>
     <general name="held" joint="shin" biastype="affine" gainprm="90" biasprm="7 -90 -9"/></actuator></mujoco>"""
@@ -455,8 +445,7 @@ def test_constant_effort_acts_once(tmp_path) -> None:
         motors = aa.motors_of(sim)
         assert motors["shin"].controller == aa.PDControlConfig(90.0, 9.0, 7.0)
         actuators = aa.ArticulationActuators.from_configs("/leg", motors)
-        assert settled() == pytest.approx(0.3 + 7 / 90, abs=1e-5)
-        assert not sim._host.drive_efforts().any()
+        assert settled() == pytest.approx(0.3 + 7 / 90, abs=1e-5) and not sim._host.drive_efforts().any()
         actuators.close()
         assert settled() == pytest.approx(0.3 + 7 / 90, abs=1e-5)
         assert sim._host.drive_efforts() == pytest.approx([0.0], abs=1e-3)
@@ -479,18 +468,15 @@ SHIN = """<mujoco><option timestep="0.002" gravity="0 0 0"/><worldbody><body nam
 
 
 def with_shin(tmp_path: Path, *actuators: str) -> Path:
-    """A leg of two joints whose file has these actuators."""
     return written(tmp_path, SHIN.format("".join(actuators)))
 
 
 def opened(path: Path, **options) -> aa.Simulation:
-    """The simulation of a file that has actuators without a drive."""
     with pytest.warns(UserWarning, match="actuators that no joint drive stands for"):
         return aa.Simulation(path, 0.002, **options)
 
 
 def settings_of(sim: aa.Simulation) -> list[tuple[bytes | int, ...]]:
-    """Bits of what says which actuators act, and how, in the model of every environment."""
     models = [sim._host.model_now(env) for env in range(sim.num_envs)]
     return [
         (
@@ -504,7 +490,6 @@ def settings_of(sim: aa.Simulation) -> list[tuple[bytes | int, ...]]:
 @since_4
 @pytest.mark.parametrize("kind", OTHERS)
 def test_actuator_of_the_file_is_silent_while_its_motor_runs(tmp_path, kind) -> None:
-    """The joint moves as with the motor alone, on a model of one's own; afterwards the actuator is back to the bit."""
     path = with_shin(tmp_path, OTHERS[kind])
     model = mujoco.MjModel.from_xml_path(str(path))
     data, expected = mujoco.MjData(model), []
@@ -631,7 +616,6 @@ def test_actuators_of_the_file_stay_silent_in_simulations_that_are_rebuilt(tmp_p
 
 @since_4
 def test_targets_reach_drives_beside_actuators_with_several_controls(tmp_path) -> None:
-    """A PID has two, and its number is not that of its control."""
     path = with_shin(tmp_path, '<pid joint="toe" kp="1" ki="1" kv="1"/><position joint="shin" kp="30" kv="9"/>')
     with opened(path) as sim:
         sim.play()
@@ -683,7 +667,6 @@ def test_groups_are_made_before_play_too(tmp_path) -> None:
 
 
 def test_groups_randomization_and_dynamics(tmp_path) -> None:
-    """The rest of the host works as on USD."""
     with aa.Simulation(leg(tmp_path), num_envs=2) as sim:
         sim.play()
         groups = {
@@ -707,7 +690,6 @@ def test_groups_randomization_and_dynamics(tmp_path) -> None:
 
 
 def test_contacts_beside_sensors_of_the_file(tmp_path) -> None:
-    """Contact forces are those of the links, whatever else is measured."""
     text = """
     <mujoco><worldbody><geom type="plane" size="1 1 1"/>
       <body name="crate" pos="0 0 0.1"><freejoint/><geom type="box" size="0.1 0.1 0.1" mass="2"/>
@@ -745,7 +727,6 @@ BROKEN = {
 
 @pytest.mark.parametrize("case", BROKEN)
 def test_what_cannot_be_opened_says_where(tmp_path, case) -> None:
-    """In one line: the file, the element, the reason, what to do."""
     text, said = BROKEN[case]
     path = written(tmp_path, text)
     message = refused(ValueError, lambda: aa.Simulation(path), said)
@@ -793,15 +774,13 @@ except Exception as error:
 
 
 def test_dofs_are_in_one_order_however_a_robot_is_opened(tmp_path) -> None:
-    """Breadth-first, from URDF as from USD."""
     path = quadruped(tmp_path)
     with aa.Simulation(quadruped_stage()) as stage:
         names = stage.articulation("/quadruped").dof_names
         links = stage.articulation("/quadruped").link_names
     with aa.Simulation(path, initial_positions=QUADRUPED_HOME) as sim:
         robot = sim.articulation("trunk")
-        assert robot.dof_names == names == BREADTH_FIRST
-        assert robot.link_names == links
+        assert robot.dof_names == names == BREADTH_FIRST and robot.link_names == links
         # MuJoCo's own order is that of the file
         assert [sim._host.model.joint(joint).name for joint in range(12)] == DEPTH_FIRST
 
@@ -826,7 +805,6 @@ def test_targets_move_the_joints_that_names_say(tmp_path) -> None:
 
 
 def test_links_of_fixed_joints_come_by_the_names_of_these(tmp_path) -> None:
-    """A URDF file has them, and what hangs on the links follows."""
     path = tmp_path / "arms.urdf"
     inertial = '<inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'
     links = "".join(f'<link name="{name}">{inertial}</link>' for name in ("base", "one", "two", "left", "right"))
@@ -843,8 +821,7 @@ def test_links_of_fixed_joints_come_by_the_names_of_these(tmp_path) -> None:
     path.write_text(f'<robot name="arms">{links}{joints}</robot>')
     with aa.Simulation(path) as sim:
         robot = sim.articulation("base")
-        assert robot.dof_names == ["right", "left"]
-        assert robot.joint_names == ["a", "z", "right", "left"]
+        assert robot.dof_names == ["right", "left"] and robot.joint_names == ["a", "z", "right", "left"]
 
 
 # elements without names, in another order than that of the bodies they are in, and several of one

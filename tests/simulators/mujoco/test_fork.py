@@ -1,11 +1,11 @@
 """A forked process goes on with the simulation of its parent, though it has none of its threads."""
 
 import os
-import subprocess
 import sys
 
 import pytest
 from places import ROBOTS
+from processes import ran
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
 COMMON = f'''
@@ -78,7 +78,5 @@ with Simulation(stage, num_envs=8) as sim:
 @pytest.mark.slow
 def test_a_forked_process_is_as_its_parent(code) -> None:
     """It steps, resets and plays again as the parent would, to the bit, and ends by itself."""
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", COMMON + code], capture_output=True, text=True, check=False, timeout=120
-    )
+    done = ran([sys.executable, "-W", "ignore", "-c", COMMON + code], timeout=120)
     assert done.returncode == 0, done.stderr

@@ -10,7 +10,7 @@ from isaacsim.core.experimental.actuators.simulators.mujoco.host import MujocoAr
 from physics_engines import qpos_of, qvel_of
 from places import ROBOTS
 from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics
-from refusals import refused
+from refusals import cases, refused
 from small_stages import SmallStage, pendulum, two_robots, weightless
 from stages import stage_of
 
@@ -42,7 +42,6 @@ def run(host: MujocoHost, steps: int) -> None:
 
 @pytest.fixture
 def swing() -> tuple[MujocoHost, MujocoArticulation]:
-    """A weightless pendulum without drive gains."""
     host = running(weightless(pendulum()).stage)
     return host, host.articulation("/World/Robot")
 
@@ -145,7 +144,6 @@ def test_free_robot_starts_in_its_place() -> None:
 
 @pytest.mark.parametrize("free", [True, False])
 def test_world_pose_is_that_of_the_root_body(free) -> None:
-    """Quaternions are (w, x, y, z), whether the base is fixed or not."""
     made = weightless(SmallStage())
     made.root("/World/Robot")
     made.body("/World/Robot/base", (1, 2, 3), turn=((0, 0, 1), 90))
@@ -193,7 +191,6 @@ def test_state_set_is_exact_and_the_rest_keeps_its_bits(arms, setter, state) -> 
 
 @pytest.mark.parametrize("name", ["positions", "velocities"])
 def test_setting_what_was_read_is_exact_too(arms, name) -> None:
-    """Two simulations put into the same state go on the same way, to the bit."""
     host, robots = arms
     read = getattr(robots, f"get_dof_{name}")().numpy()
     getattr(robots, f"set_dof_{name}")(read)
@@ -250,7 +247,6 @@ def test_efforts_of_two_writers_stand_side_by_side() -> None:
 
 
 def test_effort_is_not_limited_by_the_drive() -> None:
-    """`maxForce` bounds the drive alone."""
     made = weightless(pendulum())
     made.drive(HINGE, maxForce=1.0)
     host = running(made.stage)
@@ -368,7 +364,6 @@ def test_drive_is_a_pd_law_on_both_targets(stiffness, damping, target, velocity_
 
 @pytest.mark.parametrize(("limit", "target"), [(3.0, 5.0), (3.0, -5.0), (0.0, 5.0)])
 def test_drive_stops_at_its_limit(limit, target) -> None:
-    """`maxForce`; zero means no effort, not no limit."""
     host, robot = driven(stiffness=1.0, maxForce=limit)
     robot.set_dof_position_targets(target)
     host.step()
@@ -391,7 +386,6 @@ def test_damping_alone_keeps_a_velocity() -> None:
 
 @pytest.mark.parametrize("drive", [None, {}, {"stiffness": 5.0, "damping": 1.0}])
 def test_gains_can_be_set_while_running(drive) -> None:
-    """Whatever the stage has: no drive, one without gains, or others."""
     made = weightless(pendulum())
     if drive is not None:
         made.drive(HINGE, **drive)
@@ -509,17 +503,14 @@ def test_rows_of_a_batch_are_bit_identical_to_one_robot() -> None:
     np.testing.assert_array_equal(qpos_of(batch), np.repeat(qpos_of(alone), 5, 0))
 
 
-@pytest.mark.parametrize(
-    ("root", "expected"),
-    [
-        ("/World/Robot", "/World/envs/env_{}/Robot"),
-        ("/Robot", "/envs/env_{}/Robot"),
-        ("/World/envs/env_0/Robot", "/World/envs/env_{}/Robot"),
-        ("/World/deep/Robot", "/World/envs/env_{}/deep/Robot"),
-    ],
+@cases(
+    "root, expected",
+    ("/World/Robot", "/World/envs/env_{}/Robot"),
+    ("/Robot", "/envs/env_{}/Robot"),
+    ("/World/envs/env_0/Robot", "/World/envs/env_{}/Robot"),
+    ("/World/deep/Robot", "/World/envs/env_{}/deep/Robot"),
 )
 def test_rows_are_named_as_isaac_sim_clones_are(root, expected) -> None:
-    """`env_i` of each row, in robots and joints alike."""
     made = SmallStage()
     made.root(root)
     made.body(f"{root}/base")
@@ -575,7 +566,6 @@ def test_reset_drops_forces_applied_in_mujoco(arms) -> None:
 
 
 def test_reset_keeps_gains(arms) -> None:
-    """They are no state: actuators keep their drives switched off."""
     host, robots = arms
     robots.set_dof_gains(5.0, 6.0)
     host.reset()
@@ -674,7 +664,6 @@ def test_divergence_stays_visible_until_reset(arms) -> None:
 
 @pytest.mark.parametrize("armature", [None, 0.0])
 def test_thrown_base_is_named(armature) -> None:
-    """A floating robot that goes as a whole; without armature its quaternion is the first to be no number."""
     stage = merged("anymal_c")
     for prim in stage.Traverse():
         if armature is not None and prim.IsA(UsdPhysics.RevoluteJoint):
@@ -699,7 +688,6 @@ def test_thrown_ball_is_no_robot() -> None:
 
 
 def test_huge_drive_gains_are_stable() -> None:
-    """Drives are integrated implicitly: no gain makes them blow up."""
     host = running(robot_file("arm_2dof"))
     robot = host.articulation("/World/Arm")
     robot.set_dof_gains(1e12, 1e12)

@@ -102,7 +102,10 @@ def own_data(request: pytest.FixtureRequest) -> tuple:
     """A user's model of a robot with a floating base, data of it, and the number of environments."""
     model = mujoco.MjModel.from_xml_string(FLOATING)
     if request.param == "batch":
-        return model, pytest.importorskip("mujoco.batch").Batch(model, 3, nthread=1), 3
+        kind = pytest.importorskip("mujoco.batch", reason="this MuJoCo has no batches").Batch
+        if not hasattr(kind, "expanded"):
+            pytest.skip("batches are driven from MuJoCo 4 on")
+        return model, kind(model, 3, nthread=1), 3
     datas = [mujoco.MjData(model) for _ in range(1 if request.param == "one" else 3)]
     return model, datas, len(datas)
 
@@ -121,7 +124,6 @@ def of_model(model, qpos: np.ndarray, qvel: np.ndarray) -> dict[str, np.ndarray]
 
 
 def test_data_of_ones_own_tell_the_same(own_data) -> None:
-    """At once, after steps those of the state before them, and after a reset those of the state now."""
     model, data, count = own_data
     names = ("inertia", "coupled_inertia", "load")
     with aa.MujocoSimulation(model, data) as sim:
@@ -167,6 +169,8 @@ def test_nothing_but_what_signals_come_from_is_written() -> None:
             if isinstance(value := getattr(data, name, None), np.ndarray)
             and not np.array_equal(value, getattr(untouched, name), equal_nan=True)
         }
+    # 3.11 leaves the memory of these as it found it
+    changed -= {"map_itree2tree"}
     assert changed and changed <= set(joint_signals.COMPUTED)
 
 

@@ -6,6 +6,7 @@ import mujoco
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import Simulation
+from refusals import cases
 
 FILE = """
 <mujoco><option timestep="0.002" integrator="implicitfast"><flag contact="disable"/></option><worldbody>
@@ -21,7 +22,6 @@ OLD = FILE.format(com="0 0 0", mass=1, inertia="0.1 0.1 0.1 0 0 0")
 NEW = FILE.format(com="0.1 0.05 -0.2", mass=2.5, inertia="0.2 0.25 0.3 0.01 0.02 0.03")
 COM = [0.1, 0.05, -0.2]
 INERTIA = [0.2, 0.01, 0.02, 0.01, 0.25, 0.03, 0.02, 0.03, 0.3]
-# base and leg
 LINKS = [0, 2]
 
 
@@ -99,15 +99,13 @@ def test_principal_axes_turn_with_their_moments(robots) -> None:
     np.testing.assert_allclose(found.get_link_inertias().numpy()[0, 0], np.diag([0.2, 0.1, 0.25]).ravel(), atol=1e-7)
 
 
-@pytest.mark.parametrize(
-    ("setter", "value", "said"),
-    [
-        ("masses", [[1, 0, 1]] * 2, r"masses\[0, 1\] = 0: must be finite and > 0"),
-        ("masses", -1.0, r"masses\[0, 0\] = -1: must be finite and > 0"),
-        ("inertias", np.diag([1.0, 1.0, 3.0]).ravel(), r"inertias\[0, 0\]: must be finite, symmetric and positive"),
-        ("inertias", [1.0, 0.5, 0, 0, 1, 0, 0, 0, 1], r"inertias\[0, 0\]: must be finite, symmetric"),
-        ("coms", [0.0, 0.0, float("nan")], r"positions.* must be finite"),
-    ],
+@cases(
+    "setter, value, said",
+    ("masses", [[1, 0, 1]] * 2, r"masses\[0, 1\] = 0: must be finite and > 0"),
+    ("masses", -1.0, r"masses\[0, 0\] = -1: must be finite and > 0"),
+    ("inertias", np.diag([1.0, 1.0, 3.0]).ravel(), r"inertias\[0, 0\]: must be finite, symmetric and positive"),
+    ("inertias", [1.0, 0.5, 0, 0, 1, 0, 0, 0, 1], r"inertias\[0, 0\]: must be finite, symmetric"),
+    ("coms", [0.0, 0.0, float("nan")], r"positions.* must be finite"),
 )
 def test_what_no_link_can_have_is_refused(robots, setter, value, said) -> None:
     _, found = robots

@@ -4,14 +4,16 @@ import re
 import warnings
 from pathlib import Path
 
+import mujoco
 import numpy as np
 import pytest
 from dynamics import Dynamics, Frame, rotation
+from isaacsim.core.experimental.actuators import Simulation
 from isaacsim.core.experimental.actuators.base.errors import UnsupportedSceneError
 from isaacsim.core.experimental.actuators.simulators.mujoco.host import MujocoHost
 from physics_engines import qpos_of
 from places import ROBOTS
-from pxr import Usd, UsdGeom, UsdPhysics
+from pxr import Sdf, Usd, UsdGeom, UsdPhysics
 from small_stages import SmallStage, pendulum, quaternion, two_robots
 
 DT = 1 / 240
@@ -84,7 +86,6 @@ STAGES = {
 
 
 def columns_of(host: MujocoHost, twin: Dynamics) -> list[int]:
-    """MuJoCo's velocity address of each coordinate of the twin."""
     columns = []
     for path, kind in dict.fromkeys(twin.coordinates):
         if kind == "free":
@@ -139,7 +140,6 @@ def _times_mass_matrix(model, data, vector: np.ndarray) -> np.ndarray:
 @pytest.mark.filterwarnings("ignore:links are authored where their joints")
 @pytest.mark.parametrize("name", ["arm", "franka", "anymal", "gimbal"])
 def test_joints_are_in_breadth_first_order(name) -> None:
-    """As in PhysX: level by level from the root, each by path."""
     stage = STAGES[name]()
     robot = MujocoHost(stage, DT, 1).robots()[0]
     expected = [path for path, kind in Dynamics(stage).coordinates if kind != "free"]
@@ -200,7 +200,6 @@ def test_friction_of_the_joint_holds_below_its_effort(effort, moves) -> None:
     [((-30, 60), -30, 60), ((None, 45), -360000, 45), ((-45, None), -45, 360000), ((10, 20), 10, 20)],
 )
 def test_limits_stop_the_joint(limits, lower, upper) -> None:
-    """Pushed towards either end, it rests there; an open end does not stop it."""
     stage = pendulum(limits=limits).stage
     host = running(stage)
     robot = host.articulation("/World/Robot")
@@ -285,10 +284,43 @@ def test_mimic_joint_follows(schema, values, relation, ratio, offset) -> None:
     assert worst < 1.0
 
 
+@pytest.mark.parametrize("engine", ["mujoco", "physx"])
+def test_a_mimic_with_a_frequency_is_a_spring(engine) -> None:
+    """In closed form, within 2e-3 of 0.3 rad; so it is on PhysX, whose followers need limits."""
+    if engine == "physx":
+        pytest.importorskip("ovphysx")
+    frequency, ratio, start, dt = 8.0, 0.2, 0.3, 5e-4
+    values = {"gearing": -1.0, "naturalFrequency": frequency, "dampingRatio": ratio}
+    values = {f"physxMimicJoint:rotY:{name}": value for name, value in values.items()}
+    stage = coupled("PhysxMimicJointAPI:rotY", values, "physxMimicJoint:rotY:referenceJoint")
+    UsdPhysics.Scene(stage.GetPrimAtPath("/World/physicsScene")).CreateGravityMagnitudeAttr(0.0)
+    root = stage.GetPrimAtPath("/World/Robot")
+    root.AddAppliedSchema("PhysxArticulationAPI")
+    # PhysX takes most of the spring away in each
+    root.CreateAttribute("physxArticulation:solverVelocityIterationCount", Sdf.ValueTypeNames.Int).Set(0)
+    for name in ("hinge", "follow"):
+        joint = UsdPhysics.RevoluteJoint(stage.GetPrimAtPath(f"/World/Robot/{name}"))
+        joint.CreateLowerLimitAttr(-170.0)
+        joint.CreateUpperLimitAttr(170.0)
+    found = []
+    with Simulation(stage, dt, engine=engine) as sim:
+        sim.play()
+        robot = sim.articulation("/World/Robot")
+        # whatever an engine does to begin with
+        sim.step()
+        robot.set_dof_positions([start], dof_indices=robot.get_dof_indices("follow"))
+        for _ in range(20):
+            sim.step(100)
+            positions = dict(zip(robot.dof_names, robot.get_dof_positions().numpy()[0].tolist(), strict=True))
+            found.append(positions["follow"] - positions["hinge"])
+    times, damped = dt * 100 * np.arange(1, 21), frequency * np.sqrt(1 - ratio**2)
+    wave = np.cos(damped * times) + ratio * frequency / damped * np.sin(damped * times)
+    np.testing.assert_allclose(found, start * np.exp(-ratio * frequency * times) * wave, atol=2e-3)
+
+
 def cube(size: tuple[float, float, float], corner: tuple[float, float, float]) -> tuple[list, list]:
     points = [[corner[i] + size[i] * bit[i] for i in range(3)] for bit in np.ndindex(2, 2, 2)]
-    faces = [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]
-    return points, faces
+    return points, [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]
 
 
 def prism(outline: list[tuple[float, float]], lower: float, upper: float) -> tuple[list, list]:
@@ -314,7 +346,6 @@ SHAPES = {
 
 
 def dropped(add, up: str = "Z", start: float = 0.6) -> SmallStage:
-    """A body with a shape above a ground plane."""
     made = SmallStage(up)
     made.ground()
     made.body("/World/thing", (0, start, 0) if up == "Y" else (0, 0, start), inertia=(0.02, 0.02, 0.02))
@@ -326,7 +357,9 @@ def dropped(add, up: str = "Z", start: float = 0.6) -> SmallStage:
 def test_shape_rests_on_the_ground(add, rest) -> None:
     host = running(dropped(add).stage)
     settle(host, 3)
-    assert height(host, "/World/thing") == pytest.approx(rest, abs=2e-3)
+    # the wedge sinks deeper into the ground before 3.17
+    sinks = 2e-3 if hasattr(mujoco, "mjtCtrlInput") else 4e-3
+    assert height(host, "/World/thing") == pytest.approx(rest, abs=sinks)
 
 
 def test_scaled_shape_rests_higher() -> None:
@@ -338,14 +371,12 @@ def test_scaled_shape_rests_higher() -> None:
 
 
 def test_things_fall_along_the_up_axis() -> None:
-    """Y-up: down is -Y, and the ground plane lies across Y."""
     host = running(dropped(SHAPES["sphere"][0], up="Y").stage)
     settle(host, 3)
     np.testing.assert_allclose(free_pose(host, "/World/thing")[:3], [0, 0.2, 0], atol=2e-3)
 
 
 def test_free_fall_is_gravity() -> None:
-    """After half a second, exactly as the integrator adds it up."""
     made = SmallStage("Y")
     made.body("/World/thing")
     host = running(made.stage)
@@ -418,7 +449,6 @@ def test_filtered_pair_does_not_touch(other) -> None:
 
 
 def test_collider_that_no_pair_names_still_touches() -> None:
-    """A body of two spheres, one of them kept off the ground, does not fall through it."""
     made = dropped(SHAPES["sphere"][0])
     made.shape("/World/thing/inner", "Sphere", radius=0.1)
     pair = UsdPhysics.FilteredPairsAPI.Apply(made.stage.GetPrimAtPath("/World/ground"))
@@ -443,7 +473,6 @@ def test_bodies_touch_unless_filtered(filtered, rest) -> None:
 
 @pytest.mark.parametrize("together", [False, True])
 def test_neighbours_touch_only_when_their_joint_says_so(together) -> None:
-    """`physics:collisionEnabled` of the joint."""
     made = pendulum()
     for link in ("base", "bob"):
         made.shape(f"/World/Robot/{link}/g", "Sphere", radius=0.2)
@@ -453,7 +482,6 @@ def test_neighbours_touch_only_when_their_joint_says_so(together) -> None:
 
 @pytest.mark.parametrize("allowed", [False, True])
 def test_links_collide_with_themselves_unless_told_not_to(allowed) -> None:
-    """`newton:selfCollisionEnabled`: grandchild and base overlap."""
     made = pendulum()
     made.body("/World/Robot/tip", com=(0, 0, -0.5))
     made.joint("/World/Robot/tip_hinge", "Revolute", "/World/Robot/bob", "/World/Robot/tip")

@@ -1,9 +1,8 @@
 """Robots of a MuJoCo model: bodies by name, with the hinges and slides of their subtrees."""
 
 import mujoco
-import pytest
 from isaacsim.core.experimental.actuators.simulators.mujoco.model_robots import ModelRobots
-from refusals import refused
+from refusals import cases, refused
 
 # a box that floats, and two arms; a body and a slide have no name, and joints alternate between subtrees
 ARMS = """
@@ -25,8 +24,7 @@ def arms(num_envs: int = 1) -> ModelRobots:
 
 def test_bodies_are_robots() -> None:
     robots = arms()
-    assert robots.joints == [1, 2, 4]
-    assert robots.other_joints == {"loose": "free", "wrist": "ball"}
+    assert robots.joints == [1, 2, 4] and robots.other_joints == {"loose": "free", "wrist": "ball"}
     found = {robot.path: (robot.dof_names, robot.axes, robot.offset) for robot in robots.find([".*"])}
     assert found == {
         "/world": (("hip", "joint_2", "shoulder"), ("angular", "linear", "angular"), 0),
@@ -45,18 +43,15 @@ def test_environments() -> None:
         ("/envs/env_1/right", 1, 5),
     ]
     assert {robot.prototype for robot in right} == {("/right", ("/right/shoulder",))}
-    assert robots.find("/envs/env_1/right") == right[1:]
-    assert right[1].dof_paths == ("/envs/env_1/right/shoulder",)
+    assert robots.find("/envs/env_1/right") == right[1:] and right[1].dof_paths == ("/envs/env_1/right/shoulder",)
 
 
-@pytest.mark.parametrize(
-    ("path", "error"),
-    [
-        ("hand", r"body 'hand': no joint of its subtree is a hinge or slide"),
-        ("arm", r"'arm' matches none of the bodies .*\['world', 'left', 'body_3', 'right'\]"),
-        ("/envs/env_7/left", r"'/envs/env_7/left' matches none of the bodies"),
-        ([], r"articulation paths"),
-    ],
+@cases(
+    "path, error",
+    ("hand", r"body 'hand': no joint of its subtree is a hinge or slide"),
+    ("arm", r"'arm' matches none of the bodies .*\['world', 'left', 'body_3', 'right'\]"),
+    ("/envs/env_7/left", r"'/envs/env_7/left' matches none of the bodies"),
+    ([], r"articulation paths"),
 )
 def test_paths_that_match_nothing(path, error) -> None:
     refused(ValueError, lambda: arms(num_envs=2).find(path), error)

@@ -29,8 +29,7 @@ def arm(tmp_path: Path) -> Path:
 def test_names_are_those_of_the_package_and_stops_those_of_the_solver(arm) -> None:
     found = read_by_newton(arm)
     model = mujoco.MjModel.from_xml_string(found.mjcf)
-    assert dict(found.positions) == {"shoulder": 0.0, "extension": 0.0}
-    assert found.dt == pytest.approx(1 / 240)
+    assert dict(found.positions) == {"shoulder": 0.0, "extension": 0.0} and found.dt == pytest.approx(1 / 240)
     assert [model.body(number).name for number in range(1, model.nbody)] == ["base", "boom", "carriage"]
     np.testing.assert_allclose(model.body_mass[1:], [5, 2, 1])
     np.testing.assert_allclose(model.jnt_range, [[-2.5, 2.5], [0, 0.4]], atol=1e-6)
@@ -40,7 +39,6 @@ def test_names_are_those_of_the_package_and_stops_those_of_the_solver(arm) -> No
 
 @pytest.mark.usefixtures("newton")
 def test_joints_have_the_order_of_newton_and_begin_within_limits() -> None:
-    """newton goes along a leg before it goes to the next, and lets the Franka begin beyond its limits."""
     assert list(read_by_newton(ROBOTS / "anymal_c.usda").positions)[:3] == ["LF_HAA", "LF_HFE", "LF_KFE"]
     franka = read_by_newton(ROBOTS / "franka_panda.usda").positions
     assert franka["panda_joint4"] == pytest.approx(-0.0698, abs=1e-4)

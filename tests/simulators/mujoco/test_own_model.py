@@ -11,7 +11,7 @@ from driven import driven
 from isaacsim.core.experimental.actuators.base.errors import HostError
 from isaacsim.core.experimental.actuators.simulators.current import current_host
 from places import ROBOTS
-from refusals import refused
+from refusals import cases, refused
 
 try:
     from mujoco.batch import Batch
@@ -49,7 +49,6 @@ def arm() -> mujoco.MjModel:
 
 
 def mixed() -> mujoco.MjModel:
-    """Several bodies in one model, joints of all kinds."""
     return mujoco.MjModel.from_xml_string(MIXED)
 
 
@@ -124,7 +123,6 @@ def test_a_model_that_is_bit_for_bit_that_of_simulation_moves_bit_for_bit_alike(
 
 @pytest.mark.parametrize("kind", ["list", pytest.param("batch", marks=needs_mujoco_4)])
 def test_environments_do_not_know_each_other(kind) -> None:
-    """Each of several data, or simulations of a batch, moves as one alone does to the same target."""
     goals = np.linspace(0.0, 0.6, 4)
 
     def run(model: mujoco.MjModel, data, wanted: np.ndarray) -> np.ndarray:
@@ -193,8 +191,7 @@ def test_state_is_that_of_the_data_at_once() -> None:
         with aa.ArticulationActuators.from_actuators("left", [(aa.ActuatorConfig(law), "left_hip")]) as actuators:
             robot.set_dof_position_targets(0.75)
             actuators.step_actuators(0.002)
-            assert data.qfrc_applied[at] == 4.0
-            assert (np.delete(data.qfrc_applied, at) == 1 / 3).all()
+            assert data.qfrc_applied[at] == 4.0 and (np.delete(data.qfrc_applied, at) == 1 / 3).all()
         assert data.qfrc_applied[at] == 0.0
     assert (np.delete(data.qfrc_applied, at) == 1 / 3).all()
 
@@ -202,8 +199,7 @@ def test_state_is_that_of_the_data_at_once() -> None:
 def test_robots_are_bodies() -> None:
     model = mixed()
     with aa.MujocoSimulation(model, mujoco.MjData(model)) as sim:
-        assert current_host() is sim
-        assert sim.articulation("left").dof_names == ["left_hip", "joint_2"]
+        assert current_host() is sim and sim.articulation("left").dof_names == ["left_hip", "joint_2"]
         assert sim.articulation("body_3").dof_names == ["joint_2"]
         assert sim.articulation("/world").dof_names == ["left_hip", "joint_2", "right_hip"]
         assert sim.articulation("ri.*").dof_paths == [["/right/right_hip"]]
@@ -244,16 +240,13 @@ def test_models_actuators_are_silent_meanwhile(end) -> None:
         with pytest.raises(ZeroDivisionError), sim:
             sim.bus.on_pre_step(lambda dt, context: print(1 / 0))
             sim.step()
-    assert forces() == [5.0, 5.0]
-    assert changed(model, before) == []
-    assert not data.qfrc_applied.any()
+    assert forces() == [5.0, 5.0] and changed(model, before) == [] and not data.qfrc_applied.any()
     sim.close()
     actuators.close()
 
 
 @needs_mujoco_4
 def test_batch_is_given_back_as_it_was() -> None:
-    """Its simulations have models of their own: one may be driven alone."""
     model = arm()
     batch = Batch(model, 2, 1)
     batch.bind("ctrl")[:] = 0.1
@@ -263,8 +256,7 @@ def test_batch_is_given_back_as_it_was() -> None:
         batch.forward()
         assert forces[0].all() and not forces[1].any()
     batch.forward()
-    assert forces.all()
-    assert batch.expand("actuator_group").tolist() == [[0, 0], [0, 0]]
+    assert forces.all() and batch.expand("actuator_group").tolist() == [[0, 0], [0, 0]]
     assert batch.expand("opt.disableactuator").tolist() == [0, 0]
 
 
@@ -290,8 +282,7 @@ def test_armature_and_friction_are_set_and_given_back() -> None:
         robot.set_dof_armatures(robot.get_dof_armatures())
         assert model.dof_armature.tolist() == [1 / 3, 0.25]
         robot.set_dof_armatures(0.5, dof_indices=[0])
-        assert model.dof_frictionloss.tolist() == [0.5, 0.5]
-        assert "dof_invweight0" in changed(model, before)
+        assert model.dof_frictionloss.tolist() == [0.5, 0.5] and "dof_invweight0" in changed(model, before)
         assert robot.get_dof_armatures().numpy().tolist() == [[0.5, 0.25]]
         assert robot.get_dof_limits()[0].numpy().tolist() == [[-2.5, 0.0]]
         robot.set_dof_max_velocities(np.inf)
@@ -299,7 +290,8 @@ def test_armature_and_friction_are_set_and_given_back() -> None:
             robot.set_dof_max_velocities(1.0)
         assert robot.get_dof_max_velocities().numpy().tolist() == [[np.inf, np.inf]]
         refused(HostError, robot.get_dof_drive_model_properties, "speed effort gradients: MuJoCo does not have them")
-    assert changed(model, before) == []
+    # 3.11 computes the mean inertia otherwise than its compiler
+    assert [name for name in changed(model, before) if name != "stat.meaninertia"] == []
 
 
 def test_armature_of_steps_is_refused() -> None:
@@ -332,18 +324,16 @@ def test_armature_of_one_environment(kind) -> None:
         assert data.expand("dof_armature").tolist() == [[0, 0], [0, 0]]
 
 
-@pytest.mark.parametrize(
-    ("make", "error", "message"),
-    [
-        (lambda m: ("arm.xml", mujoco.MjData(m)), TypeError, "model is a str: must be a mujoco.MjModel"),
-        (lambda m: (m, m), TypeError, "data is a MjModel: must be a mujoco.MjData"),
-        (lambda m: (m, []), ValueError, "data holds 0 MjData: must be at least one"),
-        (lambda m: (m, [mujoco.MjData(m)] * 2), ValueError, "data holds 2 MjData: .* each once"),
-        (lambda m: (m, mujoco.MjData(mixed())), ValueError, r"data\[0\] has \(nq, nv, nu\) = \(14, 12, 2\), the model"),
-        pytest.param(
-            lambda m: (m, Batch(mixed(), 2, 1)), ValueError, "data is a batch of another model", marks=needs_mujoco_4
-        ),
-    ],
+@cases(
+    "make, error, message",
+    (lambda m: ("arm.xml", mujoco.MjData(m)), TypeError, "model is a str: must be a mujoco.MjModel"),
+    (lambda m: (m, m), TypeError, "data is a MjModel: must be a mujoco.MjData"),
+    (lambda m: (m, []), ValueError, "data holds 0 MjData: must be at least one"),
+    (lambda m: (m, [mujoco.MjData(m)] * 2), ValueError, "data holds 2 MjData: .* each once"),
+    (lambda m: (m, mujoco.MjData(mixed())), ValueError, r"data\[0\] has \(nq, nv, nu\) = \(14, 12, 2\), the model"),
+    pytest.param(
+        lambda m: (m, Batch(mixed(), 2, 1)), ValueError, "data is a batch of another model", marks=needs_mujoco_4
+    ),
 )
 def test_what_is_no_model_and_data(make, error, message) -> None:
     refused(error, lambda: aa.MujocoSimulation(*make(arm())), message)
@@ -369,7 +359,6 @@ def test_model_without_joints_to_drive() -> None:
 
 
 def test_names_that_are_none() -> None:
-    """The error of an unknown body or joint, or one without axes, lists the available ones."""
     model = mixed()
     with aa.MujocoSimulation(model, mujoco.MjData(model)) as sim:
         with pytest.raises(
@@ -419,7 +408,6 @@ def test_batch_of_an_older_mujoco_is_told(monkeypatch) -> None:
 @pytest.mark.parametrize("follows", [False, True])
 @pytest.mark.parametrize("batched", [False, pytest.param(True, marks=needs_mujoco_4)])
 def test_stability_knows_what_follows_a_joint(follows: bool, batched: bool) -> None:
-    """Mass matrices are those of the model; with an equality of two arms, the inertia of a joint is that of both."""
     arms = "".join(
         f'<body name="{name}"><joint name="{name}" axis="0 1 0"/><geom size=".02" pos=".1 0 0" mass="1"/></body>'
         for name in ("first", "second")
@@ -432,8 +420,7 @@ def test_stability_knows_what_follows_a_joint(follows: bool, batched: bool) -> N
     with aa.MujocoSimulation(model, data) as sim, driven("first" if not batched else "envs/.*/first", GAINS) as arm:
         paths = "envs/.*/first" if batched else "first"
         np.testing.assert_allclose(sim.articulation(paths).get_mass_matrices().numpy(), alone, rtol=1e-5)
-        joint = arm.stability().joints[0]
-        assert joint.inertia == pytest.approx((1 + follows) * alone, rel=0.01)
+        assert arm.stability().joints[0].inertia == pytest.approx((1 + follows) * alone, rel=0.01)
 
 
 GAINS = {"first": aa.MotorConfig(aa.PDControlConfig(40.0, 1.0))}

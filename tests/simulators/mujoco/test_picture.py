@@ -34,7 +34,6 @@ def drawing_of(tmp_path: Path, geoms: str) -> Drawing:
 
 
 def volume(vertices: np.ndarray, faces: np.ndarray) -> float:
-    """Enclosed volume; negative where triangles are oriented inwards."""
     a, b, c = (vertices[faces[:, corner]].astype(float) for corner in range(3))
     return float((a * np.cross(b, c)).sum() / 6)
 
@@ -73,8 +72,7 @@ def test_what_is_near_its_target_is_not_away() -> None:
 def test_sharp_edges_stay_sharp(tmp_path: Path) -> None:
     (cube,) = drawing_of(tmp_path, '<geom type="box" size="1 1 1"/>').pieces
     (ball,) = drawing_of(tmp_path, '<geom type="sphere" size="1"/>').pieces
-    assert len(cube.vertices) == 24
-    assert len(ball.vertices) == 18 * 32
+    assert len(cube.vertices) == 24 and len(ball.vertices) == 18 * 32
 
 
 def test_what_has_one_colour_is_one_piece(tmp_path: Path) -> None:
@@ -95,8 +93,6 @@ def test_bodies_are_where_mujoco_puts_them() -> None:
 
 
 class Viewer:
-    """As `mujoco.viewer.launch_passive` gives, without a window."""
-
     def __init__(self, model: Any, data: Any, *, key_callback: Any, show_left_ui: bool, show_right_ui: bool) -> None:
         self.model, self.data, self.press = model, data, key_callback
         self.lock = contextlib.nullcontext

@@ -9,6 +9,7 @@ import pytest
 from physics_engines import installed
 from places import ROBOTS
 from quadruped import HOME, quadruped
+from refusals import cases
 
 MOTORS = {".*": aa.MotorConfig(aa.PDControlConfig(60.0, 2.0), clamping=[aa.MaxEffortClampingConfig(45.0)])}
 HOPPER = """
@@ -32,7 +33,6 @@ HOPPER = """
 
 
 def hopper(folder: Path, *, floats: bool = False, shape: str = "cylinder", ground: str = "") -> Path:
-    """A trunk with a leg and a toe, and two keyframes."""
     path = folder / "hopper.xml"
     base, free, fast = ("<freejoint/>", "0 0 2 1 0 0 0", "1 0 0 0 0 4") if floats else ("", "", "")
     path.write_text(HOPPER.format(base=base, free=free, fast=fast, shape=shape, ground=ground))
@@ -40,7 +40,6 @@ def hopper(folder: Path, *, floats: bool = False, shape: str = "cylinder", groun
 
 
 def lowest(sim: aa.Simulation) -> float:
-    """Distance of the robot from the ground [m], by MuJoCo."""
     model, data = sim.model, sim.data()
     ground = [geom for geom in range(model.ngeom) if model.geom_type[geom] == mujoco.mjtGeom.mjGEOM_PLANE]
     others = [geom for geom in range(model.ngeom) if geom not in ground]
@@ -56,8 +55,7 @@ def test_a_quadruped_of_urdf_stands_for_five_seconds(tmp_path) -> None:
         place, turn = (values.numpy()[0] for values in robot.get_world_poses())
         assert begun[2] == pytest.approx(2 * 0.213 * np.cos(0.8) + 0.022, abs=1e-6)
         assert place[2] == pytest.approx(begun[2], abs=0.03) and abs(place[:2]).max() < 0.05
-        assert abs(turn[0]) > 0.999
-        assert np.abs(robot.get_dof_velocities().numpy()).max() < 0.01
+        assert abs(turn[0]) > 0.999 and np.abs(robot.get_dof_velocities().numpy()).max() < 0.01
 
 
 def test_reset_returns_to_where_joints_begin(tmp_path) -> None:
@@ -85,8 +83,7 @@ def test_a_robot_begins_touching_the_ground(tmp_path, shape) -> None:
 def test_a_base_that_floats_already_stays_where_the_file_has_it(tmp_path) -> None:
     with aa.Simulation(hopper(tmp_path, floats=True), floating_base=True, ground=True) as sim:
         sim.play()
-        assert aa.Articulation("/trunk").get_world_poses()[0].numpy()[0, 2] == 1.0
-        assert sim.model.nv == 6 + 1 + 3
+        assert aa.Articulation("/trunk").get_world_poses()[0].numpy()[0, 2] == 1.0 and sim.model.nv == 6 + 1 + 3
 
 
 def test_a_floating_base_falls_without_ground(tmp_path) -> None:
@@ -123,7 +120,6 @@ def test_initial_positions_are_stronger_than_a_keyframe(tmp_path) -> None:
 
 
 def test_initial_positions_of_a_stage() -> None:
-    """They are stronger than what is authored, and count again after a stop."""
     with aa.Simulation(ROBOTS / "arm_2dof.usda", initial_positions={"should.*": 0.4}) as sim:
         for _ in range(2):
             sim.play()
@@ -133,16 +129,14 @@ def test_initial_positions_of_a_stage() -> None:
             sim.stop()
 
 
-@pytest.mark.parametrize(
-    ("asked", "said"),
-    [
-        ({"keyframe": "rest"}, r"keyframe = 'rest': must be one of 0, 'home', or a number below 2\."),
-        ({"keyframe": 2}, r"keyframe = 2: must be one of 0, 'home', or a number below 2\."),
-        ({"initial_positions": {"hop": 0.1}}, r"initial_positions: 'hop' matches no joint: .* hip\."),
-        ({"initial_positions": {"hip": 2.0}}, r"hip = 2: must be within its limits, -1\.571 … 1\.571 rad"),
-        ({"initial_positions": {"hip": float("nan")}}, "initial_positions: hip = nan: must be within its limits"),
-        ({"initial_positions": {"hip": 0.1, "h.p": 0.1}}, r"initial_positions: hip is matched by 'hip' and 'h\.p'"),
-    ],
+@cases(
+    "asked, said",
+    ({"keyframe": "rest"}, r"keyframe = 'rest': must be one of 0, 'home', or a number below 2\."),
+    ({"keyframe": 2}, r"keyframe = 2: must be one of 0, 'home', or a number below 2\."),
+    ({"initial_positions": {"hop": 0.1}}, r"initial_positions: 'hop' matches no joint: .* hip\."),
+    ({"initial_positions": {"hip": 2.0}}, r"hip = 2: must be within its limits, -1\.571 … 1\.571 rad"),
+    ({"initial_positions": {"hip": float("nan")}}, "initial_positions: hip = nan: must be within its limits"),
+    ({"initial_positions": {"hip": 0.1, "h.p": 0.1}}, r"initial_positions: hip is matched by 'hip' and 'h\.p'"),
 )
 def test_what_no_file_has_is_refused(tmp_path, asked, said) -> None:
     """With what there is instead."""
@@ -152,7 +146,6 @@ def test_what_no_file_has_is_refused(tmp_path, asked, said) -> None:
 
 @pytest.mark.parametrize(("asked", "height"), [({}, 1.0), ({"keyframe": "home"}, 2.0), (None, 0.278)])
 def test_a_held_base_stays(asked, height, tmp_path) -> None:
-    """Where it begins, in a file and on a stage; the joints alone move, with the inertia of a robot on a stand."""
     source = ROBOTS / "unitree_go1.usda" if asked is None else hopper(tmp_path, floats=True)
     with aa.Simulation(source, fixed_base=True, **asked or {}) as sim:
         sim.play()

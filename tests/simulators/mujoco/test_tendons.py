@@ -32,7 +32,6 @@ GRIPPER = """
 
 @pytest.fixture
 def sim(tmp_path: Path) -> Simulation:
-    """Two copies of two grippers, and tendons of every kind."""
     file = tmp_path / "grippers.xml"
     file.write_text(GRIPPERS.format(GRIPPER.format("left") + GRIPPER.format("right")))
     return Simulation(file, num_envs=2)

@@ -11,6 +11,7 @@ import mujoco
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.simulators.mujoco.urdf import UrdfTransmission, stages_of, transmissions_of
+from refusals import cases
 
 BODY = '<inertial><mass value="1"/><inertia ixx="{ixx}" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/></inertial>'
 CUBE = [(x, y, z) for x in (0, 1) for y in (0, 1) for z in (0, 1)]
@@ -113,7 +114,6 @@ def test_joints_of_all_kinds(tmp_path) -> None:
 
 
 def test_a_floating_base(tmp_path) -> None:
-    """A joint that floats on the root frees what it carries; one inside a robot is refused by name."""
     text = link("ground", box=False) + joint("free", "floating", "ground", "base") + ARM
     with aa.Simulation(urdf(tmp_path, text)) as sim:
         sim.play()
@@ -127,7 +127,6 @@ def test_a_floating_base(tmp_path) -> None:
 
 
 def test_mimics_follow(tmp_path) -> None:
-    """Offset and multiplier hold; a follower has no motor; on a fixed joint there is nothing to follow."""
     follow = '<mimic joint="shoulder" multiplier="-2" offset="0.1"/>'
     text = ARM.replace("</joint>", follow + "</joint>").replace(follow, "", 1)
     with aa.Simulation(urdf(tmp_path, text)) as sim:
@@ -145,7 +144,6 @@ def test_mimics_follow(tmp_path) -> None:
 
 
 def test_meshes_of_packages(tmp_path) -> None:
-    """Packages are found above the file; meshes of one name in two folders stay two, with their scales."""
     root = tmp_path / "share" / "arm_description"
     stl(root / "meshes/visual/part.stl", 0.1)
     stl(root / "meshes/collision/part.stl", 0.2, ascii_form=True)
@@ -165,7 +163,6 @@ def test_meshes_of_packages(tmp_path) -> None:
 
 
 def test_meshes_that_are_missing(tmp_path) -> None:
-    """The robot opens without them, with a warning that names links and meshes and says where packages are sought."""
     gone = {kind: seen("package://gone/a.stl", kind) + seen("b.obj", kind) for kind in ("visual", "collision")}
     for kind, what in (("visual", "are not drawn"), ("collision", "do not collide")):
         said = rf"{what}: base \(package://gone/a\.stl: is missing\), base \(b\.obj: is missing\)\. .* in those above"
@@ -228,7 +225,6 @@ def test_links_that_have_no_mass(tmp_path) -> None:
 
 @pytest.mark.parametrize("kind", ["fixed", "continuous"])
 def test_inertia_of_a_link_without_mass_is_an_inertia(tmp_path, kind) -> None:
-    """A link with a joint of its own gets a mass too, with a warning: MuJoCo has none without."""
     massless = BODY.replace('value="1"', 'value="0"').format(ixx=0.02)
     text = ARM + link("hand").replace(BODY.format(ixx=0.01), massless) + joint("glue", kind, "tool", "hand")
     with warnings.catch_warnings(record=True) as caught:
@@ -253,7 +249,6 @@ def test_what_other_programs_wrote(tmp_path) -> None:
 
 
 def test_shapes_without_size(tmp_path) -> None:
-    """They are left out, for there is nothing to see or to touch."""
     empty = '<visual name="a"><geometry><box size="0 0 0"/></geometry></visual>'
     empty += '<collision name="a"><geometry><cylinder radius="0.1" length="0"/></geometry></collision>'
     with aa.Simulation(urdf(tmp_path, ARM.replace("</link>", empty + "</link>", 1))) as sim:
@@ -286,7 +281,6 @@ def link_urdf_transmissions(name: str) -> str:
 
 
 def joint_urdf_transmissions(name: str, parent: str, child: str) -> str:
-    """A hinge about y with an effort limit."""
     ends = f'<parent link="{parent}"/><child link="{child}"/><axis xyz="0 1 0"/>'
     return f'<joint name="{name}" type="revolute">{ends}<limit lower="-9" upper="9" effort="5" velocity="2"/></joint>'
 
@@ -322,30 +316,28 @@ def reduction(value: object, tag: str = "mechanicalReduction") -> str:
     return f"<{tag}>{value}</{tag}>"
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (simple(actuator=reduction(50)), aa.TransmissionConfig(50.0)),
-        (simple(reduction(-50)), aa.TransmissionConfig(-50.0)),
-        (simple(reduction(50), reduction(50)), aa.TransmissionConfig(50.0)),
-        (simple(reduction(50), reduction(1)), aa.TransmissionConfig(50.0)),
-        (simple(reduction(" 4 ") + "<offset>0.5</offset>"), aa.TransmissionConfig(4.0, -2.0)),
-        (simple("<offset>-0.5</offset>"), aa.TransmissionConfig(1.0, 0.5)),
-        (simple(reduction(1.0) + "<offset>0</offset>"), None),
-        (simple(), None),
-        # of ros2_control, and of the first ROS
-        (
-            f"<ros2_control><transmission><plugin>{SIMPLE}</plugin><actuator name='m' role='actuator1'/>"
-            f"<joint name='j' role='joint1'>{reduction(30, 'mechanical_reduction')}</joint>"
-            "</transmission></ros2_control>",
-            aa.TransmissionConfig(30.0),
-        ),
-        (
-            f'<transmission type="pr2_mechanism_model/SimpleTransmission"><actuator name="m"/><joint name="j"/>'
-            f"{reduction(20)}</transmission>",
-            aa.TransmissionConfig(20.0),
-        ),
-    ],
+@cases(
+    "text, expected",
+    (simple(actuator=reduction(50)), aa.TransmissionConfig(50.0)),
+    (simple(reduction(-50)), aa.TransmissionConfig(-50.0)),
+    (simple(reduction(50), reduction(50)), aa.TransmissionConfig(50.0)),
+    (simple(reduction(50), reduction(1)), aa.TransmissionConfig(50.0)),
+    (simple(reduction(" 4 ") + "<offset>0.5</offset>"), aa.TransmissionConfig(4.0, -2.0)),
+    (simple("<offset>-0.5</offset>"), aa.TransmissionConfig(1.0, 0.5)),
+    (simple(reduction(1.0) + "<offset>0</offset>"), None),
+    (simple(), None),
+    # of ros2_control, and of the first ROS
+    (
+        f"<ros2_control><transmission><plugin>{SIMPLE}</plugin><actuator name='m' role='actuator1'/>"
+        f"<joint name='j' role='joint1'>{reduction(30, 'mechanical_reduction')}</joint>"
+        "</transmission></ros2_control>",
+        aa.TransmissionConfig(30.0),
+    ),
+    (
+        f'<transmission type="pr2_mechanism_model/SimpleTransmission"><actuator name="m"/><joint name="j"/>'
+        f"{reduction(20)}</transmission>",
+        aa.TransmissionConfig(20.0),
+    ),
 )
 def test_simple_transmission_is_a_gear(text: str, expected: aa.TransmissionConfig | None) -> None:
     gears, problems = stages_of(read(text), ["j"])
@@ -360,25 +352,23 @@ def test_offset_is_where_the_joint_is_when_its_actuator_is_at_zero() -> None:
     np.testing.assert_allclose(gear.ratio * (actuator / -4.0 + 0.5) + gear.offset, actuator, atol=1e-15)
 
 
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
-        (simple(reduction(50), reduction(2)), "its reductions 2 and 50, of which one must be a number other than 0"),
-        (simple(reduction(0)), "its reductions 1 and 0, of which one"),
-        (simple(reduction("50:1")), "its reductions 1 and nan, of which one"),
-        (simple("<offset>zero</offset>"), "its offset is no number"),
-        (simple(name="other"), "no motor at joint 'other'"),
-        (simple(kind=""), "no type"),
-        (simple(reduction(50)) + simple(reduction(2)), "2 transmissions"),
-        (simple().replace("<actuator", '<joint name="k"/><actuator'), "SimpleTransmission of 2 joints and 1 actuators"),
-        (coupled("DifferentialTransmission", 0.0), "its reductions 40 and -50 and 1.5 and 0, of which each must be"),
-        (
-            coupled("FourBarLinkageTransmission").replace("actuator name='b'", "a").replace("/actuator>", "/a>", 1),
-            "of 2 joints and 1 actuators",
-        ),
-        (coupled("DifferentialTransmission") + simple(name="j"), "2 transmissions"),
-        (simple(kind="my_robot/Belt"), "Belt"),
-    ],
+@cases(
+    "text, why",
+    (simple(reduction(50), reduction(2)), "its reductions 2 and 50, of which one must be a number other than 0"),
+    (simple(reduction(0)), "its reductions 1 and 0, of which one"),
+    (simple(reduction("50:1")), "its reductions 1 and nan, of which one"),
+    (simple("<offset>zero</offset>"), "its offset is no number"),
+    (simple(name="other"), "no motor at joint 'other'"),
+    (simple(kind=""), "no type"),
+    (simple(reduction(50)) + simple(reduction(2)), "2 transmissions"),
+    (simple().replace("<actuator", '<joint name="k"/><actuator'), "SimpleTransmission of 2 joints and 1 actuators"),
+    (coupled("DifferentialTransmission", 0.0), "its reductions 40 and -50 and 1.5 and 0, of which each must be"),
+    (
+        coupled("FourBarLinkageTransmission").replace("actuator name='b'", "a").replace("/actuator>", "/a>", 1),
+        "of 2 joints and 1 actuators",
+    ),
+    (coupled("DifferentialTransmission") + simple(name="j"), "2 transmissions"),
+    (simple(kind="my_robot/Belt"), "Belt"),
 )
 def test_other_transmissions_are_named(text: str, why: str) -> None:
     gears, problems = stages_of(read(text), ["j", "k"])

@@ -10,6 +10,7 @@ from isaacsim.core.experimental.actuators.base.errors import HostError
 from physics_engines import floating_pair
 from places import ROBOTS
 from pxr import UsdPhysics
+from refusals import cases
 from small_stages import pendulum
 
 ENGINE = "mujoco_warp"
@@ -17,7 +18,6 @@ PD = [aa.PDControlConfig(60.0, 6.0), aa.MaxEffortClampingConfig("joint")]
 
 
 def positions(source, engine: str, steps: int, armature: float | None = None, goal: float = 0.3) -> np.ndarray:
-    """Positions of a robot with motors, or of drives; the armature is set after the first half."""
     found = []
     with aa.Simulation(source, engine=engine) as sim:
         robot = sim.articulation("/")
@@ -34,7 +34,6 @@ def positions(source, engine: str, steps: int, armature: float | None = None, go
 
 @pytest.mark.parametrize("armature", [None, 5.0])
 def test_motion_is_that_of_mujoco(armature) -> None:
-    """With the package's actuators; a property that is set while it runs acts."""
     pytest.importorskip("mujoco_warp")
     arm = ROBOTS / "arm_2dof.usda"
     expected = positions(arm, "mujoco", 120, armature)
@@ -45,7 +44,6 @@ def test_motion_is_that_of_mujoco(armature) -> None:
 
 
 def playing_arms(actuators: str, folder: Path):
-    """The arm with actuators that no joint drive stands for as it plays, on MuJoCo and then on mujoco_warp."""
     pytest.importorskip("mujoco_warp")
     file = folder / "arm.xml"
     file.write_text(
@@ -61,7 +59,6 @@ def playing_arms(actuators: str, folder: Path):
 
 
 def test_activations_outlast_a_property_and_end_with_a_reset(tmp_path) -> None:
-    """Those of actuators of a file, as in MuJoCo; the model changes with the property."""
     integrator = '<general joint="a" dyntype="integrator" gainprm="2" biastype="affine" biasprm="0.1 -1 -1"/>'
     lowpass = '<general joint="a" dyntype="filterexact" dynprm="0.05" gainprm="2"/>'
     found = []
@@ -96,7 +93,6 @@ def test_drives_act_and_tell_their_effort() -> None:
 
 
 def test_robots_fall_on_the_ground_as_in_mujoco() -> None:
-    """A floating base, and contacts that arise while it runs; without them it falls through."""
     pytest.importorskip("mujoco_warp")
     heights = []
     for engine, contacts in (("mujoco", True), (ENGINE, True), (ENGINE, False)):
@@ -109,8 +105,7 @@ def test_robots_fall_on_the_ground_as_in_mujoco() -> None:
             sim.play()
             sim.step(300)
             heights.append(sim.articulation("/World/Robot").get_world_poses()[0].numpy()[0, 2])
-    assert 0.1 < heights[0] < 1.0 and heights[2] < -1.0
-    assert heights[1] == pytest.approx(heights[0], abs=0.02)
+    assert 0.1 < heights[0] < 1.0 and heights[2] < -1.0 and heights[1] == pytest.approx(heights[0], abs=0.02)
 
 
 def test_several_environments_are_refused() -> None:
@@ -124,15 +119,12 @@ def test_a_missing_library_is_told_with_the_command(monkeypatch) -> None:
         aa.Simulation(ROBOTS / "arm_2dof.usda", engine=ENGINE)
 
 
-@pytest.mark.parametrize(
+@cases(
     "actuator",
-    [
-        '<general joint="a" biastype="affine" biasprm="7"/>',
-        '<dcmotor joint="a" motorconst="0.1" resistance="0.5" gear="20" inductance="0.002" cogging="0.5 3 0.4"/>',
-    ],
+    '<general joint="a" biastype="affine" biasprm="7"/>',
+    '<dcmotor joint="a" motorconst="0.1" resistance="0.5" gear="20" inductance="0.002" cogging="0.5 3 0.4"/>',
 )
 def test_actuators_of_a_file_are_silent_while_their_motors_run(actuator, tmp_path) -> None:
-    """As in MuJoCo, and act after that; mujoco_warp has no disabled groups."""
     found = []
     for sim in playing_arms(actuator, tmp_path):
         robot = sim.articulation("/arm")

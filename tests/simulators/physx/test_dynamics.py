@@ -21,13 +21,11 @@ RTOL, SHARE = 2e-5, 2e-6
 
 
 def close_to(actual: object, expected: object, what: str = "", *, share: float = SHARE) -> None:
-    """Two arrays are the same to single precision."""
     one, other = actual.numpy(), expected.numpy()
     np.testing.assert_allclose(one, other, rtol=RTOL, atol=share * max(np.abs(other).max(), 0.1), err_msg=what)
 
 
 def moving(stage: Usd.Stage | Path, engine: str) -> tuple[Simulation, Articulation]:
-    """The first robot of a stage somewhere, with a velocity on every coordinate."""
     sim = Simulation(stage, 1e-3, engine=engine)
     sim.play()
     robot = sim.articulation(sim._host.robots()[0].path)
@@ -43,7 +41,6 @@ def moving(stage: Usd.Stage | Path, engine: str) -> tuple[Simulation, Articulati
 
 @pytest.fixture(params=[*NAMES, "ant"])
 def twins(request: pytest.FixtureRequest):
-    """The same robot in the same motion on PhysX and on MuJoCo."""
     file = ROBOTS / f"{request.param}.usda"
     file = file if file.exists() else NEWTON / f"{request.param}.usda"
     pairs = [moving(stage_of(file), engine) for engine in ("physx", "mujoco")]
@@ -63,7 +60,6 @@ def test_state_is_what_was_set(twins) -> None:
 
 
 def test_mass_matrix_is_that_of_mujoco(twins) -> None:
-    """With armature, base first, DOFs in their order."""
     physx, mujoco = twins
     close_to(physx.get_mass_matrices(), mujoco.get_mass_matrices())
 

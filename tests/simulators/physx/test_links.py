@@ -36,7 +36,6 @@ def tree(root: str = ROOT, *, names: str = "abcdef", stage: SmallStage | None = 
 
 
 def running(stage: Usd.Stage, path: str = ROOT) -> Articulation:
-    """A robot in motion; the articulation keeps its physics."""
     sim = Simulation(stage, 1e-3, engine="physx")
     sim.play()
     robot = sim.articulation(path)
@@ -48,7 +47,6 @@ def running(stage: Usd.Stage, path: str = ROOT) -> Articulation:
 
 @pytest.mark.parametrize("fixed", [True, False])
 def test_rows_of_the_jacobian_are_those_of_the_links(fixed) -> None:
-    """Among welded links too: the velocities that it gives are those of the links by their paths."""
     made = tree()
     if fixed:
         made.joint(f"{ROOT}/base", "Fixed", None, f"{ROOT}/a", at=(0, 0, 1))
@@ -78,7 +76,6 @@ def test_each_link_but_the_root_has_the_joint_that_leads_there() -> None:
 
 
 def test_robots_with_the_same_names_are_told_apart() -> None:
-    """By their joints; robots without any DOF by their place."""
     made = tree("/World/Right", at=5.0)
     tree("/World/Left", stage=made)
     for side in ("Up", "Down"):

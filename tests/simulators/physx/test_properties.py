@@ -10,6 +10,7 @@ from isaacsim.core.experimental.actuators.base.errors import HostError
 from physics_engines import weightless
 from places import ROBOTS
 from pxr import Usd, UsdPhysics
+from refusals import cases
 from small_stages import SmallStage, pendulum
 from stages import stage_of
 
@@ -29,7 +30,6 @@ def running(stage: Usd.Stage, path: str = ROOT) -> tuple[Simulation, Articulatio
 
 
 def authored(schema: str | None = None, **attributes: float) -> SmallStage:
-    """A pendulum whose hinge has attributes, `__` for `:`."""
     made = pendulum()
     if schema is not None:
         made.stage.GetPrimAtPath(HINGE).AddAppliedSchema(schema)
@@ -95,8 +95,7 @@ def test_drive_model_bounds_the_drive_at_speed() -> None:
         sim.step()
         speeds.append(value(robot.get_dof_velocities()))
     efforts = np.diff(speeds) / DT * INERTIA
-    assert efforts[0] == pytest.approx(20.0 - 0.5 * speeds[1], rel=0.05)
-    assert 2.5 < speeds[-1] <= 3.0
+    assert efforts[0] == pytest.approx(20.0 - 0.5 * speeds[1], rel=0.05) and 2.5 < speeds[-1] <= 3.0
     assert (speeds[1:] <= 3.0 - 0.1 * efforts + 0.05).all()
 
 
@@ -116,7 +115,6 @@ def test_bounds_of_a_drive_that_is_off_bound_nothing(on) -> None:
 
 
 def test_frictions_go_up_and_down_together() -> None:
-    """PhysX refuses a static one below the dynamic one at any time, also between two writes."""
     _, robot = running(pendulum().stage)
     for frictions in ((3.0, 2.0, 0.5), (0.3, 0.2, 0.1), (5.0, 5.0, 0.0), (0.0, 0.0, 0.0)):
         robot.set_dof_friction_properties(*frictions)
@@ -142,13 +140,11 @@ def test_static_friction_below_the_dynamic_one_on_the_stage_is_warned_of() -> No
     assert [value(array) for array in robot.get_dof_friction_properties()] == [2.0, 2.0, 0.0]
 
 
-@pytest.mark.parametrize(
-    ("attribute", "getter", "unit"),
-    [
-        ("physxJoint:armature", "get_dof_armatures", 1.0),
-        ("physxJoint:maxJointVelocity", "get_dof_max_velocities", DEGREE),
-        ("newton:armature", "get_dof_armatures", 1.0),
-    ],
+@cases(
+    "attribute, getter, unit",
+    ("physxJoint:armature", "get_dof_armatures", 1.0),
+    ("physxJoint:maxJointVelocity", "get_dof_max_velocities", DEGREE),
+    ("newton:armature", "get_dof_armatures", 1.0),
 )
 def test_older_attributes_are_in_force(attribute, getter, unit) -> None:
     made = pendulum()
@@ -175,13 +171,11 @@ def test_largest_float_is_no_limit() -> None:
     assert (value(robot.get_dof_max_velocities()), value(robot.get_dof_max_efforts())) == (math.inf, math.inf)
 
 
-@pytest.mark.parametrize(
+@cases(
     "change",
-    [
-        lambda robot: robot.set_dof_gains(0.0, 0.0),
-        lambda robot: robot.set_dof_max_efforts(0.01),
-        lambda robot: robot.set_dof_limits(-0.2, 0.2),
-    ],
+    lambda robot: robot.set_dof_gains(0.0, 0.0),
+    lambda robot: robot.set_dof_max_efforts(0.01),
+    lambda robot: robot.set_dof_limits(-0.2, 0.2),
     ids=["gains", "max effort", "limits"],
 )
 def test_robot_at_rest_wakes_up_when_it_is_changed(change) -> None:
@@ -195,16 +189,14 @@ def test_robot_at_rest_wakes_up_when_it_is_changed(change) -> None:
     assert value(robot.get_dof_positions()) < 0.3
 
 
-@pytest.mark.parametrize(
-    ("name", "signs"),
-    [
-        ("armatures", [1]),
-        ("max_efforts", [1]),
-        ("max_velocities", [1]),
-        ("friction_properties", [1, 1, 1]),
-        ("limits", [-1, 1]),
-        ("drive_model_properties", [1, 1, 1]),
-    ],
+@cases(
+    "name, signs",
+    ("armatures", [1]),
+    ("max_efforts", [1]),
+    ("max_velocities", [1]),
+    ("friction_properties", [1, 1, 1]),
+    ("limits", [-1, 1]),
+    ("drive_model_properties", [1, 1, 1]),
 )
 def test_joints_that_nobody_wrote_keep_their_bits(rng, name, signs) -> None:
     _, robot = running(stage_of(ROBOTS / "franka_panda.usda"), "/World/Panda")
@@ -242,7 +234,6 @@ def test_axes_of_one_joint_have_their_own() -> None:
 
 
 def test_a_drive_of_another_name_is_run() -> None:
-    """PhysX itself passes it over: it is given a stage on which the drive has its own name."""
     made = pendulum()
     made.drive(HINGE, "X", stiffness=2.0, maxForce=20.0)
     with pytest.warns(UserWarning, match=f"<{HINGE}> applies PhysicsDriveAPI:X: read as PhysicsDriveAPI:angular"):

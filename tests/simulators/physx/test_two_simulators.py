@@ -78,8 +78,7 @@ def test_quadruped_stands_on_both(robots) -> None:
             for _ in range(10):
                 sim.step(120)
                 heights.append(robot.get_world_poses()[0].numpy()[0, 2])
-    assert min(heights) > 0.55
-    assert np.ptp(heights) < 0.02
+    assert min(heights) > 0.55 and np.ptp(heights) < 0.02
 
 
 def test_velocity_limit_is_enforced_by_both(robots) -> None:

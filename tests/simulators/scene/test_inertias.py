@@ -9,6 +9,7 @@ from isaacsim.core.experimental.actuators import Simulation
 from isaacsim.core.experimental.actuators.base.errors import UnsupportedSceneError
 from isaacsim.core.experimental.actuators.simulators.scene.inertias import repaired
 from isaacsim.core.experimental.actuators.simulators.scene.read import read_scene
+from refusals import cases
 from small_stages import SmallStage, pendulum
 
 TURN = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]
@@ -37,14 +38,12 @@ def test_what_is_right_stays(moments) -> None:
     np.testing.assert_array_equal(new, even)
 
 
-@pytest.mark.parametrize(
-    ("moments", "closest"),
-    [
-        # along the normal of the plane A + B = C
-        ((1.0, 2.0, 6.0), (2.0, 3.0, 5.0)),
-        ((0.0, 1.0, 1.0), (1e-6, 1.0, 1.0)),
-        ((-0.5, 1.0, 1.0), (1e-6, 1.0, 1.0)),
-    ],
+@cases(
+    "moments, closest",
+    # along the normal of the plane A + B = C
+    ((1.0, 2.0, 6.0), (2.0, 3.0, 5.0)),
+    ((0.0, 1.0, 1.0), (1e-6, 1.0, 1.0)),
+    ((-0.5, 1.0, 1.0), (1e-6, 1.0, 1.0)),
 )
 def test_the_nearest_is_taken(moments, closest) -> None:
     new, change = repaired(TURN * np.array(moments) @ TURN.T)
@@ -76,7 +75,6 @@ def test_nothing_becomes_little(matrix) -> None:
 
 
 def impossible() -> SmallStage:
-    """Two links with impossible inertias, and a base with a possible one."""
     made = pendulum()
     made.body("/World/Robot/tip", inertia=(0.1, 0.1, -0.1))
     made.joint("/World/Robot/knee", "Revolute", BOB, "/World/Robot/tip")
@@ -110,7 +108,6 @@ def test_rounding_is_not_told() -> None:
 
 @pytest.mark.parametrize("joint", ["Fixed", "Revolute"])
 def test_inertia_of_a_link_without_mass_is_an_inertia(joint) -> None:
-    """A link with a joint of its own gets a mass too, with a warning: MuJoCo has none without."""
     made = pendulum()
     made.body("/World/Robot/tool", mass=0.0, inertia=(0.1, 0.2, 0.25))
     made.joint("/World/Robot/weld", joint, BOB, "/World/Robot/tool")

@@ -14,7 +14,7 @@ from isaacsim.core.experimental.actuators.simulators.scene.joints import positio
 from isaacsim.core.experimental.actuators.simulators.scene.read import read_scene
 from isaacsim.core.experimental.actuators.simulators.scene.scene import Axis, Mimic, Scene
 from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics
-from refusals import refused
+from refusals import cases, refused
 from small_stages import SmallStage, pendulum, quaternion
 
 BASE, BOB, HINGE = "/World/Robot/base", "/World/Robot/bob", "/World/Robot/hinge"
@@ -28,7 +28,6 @@ def the_axis(made: SmallStage) -> Axis:
 
 
 def hinges(*joints: dict) -> Scene:
-    """A base and a link with several hinges between them."""
     made = pendulum()
     made.stage.RemovePrim(HINGE)
     for number, values in enumerate(joints):
@@ -38,12 +37,10 @@ def hinges(*joints: dict) -> Scene:
 
 
 def named(scene: Scene) -> tuple[list[str], list[str]]:
-    """Names of the axes in the tree, and of the joints that close loops."""
     return [axis.name for axis in scene.articulations[0].axes], [loop.joint.rpartition("/")[2] for loop in scene.loops]
 
 
 def triangle(kind: str = "Revolute") -> SmallStage:
-    """A pendulum with a link below, and a joint between that and the base."""
     made = pendulum()
     made.body("/World/Robot/tip")
     made.joint("/World/Robot/second", "Revolute", BOB, "/World/Robot/tip")
@@ -83,13 +80,11 @@ def test_joint_between_a_body_and_itself_is_nothing() -> None:
 
 
 def test_two_hinges_of_a_door_are_a_loop() -> None:
-    """They turn about the same axis: the second is one hinge too many."""
     scene = hinges({"axis": "Z"}, {"axis": "Z", "at": (0, 0, 1), "in_child": (0, 0, 1)})
     assert named(scene) == (["h0"], ["h1"])
 
 
 def test_hinges_about_three_axes_are_one_behind_the_other() -> None:
-    """In the order of the stage, not of their names: a hip of three."""
     scene = hinges(*({"axis": axis, "path": f"/World/Robot/{name}"} for axis, name in zip("ZXY", "bca", strict=True)))
     assert named(scene) == (["b", "c", "a"], [])
     directions = [axis.direction for axis in scene.articulations[0].axes]
@@ -170,7 +165,6 @@ def body(joint: UsdPhysics.Joint, side: int) -> Usd.Relationship:
 
 
 def local(joint: UsdPhysics.Joint, side: int) -> Gf.Matrix4d:
-    """The frame of a joint in one of its bodies, for rows from the left."""
     place, turn = (joint.GetPrim().GetAttribute(f"physics:local{what}{side}").Get() for what in ("Pos", "Rot"))
     return Gf.Matrix4d(Gf.Rotation(Gf.Quatd(turn).GetNormalized()), Gf.Vec3d(place))
 
@@ -183,7 +177,6 @@ def world(data: mujoco.MjData, path: str) -> Gf.Matrix4d:
 @pytest.mark.parametrize("linear", [False, True])
 @pytest.mark.parametrize("seed", range(20))
 def test_position_is_found_back(linear, seed) -> None:
-    """On any axis through any point; and how far a body is beside it."""
     rng = np.random.default_rng(seed)
     direction, anchor = rng.normal(size=3), rng.normal(size=3)
     direction /= np.linalg.norm(direction)
@@ -258,21 +251,18 @@ def test_one_warning_names_several_joints() -> None:
     assert len(caught) == 1
 
 
-@pytest.mark.parametrize(
-    ("attribute", "value", "field", "angular"),
-    [
-        ("mjc:armature", 0.07, "armature", False),
-        ("mjc:frictionloss", 0.3, "friction", False),
-        ("mjc:damping", 0.01, "damping", False),
-        ("mjc:stiffness", 5.0, "stiffness", False),
-        ("mjc:springref", 30.0, "rest", True),
-        ("mjc:ref", 20.0, "reference", True),
-    ],
+@cases(
+    "attribute, value, field, angular",
+    ("mjc:armature", 0.07, "armature", False),
+    ("mjc:frictionloss", 0.3, "friction", False),
+    ("mjc:damping", 0.01, "damping", False),
+    ("mjc:stiffness", 5.0, "stiffness", False),
+    ("mjc:springref", 30.0, "rest", True),
+    ("mjc:ref", 20.0, "reference", True),
 )
 @pytest.mark.parametrize("unit", ["degree", "radian", None])
 @pytest.mark.parametrize("kind", ["Revolute", "Prismatic"])
 def test_attribute_of_mujoco_is_read(attribute, value, field, angular, unit, kind) -> None:
-    """Gains are per radian; angles are in degrees, or in radians if the scene authors so."""
     made = pendulum(kind=kind)
     made.attribute(HINGE, attribute, value)
     if unit is not None:
@@ -283,7 +273,6 @@ def test_attribute_of_mujoco_is_read(attribute, value, field, angular, unit, kin
 
 
 def test_spring_pulls_to_its_rest() -> None:
-    """In MuJoCo: k (rest − q)."""
     made = pendulum()
     made.attribute(HINGE, "mjc:stiffness", 5.0)
     made.attribute(HINGE, "mjc:springref", 30.0)
@@ -315,14 +304,12 @@ def test_reference_is_where_the_link_is_authored() -> None:
     np.testing.assert_allclose(data.body(BOB).xquat, [1, 0, 0, 0], atol=1e-7)
 
 
-@pytest.mark.parametrize(
-    ("values", "limited", "drive", "expected"),
-    [
-        ((-3.0, 5.0), "auto", None, 5.0),
-        ((-3.0, 5.0), "false", None, math.inf),
-        ((0.0, 0.0), "auto", None, math.inf),
-        ((-3.0, 5.0), "true", 2.0, 2.0),
-    ],
+@cases(
+    "values, limited, drive, expected",
+    ((-3.0, 5.0), "auto", None, 5.0),
+    ((-3.0, 5.0), "false", None, math.inf),
+    ((0.0, 0.0), "auto", None, math.inf),
+    ((-3.0, 5.0), "true", 2.0, 2.0),
 )
 def test_force_range_limits_the_drive(values, limited, drive, expected) -> None:
     made = pendulum()
@@ -397,8 +384,7 @@ def test_four_bar_linkage_stays_closed_while_it_is_driven(kind, found) -> None:
         moved = max(moved, abs(data.qpos[crank]))
         apart = max(apart, float(np.linalg.norm(points[0] - points[1])))
         turned = max(turned, float(np.abs(one.xmat - other.xmat).max()))
-    assert apart < 1e-3
-    assert moved > 0.3
+    assert apart < 1e-3 and moved > 0.3
     assert kind != "Fixed" or turned < 1e-2
 
 
@@ -448,7 +434,6 @@ LEADER, FOLLOWER = "/World/Robot/hinge", "/World/Robot/follow"
 def coupled(
     schema: str = "NewtonMimicAPI", relation: str = "newton:mimicJoint", kind: str = "Revolute", **leader: object
 ) -> SmallStage:
-    """A pendulum and a second link on its base that follows it."""
     made = pendulum(**leader)
     made.body("/World/Robot/other")
     prim = made.joint(FOLLOWER, kind, "/World/Robot/base", "/World/Robot/other")
@@ -458,7 +443,6 @@ def coupled(
 
 
 def author(made: SmallStage, **values: float) -> None:
-    """Attributes of the follower, with `__` for a colon."""
     for name, value in values.items():
         made.attribute(FOLLOWER, name.replace("__", ":"), value)
 
@@ -491,7 +475,6 @@ def test_follower_takes_the_polynomial(kind: str) -> None:
 
 
 def test_older_converters_name_the_leader_otherwise() -> None:
-    """`mjc:target`, with coefficients in radians."""
     made = coupled("MjcEqualityJointAPI", "mjc:target")
     author(made, mjc__coef0=0.1, mjc__coef1=2.0)
     (mimic,) = mimics(made)

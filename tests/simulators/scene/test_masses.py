@@ -54,10 +54,7 @@ def one_body(stage: Usd.Stage) -> Body:
 
 
 class Randomly:
-    """A body with random colliders and random authored values, on a stage with any units.
-
-    Sizes and masses are those of a hand.
-    """
+    """A body with random colliders and random authored values, on a stage with any units."""
 
     def __init__(self, rng: np.random.Generator, length: float = 1.0, mass: float = 1.0) -> None:
         self.rng, self.length, self.mass = rng, length, mass
@@ -127,11 +124,9 @@ class Randomly:
         material = UsdShade.Material.Define(self.made.stage, f"/World/material{number}")
         api = UsdPhysics.MaterialAPI.Apply(material.GetPrim())
         api.CreateDensityAttr(2000 * self.number(self.mass / self.length**3))
-        binding = UsdShade.MaterialBindingAPI.Apply(prim)
-        binding.Bind(material, UsdShade.Tokens.weakerThanDescendants, "physics")
+        UsdShade.MaterialBindingAPI.Apply(prim).Bind(material, UsdShade.Tokens.weakerThanDescendants, "physics")
 
     def expected(self) -> tuple[float, np.ndarray, np.ndarray]:
-        """Mass, center of mass and inertia by USD, in SI."""
         api = UsdPhysics.RigidBodyAPI(self.body)
         mass, moments, com, axes = api.ComputeMassProperties(lambda prim: self.solids[str(prim.GetPath())])
         turn = matrix(axes)
@@ -241,12 +236,10 @@ def test_mass_without_a_shape_is_a_sphere() -> None:
     """With a radius of 0.1 m, as in PhysX."""
     made = SmallStage()
     made.body("/World/body", mass=3.0, com=(0.1, 0, 0)).RemoveProperty("physics:diagonalInertia")
-    body = one_body(made.stage)
-    np.testing.assert_allclose(body.inertia, 0.4 * 3 * 0.1**2 * np.eye(3), rtol=1e-6)
+    np.testing.assert_allclose(one_body(made.stage).inertia, 0.4 * 3 * 0.1**2 * np.eye(3), rtol=1e-6)
 
 
 def test_inertia_of_newton_goes_before_a_diagonal_one() -> None:
-    """It is xx, yy, zz, xy, xz, yz, in the body's frame."""
     made = SmallStage()
     prim = made.body("/World/body")
     attribute = prim.CreateAttribute("newton:inertia", Sdf.ValueTypeNames.FloatArray)

@@ -9,6 +9,7 @@ from isaacsim.core.experimental.actuators.simulators.mujoco.model import build_m
 from isaacsim.core.experimental.actuators.simulators.scene.read import read_scene
 from isaacsim.core.experimental.actuators.simulators.scene.scene import Tendon
 from pxr import Gf, Sdf, UsdGeom, Vt
+from refusals import cases
 from small_stages import SmallStage, pendulum
 
 ROBOT = "/World/Robot"
@@ -38,7 +39,6 @@ def robot(**hinge: object) -> SmallStage:
 
 
 def tendon(made: SmallStage, targets: list[str], **values: object) -> None:
-    """A tendon with attributes of MuJoCo, `_` for `:`; integers are tuples."""
     prim = made.stage.DefinePrim(TENDON, "MjcTendon")
     prim.CreateRelationship("mjc:path").SetTargets(targets)
     for name, value in values.items():
@@ -81,7 +81,6 @@ def test_fixed_tendon_is_a_sum_of_positions() -> None:
 
 
 def test_what_a_tendon_has_by_default() -> None:
-    """As in MuJoCo: no limits, no spring, and that slack at its own length."""
     made = robot()
     fixed(made)
     found = only(made)
@@ -108,17 +107,15 @@ def test_friction_of_a_tendon_is_as_soft_as_it_says() -> None:
     assert model.tendon_solimp_fri[0].tolist() == [0.9, 0.95, 0.001, 0.5, 2.0]
 
 
-@pytest.mark.parametrize(
-    ("values", "limits"),
-    [
-        ({"range_min": -1.0, "range_max": 2.0}, (-1.0, 2.0)),
-        ({"range_min": -1.0, "range_max": 2.0, "limited": "auto"}, (-1.0, 2.0)),
-        ({"range_min": -1.0, "range_max": 2.0, "limited": "true"}, (-1.0, 2.0)),
-        ({"range_min": -1.0, "range_max": 2.0, "limited": "false"}, None),
-        ({"range_min": 1.0, "range_max": 1.0}, None),
-        ({"range_max": 1.0}, (0.0, 1.0)),
-        ({"limited": "true"}, (0.0, 0.0)),
-    ],
+@cases(
+    "values, limits",
+    ({"range_min": -1.0, "range_max": 2.0}, (-1.0, 2.0)),
+    ({"range_min": -1.0, "range_max": 2.0, "limited": "auto"}, (-1.0, 2.0)),
+    ({"range_min": -1.0, "range_max": 2.0, "limited": "true"}, (-1.0, 2.0)),
+    ({"range_min": -1.0, "range_max": 2.0, "limited": "false"}, None),
+    ({"range_min": 1.0, "range_max": 1.0}, None),
+    ({"range_max": 1.0}, (0.0, 1.0)),
+    ({"limited": "true"}, (0.0, 0.0)),
 )
 def test_limits_are_those_in_force(values, limits) -> None:
     made = robot()
@@ -141,7 +138,6 @@ def test_spatial_tendon_goes_through_points_of_bodies() -> None:
 
 
 def test_strands_are_told_by_their_segments() -> None:
-    """One with a gap between: lengths add up, and a point may be in both."""
     made = robot()
     through(made, "anchor", "on_base", "on_base", "on_bob", path_segments=(0, 0, 1, 1), path_divisors=[1.0, 1.0])
     strands = only(made).path
@@ -170,7 +166,6 @@ def left_out() -> dict[str, SmallStage]:
     "why", ["coefficients", "elsewhere", "no site", "not there", "segments", "pulley", "none", "axes"]
 )
 def test_other_tendons_are_left_out_by_name(why) -> None:
-    """Such as those that wrap around shapes, or act on a joint of several axes."""
     with pytest.warns(UserWarning, match=rf"MjcTendon prims .* are left out: {re.escape(f'<{TENDON}>')}\. Open"):
         assert read_scene(left_out()[why].stage).tendons == []
 
@@ -179,11 +174,3 @@ def test_indices_beyond_the_path_name_nothing() -> None:
     made = robot()
     tendon(made, [HINGE], type="fixed", path_indices=(0, 1), path_coef=[2.0])
     assert len(only(made).path) == 1
-
-
-def test_fixed_tendons_of_physx_are_left_out_by_name() -> None:
-    """MuJoCo has no gearing beside a force coefficient: nothing is simulated in silence."""
-    made = pendulum()
-    made.stage.GetPrimAtPath(HINGE).AddAppliedSchema("PhysxTendonAxisRootAPI:rope")
-    with pytest.warns(UserWarning, match=r"fixed tendons of PhysX are left out.*</World/Robot/hinge> \(rope\)"):
-        assert read_scene(made.stage).tendons == []

@@ -4,7 +4,6 @@ import itertools
 import math
 import os
 import random
-import subprocess
 import sys
 import warnings
 from collections.abc import Sequence
@@ -19,8 +18,9 @@ from isaacsim.core.experimental.actuators.simulators.scene.read import _set_mask
 from isaacsim.core.experimental.actuators.simulators.scene.scene import Axis, Scene
 from isaacsim.core.experimental.actuators.simulators.scene.shapes import Collider
 from places import REPOSITORY, ROBOTS
+from processes import ran
 from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics
-from refusals import refused
+from refusals import cases, refused
 from small_stages import SmallStage, pendulum, two_robots
 from stages import stage_of
 
@@ -29,7 +29,6 @@ HINGE = "/World/Robot/hinge"
 
 
 def asset(name: str) -> Usd.Stage:
-    """A USD file of newton's wheel."""
     import newton
 
     return Usd.Stage.Open(str(Path(newton.__file__).parent / "examples" / "assets" / name))
@@ -134,17 +133,15 @@ def test_broken_actuator_prim_does_not_stop_physics() -> None:
     assert len(read_scene(stage).articulations) == 1
 
 
-@pytest.mark.parametrize(
-    ("kind", "limits", "expected"),
-    [
-        ("Revolute", (-90, 45), (-math.pi / 2, math.pi / 4)),
-        ("Revolute", (None, None), (-math.inf, math.inf)),
-        ("Revolute", (-90, None), (-math.pi / 2, math.inf)),
-        ("Revolute", (None, 45), (-math.inf, math.pi / 4)),
-        ("Revolute", (0, 0), (0, 0)),
-        ("Prismatic", (-0.5, 1.5), (-0.5, 1.5)),
-        ("Prismatic", (None, 1.5), (-math.inf, 1.5)),
-    ],
+@cases(
+    "kind, limits, expected",
+    ("Revolute", (-90, 45), (-math.pi / 2, math.pi / 4)),
+    ("Revolute", (None, None), (-math.inf, math.inf)),
+    ("Revolute", (-90, None), (-math.pi / 2, math.inf)),
+    ("Revolute", (None, 45), (-math.inf, math.pi / 4)),
+    ("Revolute", (0, 0), (0, 0)),
+    ("Prismatic", (-0.5, 1.5), (-0.5, 1.5)),
+    ("Prismatic", (None, 1.5), (-math.inf, 1.5)),
 )
 def test_limits_are_in_rad_and_m(kind: str, limits: tuple, expected: tuple[float, float]) -> None:
     axis = hinge_of(pendulum(kind=kind, limits=limits))
@@ -153,7 +150,6 @@ def test_limits_are_in_rad_and_m(kind: str, limits: tuple, expected: tuple[float
 
 @pytest.mark.parametrize(("kind", "drive", "per"), [("Revolute", "angular", PER_DEGREE), ("Prismatic", "linear", 1.0)])
 def test_drive_is_read_in_si(kind: str, drive: str, per: float) -> None:
-    """USD has angular gains per degree and angular targets in degrees."""
     made = pendulum(kind=kind)
     values = {"stiffness": 3.0, "damping": 0.5, "maxForce": 7.0, "targetPosition": 20.0, "targetVelocity": 9.0}
     made.drive(HINGE, drive, **values)
@@ -163,7 +159,6 @@ def test_drive_is_read_in_si(kind: str, drive: str, per: float) -> None:
 
 
 def test_drive_without_limit_is_unlimited() -> None:
-    """USD's default is infinite."""
     made = pendulum()
     made.drive(HINGE, stiffness=3.0)
     assert hinge_of(made).drive_limit == math.inf
@@ -176,21 +171,18 @@ def test_joint_without_drive_has_zero_gains() -> None:
 
 @pytest.mark.parametrize(("kind", "state", "per"), [("Revolute", "angular", PER_DEGREE), ("Prismatic", "linear", 1.0)])
 def test_initial_state_is_read_in_si(kind: str, state: str, per: float) -> None:
-    """`state:angular:physics:position` is in degrees."""
     made = pendulum(kind=kind)
     made.state(HINGE, state, position=30.0, velocity=-12.0)
     axis = hinge_of(made)
     assert (axis.position, axis.velocity) == pytest.approx((30 / per, -12 / per), rel=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("attribute", "value", "field", "expected"),
-    [
-        ("newton:armature", 0.07, "armature", 0.07),
-        ("physxJoint:armature", 0.07, "armature", 0.07),
-        ("newton:friction", 0.3, "friction", 0.3),
-        ("newton:damping", 0.01, "damping", 0.01 * PER_DEGREE),
-    ],
+@cases(
+    "attribute, value, field, expected",
+    ("newton:armature", 0.07, "armature", 0.07),
+    ("physxJoint:armature", 0.07, "armature", 0.07),
+    ("newton:friction", 0.3, "friction", 0.3),
+    ("newton:damping", 0.01, "damping", 0.01 * PER_DEGREE),
 )
 def test_joint_attribute_is_read(attribute: str, value: float, field: str, expected: float) -> None:
     made = pendulum()
@@ -224,23 +216,21 @@ def test_drive_that_means_what_it_says_is_not_warned_about(values: dict) -> None
     assert [str(warning.message) for warning in caught] == []
 
 
-@pytest.mark.parametrize(
-    ("schema", "values", "relation", "expected"),
-    [
-        ("NewtonMimicAPI", {}, "newton:mimicJoint", (0.0, 1.0)),
-        (
-            "NewtonMimicAPI",
-            {"newton:mimicCoef0": 18.0, "newton:mimicCoef1": -2.0},
-            "newton:mimicJoint",
-            (math.pi / 10, -2.0),
-        ),
-        (
-            "PhysxMimicJointAPI:rotY",
-            {"physxMimicJoint:rotY:gearing": 1.5},
-            "physxMimicJoint:rotY:referenceJoint",
-            (0.0, -1.5),
-        ),
-    ],
+@cases(
+    "schema, values, relation, expected",
+    ("NewtonMimicAPI", {}, "newton:mimicJoint", (0.0, 1.0)),
+    (
+        "NewtonMimicAPI",
+        {"newton:mimicCoef0": 18.0, "newton:mimicCoef1": -2.0},
+        "newton:mimicJoint",
+        (math.pi / 10, -2.0),
+    ),
+    (
+        "PhysxMimicJointAPI:rotY",
+        {"physxMimicJoint:rotY:gearing": 1.5},
+        "physxMimicJoint:rotY:referenceJoint",
+        (0.0, -1.5),
+    ),
 )
 def test_mimic_joint_is_read(schema: str, values: dict, relation: str, expected: tuple[float, float]) -> None:
     """As `follower = offset + ratio · leader`, in rad."""
@@ -274,13 +264,7 @@ print("coupled:", Simulation(made.stage)._host.model.neq)
 def test_mimic_joint_is_coupled_whoever_opened_the_first_stage() -> None:
     """USD takes schemas only before its first stage, which another program may have opened."""
     code = MIMIC.format(support=str(REPOSITORY / "tests" / "support"))
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env=os.environ | {"PYTHONPATH": str(REPOSITORY / "python")},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = ran([sys.executable, "-c", code], env=os.environ | {"PYTHONPATH": str(REPOSITORY / "python")})
     assert done.stdout.strip() == "coupled: 1", done.stderr
 
 
@@ -306,7 +290,6 @@ def test_free_velocity_is_that_of_the_origin() -> None:
 
 
 def test_free_velocity_turns_with_the_body() -> None:
-    """newton reads authored velocities in the body's frame; MuJoCo's linear velocity is in the world."""
     made = SmallStage()
     prim = made.body("/World/ball", turn=((0, 0, 1), 90))
     rigid = UsdPhysics.RigidBodyAPI(prim)
@@ -337,16 +320,14 @@ def test_body_that_physics_does_not_move_keeps_its_colliders(attribute: str) -> 
     assert above + shape.position[2] == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize(
-    ("up", "direction", "magnitude", "expected"),
-    [
-        ("Z", None, None, (0, 0, -9.81)),
-        ("Y", None, None, (0, -9.81, 0)),
-        ("Z", (1, 0, 0), 2.0, (2, 0, 0)),
-        ("Z", None, 1.62, (0, 0, -1.62)),
-        ("Y", None, 1.62, (0, -1.62, 0)),
-        ("Z", None, 0.0, (0, 0, 0)),
-    ],
+@cases(
+    "up, direction, magnitude, expected",
+    ("Z", None, None, (0, 0, -9.81)),
+    ("Y", None, None, (0, -9.81, 0)),
+    ("Z", (1, 0, 0), 2.0, (2, 0, 0)),
+    ("Z", None, 1.62, (0, 0, -1.62)),
+    ("Y", None, 1.62, (0, -1.62, 0)),
+    ("Z", None, 0.0, (0, 0, 0)),
 )
 def test_gravity_is_that_of_the_scene(up: str, direction, magnitude: float | None, expected: tuple) -> None:
     made = SmallStage(up)
@@ -359,7 +340,6 @@ def test_gravity_is_that_of_the_scene(up: str, direction, magnitude: float | Non
 
 
 def scaled(length: float, mass: float) -> Scene:
-    """The physics of a telescope on a stage with other units of length and mass, with converted numbers."""
     made = SmallStage()
     force = mass * length
     made.root("/World/Robot")
@@ -399,7 +379,6 @@ def test_other_units_are_converted(length: float, mass: float) -> None:
 
 
 def test_unit_that_is_not_authored_is_the_metre() -> None:
-    """USD's own default is the centimeter."""
     made = pendulum()
     made.stage.ClearMetadata("metersPerUnit")
     assert len(read_scene(made.stage).articulations) == 1
@@ -439,16 +418,13 @@ def test_prismatic_joint_cannot_close_a_loop() -> None:
 
 
 def test_four_bar_linkage_is_closed() -> None:
-    """The one of newton's wheel: of four hinges, three are axes."""
     scene = read_scene(asset("boxes_fourbar.usda"))
-    assert [loop.kind for loop in scene.loops] == ["hinge"]
-    assert sum(len(body.axes) for body in scene.bodies) == 3
+    assert [loop.kind for loop in scene.loops] == ["hinge"] and sum(len(body.axes) for body in scene.bodies) == 3
 
 
 @pytest.mark.filterwarnings("ignore:joints belong to no robot")
 @pytest.mark.parametrize(("beside", "robots"), [(False, ["/World/a"]), (True, ["/World/Robot"])])
 def test_joint_between_loose_bodies_is_simulated(beside: bool, robots: list[str]) -> None:
-    """One of them is free and carries the other: on a stage without root prims they are a robot."""
     made = pendulum() if beside else SmallStage()
     made.body("/World/a")
     made.body("/World/b")
@@ -459,7 +435,6 @@ def test_joint_between_loose_bodies_is_simulated(beside: bool, robots: list[str]
 
 
 def test_joint_against_the_tree_turns_the_other_way() -> None:
-    """From the link to its parent: its position is that of the parent, as seen from the link."""
     made, turned = pendulum(limits=(-20, 70)), pendulum()
     turned.stage.RemovePrim(HINGE)
     turned.joint(HINGE, "Revolute", "/World/Robot/bob", "/World/Robot/base", limits=(-20, 70))
@@ -510,7 +485,6 @@ def test_crossed_limits_are_refused_by_name(kind: str) -> None:
 
 
 def test_axis_without_a_limit_is_free() -> None:
-    """In USD, a joint that locks the five others is a hinge."""
     made = pendulum(kind="")
     for axis in ("transX", "transY", "transZ", "rotX", "rotY"):
         limit = UsdPhysics.LimitAPI.Apply(made.stage.GetPrimAtPath(HINGE), axis)
@@ -521,7 +495,6 @@ def test_axis_without_a_limit_is_free() -> None:
 
 
 def test_colors_are_encoded_for_display() -> None:
-    """USD's are linear."""
     made = SmallStage()
     UsdGeom.Gprim(made.shape("/World/ball", "Sphere")).CreateDisplayColorAttr([Gf.Vec3f(0.25, 0.5, 0.75)])
     (shape,) = with_drawn(made.stage, read_scene(made.stage)).shapes
@@ -529,18 +502,15 @@ def test_colors_are_encoded_for_display() -> None:
     assert shape.color == pytest.approx((*encoded, 1.0), rel=1e-3)
 
 
-@pytest.mark.parametrize(
-    ("kind", "values", "size"),
-    [
-        ("Cube", {"size": 0.4}, (0.2, 0.2, 0.2)),
-        ("Sphere", {"radius": 0.3}, (0.3,)),
-        ("Capsule", {"radius": 0.1, "height": 0.5}, (0.1, 0.25)),
-        ("Cylinder", {"radius": 0.1, "height": 0.5}, (0.1, 0.25)),
-    ],
+@cases(
+    "kind, values, size",
+    ("Cube", {"size": 0.4}, (0.2, 0.2, 0.2)),
+    ("Sphere", {"radius": 0.3}, (0.3,)),
+    ("Capsule", {"radius": 0.1, "height": 0.5}, (0.1, 0.25)),
+    ("Cylinder", {"radius": 0.1, "height": 0.5}, (0.1, 0.25)),
 )
 @pytest.mark.parametrize("collides", [True, False])
 def test_shape_has_the_size_mujoco_wants(kind: str, values: dict, size: tuple, collides: bool) -> None:
-    """Half extents, radius and half height; to touch or only to see."""
     made = SmallStage()
     made.body("/World/thing")
     made.shape("/World/thing/g", kind, collides=collides, **values)
@@ -692,7 +662,6 @@ def heap() -> SmallStage:
 
 
 def touching(scene: Scene) -> set[str]:
-    """Pairs of colliders that MuJoCo finds in contact."""
     model, _ = build_model(scene, 0.001)
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
@@ -740,27 +709,24 @@ def test_links_of_a_robot_need_not_touch(name: str) -> None:
     assert found(made) == ALL
 
 
-@pytest.mark.parametrize(
-    ("path", "other", "gone"),
-    [
-        (A, B, {"a-b"}),
-        (A, C, {"a-c"}),
-        (C, A, {"a-c"}),
-        (A, f"{ROBOT}/b", {"a-b"}),
-        (f"{ROBOT}/a", f"{ROBOT}/b", {"a-b", "a2-b"}),
-        ("/World/c", f"{ROBOT}/a", {"a-c", "a2-c"}),
-        ("/World/c", ROBOT, {"a-c", "a2-c", "b-c"}),
-        (ROBOT, "/World/c", {"a-c", "a2-c", "b-c"}),
-        (ROBOT, C, {"a-c", "a2-c", "b-c"}),
-    ],
+@cases(
+    "path, other, gone",
+    (A, B, {"a-b"}),
+    (A, C, {"a-c"}),
+    (C, A, {"a-c"}),
+    (A, f"{ROBOT}/b", {"a-b"}),
+    (f"{ROBOT}/a", f"{ROBOT}/b", {"a-b", "a2-b"}),
+    ("/World/c", f"{ROBOT}/a", {"a-c", "a2-c"}),
+    ("/World/c", ROBOT, {"a-c", "a2-c", "b-c"}),
+    (ROBOT, "/World/c", {"a-c", "a2-c", "b-c"}),
+    (ROBOT, C, {"a-c", "a2-c", "b-c"}),
 )
 def test_pairs_are_filtered(path: str, other: str, gone: set[str]) -> None:
     assert found(filtered(heap(), path, other)) == ALL - gone
 
 
 def test_several_pairs_are_filtered() -> None:
-    made = filtered(filtered(heap(), A, B, C), A2, C)
-    assert found(made) == {"a2-b", "b-c"}
+    assert found(filtered(filtered(heap(), A, B, C), A2, C)) == {"a2-b", "b-c"}
 
 
 def test_groups_are_filtered() -> None:
@@ -809,8 +775,7 @@ def test_bits_keep_apart_what_is_to_be_and_nothing_else(seed: int) -> None:
     _set_masks(colliders, apart)
     touches = [collider.shape.touches for collider in colliders]
     for a, b in pairs:
-        together = bool(touches[a][0] & touches[b][1] or touches[b][0] & touches[a][1])
-        assert together is ((a, b) not in apart)
+        assert bool(touches[a][0] & touches[b][1] or touches[b][0] & touches[a][1]) is ((a, b) not in apart)
 
 
 def colliders_of(count: int) -> list[Collider]:

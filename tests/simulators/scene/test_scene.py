@@ -4,6 +4,7 @@ import warnings
 
 import pytest
 from isaacsim.core.experimental.actuators.simulators.scene.read import read_scene
+from refusals import cases
 from small_stages import SmallStage, pendulum
 
 HINGE = "/World/Robot/hinge"
@@ -16,14 +17,12 @@ def said_of(made: SmallStage) -> list[str]:
     return [str(warning.message) for warning in caught]
 
 
-@pytest.mark.parametrize(
-    ("limits", "state", "told"),
-    [
-        ((-150, -50), None, "(0, limits -2.618 … -0.8727)"),
-        ((None, -50), None, "(0, limits -inf … -0.8727)"),
-        ((-30, 60), 80.0, "(1.396, limits -0.5236 … 1.047)"),
-        ((10, 10), None, "(0, limits 0.1745 … 0.1745)"),
-    ],
+@cases(
+    "limits, state, told",
+    ((-150, -50), None, "(0, limits -2.618 … -0.8727)"),
+    ((None, -50), None, "(0, limits -inf … -0.8727)"),
+    ((-30, 60), 80.0, "(1.396, limits -0.5236 … 1.047)"),
+    ((10, 10), None, "(0, limits 0.1745 … 0.1745)"),
 )
 def test_joint_that_begins_outside_its_limits_is_named(limits, state, told) -> None:
     made = pendulum(limits=limits)

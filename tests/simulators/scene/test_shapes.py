@@ -11,7 +11,7 @@ from isaacsim.core.experimental.actuators.simulators.mujoco.model import build_m
 from isaacsim.core.experimental.actuators.simulators.scene.read import read_scene
 from isaacsim.core.experimental.actuators.simulators.scene.scene import Shape
 from pxr import Gf, UsdGeom, UsdPhysics
-from refusals import refused
+from refusals import cases, refused
 from small_stages import SmallStage, quaternion
 
 PATH = "/World/body/g"
@@ -27,7 +27,6 @@ def the_shape(made: SmallStage) -> Shape:
 
 
 def with_shape(kind: str, scale: Sequence[float] = (1, 1, 1), **values: object) -> SmallStage:
-    """A body away from the origin and turned, with one collider that is scaled."""
     made = SmallStage()
     made.body("/World/body", (1, 2, 3), turn=((1, 2, 3), 50))
     UsdGeom.Xformable(made.shape(PATH, kind, **values)).AddScaleOp().Set(Gf.Vec3f(*map(float, scale)))
@@ -57,15 +56,13 @@ def along(axis: str, length: tuple[float, float], across: float) -> np.ndarray:
 
 
 @pytest.mark.parametrize("axis", ["X", "Y", "Z"])
-@pytest.mark.parametrize(
-    ("kind", "values", "length", "across"),
-    [
-        ("Capsule", {"radius": 0.2, "height": 0.6}, (0.5, 0.5), 0.2),
-        ("Cylinder", {"radius": 0.2, "height": 0.6}, (0.3, 0.3), 0.2),
-        ("Cone", {"radius": 0.2, "height": 0.6}, (0.3, 0.3), 0.1),
-        ("Cylinder_1", {"radiusBottom": 0.4, "radiusTop": 0.2, "height": 0.6}, (0.3, 0.3), 0.3),
-        ("Capsule_1", {"radiusBottom": 0.4, "radiusTop": 0.2, "height": 0.6}, (0.5, 0.7), 0.3),
-    ],
+@cases(
+    "kind, values, length, across",
+    ("Capsule", {"radius": 0.2, "height": 0.6}, (0.5, 0.5), 0.2),
+    ("Cylinder", {"radius": 0.2, "height": 0.6}, (0.3, 0.3), 0.2),
+    ("Cone", {"radius": 0.2, "height": 0.6}, (0.3, 0.3), 0.1),
+    ("Cylinder_1", {"radiusBottom": 0.4, "radiusTop": 0.2, "height": 0.6}, (0.3, 0.3), 0.3),
+    ("Capsule_1", {"radiusBottom": 0.4, "radiusTop": 0.2, "height": 0.6}, (0.5, 0.7), 0.3),
 )
 def test_round_shapes_reach_as_far(axis, kind, values, length, across) -> None:
     """About any axis; a cone has its tip on the positive side, and its radius half way up is half."""
@@ -74,29 +71,24 @@ def test_round_shapes_reach_as_far(axis, kind, values, length, across) -> None:
 
 
 @pytest.mark.parametrize("scale", [(2, 3, 0.5), (-2, 3, 0.5), (2, -3, -0.5), (-2, -3, -0.5)])
-@pytest.mark.parametrize(
-    ("kind", "values", "half"),
-    [
-        ("Cube", {"size": 0.4}, (0.4, 0.6, 0.1)),
-        ("Sphere", {"radius": 0.2}, (0.4, 0.6, 0.1)),
-        ("Cylinder", {"radius": 0.2, "height": 0.4}, (0.4, 0.6, 0.1)),
-        ("Cylinder", {"radius": 0.2, "height": 0.4, "axis": "X"}, (0.4, 0.6, 0.1)),
-    ],
+@cases(
+    "kind, values, half",
+    ("Cube", {"size": 0.4}, (0.4, 0.6, 0.1)),
+    ("Sphere", {"radius": 0.2}, (0.4, 0.6, 0.1)),
+    ("Cylinder", {"radius": 0.2, "height": 0.4}, (0.4, 0.6, 0.1)),
+    ("Cylinder", {"radius": 0.2, "height": 0.4, "axis": "X"}, (0.4, 0.6, 0.1)),
 )
 def test_uneven_and_mirrored_scales_act(scale, kind, values, half) -> None:
-    """A sphere becomes an ellipsoid, a cylinder an oval mesh, and a box remains one."""
     made = with_shape(kind, scale, **values)
     np.testing.assert_allclose(extents(made), np.repeat(np.array(half)[:, None], 2, 1), rtol=SIDES + 1e-5)
     assert the_shape(made).kind == {"Cube": "BOX", "Sphere": "ELLIPSOID", "Cylinder": "MESH"}[kind]
 
 
-@pytest.mark.parametrize(
-    ("kind", "scale", "found", "size"),
-    [
-        ("Sphere", (2, 2, -2), "SPHERE", (0.4,)),
-        ("Cylinder", (2, -2, 3), "CYLINDER", (0.4, 0.75)),
-        ("Capsule", (2, 2, 3), "CAPSULE", (0.4, 0.75)),
-    ],
+@cases(
+    "kind, scale, found, size",
+    ("Sphere", (2, 2, -2), "SPHERE", (0.4,)),
+    ("Cylinder", (2, -2, 3), "CYLINDER", (0.4, 0.75)),
+    ("Capsule", (2, 2, 3), "CAPSULE", (0.4, 0.75)),
 )
 def test_even_scales_keep_the_primitive(kind, scale, found, size) -> None:
     values = {"radius": 0.2} | ({} if kind == "Sphere" else {"height": 0.5})
@@ -126,8 +118,7 @@ def test_polygons_become_triangles(left_handed, scale) -> None:
     made = pyramid(left_handed=left_handed, scale=scale)
     scene = read_scene(made.stage)
     (shape,) = scene.shapes
-    assert shape.vertices is not None and shape.faces is not None
-    assert shape.faces.shape == (6, 3)
+    assert shape.vertices is not None and shape.faces is not None and shape.faces.shape == (6, 3)
     edges = np.sort(np.concatenate([shape.faces[:, [0, 1]], shape.faces[:, [1, 2]], shape.faces[:, [2, 0]]]), axis=1)
     assert (np.unique(edges, axis=0, return_counts=True)[1] == 2).all()
     assert scene.bodies[0].mass == pytest.approx(8000 / 3, rel=1e-6)
@@ -168,14 +159,12 @@ def test_flat_mesh_is_left_out_with_a_warning() -> None:
     assert [shape.path for shape in scene.shapes] == [PATH]
 
 
-@pytest.mark.parametrize(
-    ("approximation", "kind", "size", "position"),
-    [
-        ("boundingCube", "BOX", (1, 1, 1), (0, 0, 1)),
-        ("boundingSphere", "SPHERE", (math.sqrt(3), 0, 0), (0, 0, 1)),
-        ("convexHull", "MESH", (0, 0, 0), (0, 0, 0)),
-        ("none", "MESH", (0, 0, 0), (0, 0, 0)),
-    ],
+@cases(
+    "approximation, kind, size, position",
+    ("boundingCube", "BOX", (1, 1, 1), (0, 0, 1)),
+    ("boundingSphere", "SPHERE", (math.sqrt(3), 0, 0), (0, 0, 1)),
+    ("convexHull", "MESH", (0, 0, 0), (0, 0, 0)),
+    ("none", "MESH", (0, 0, 0), (0, 0, 0)),
 )
 def test_mesh_may_be_approximated(approximation, kind, size, position) -> None:
     made = pyramid()
@@ -208,7 +197,6 @@ def test_turned_collider_stands_where_it_is() -> None:
 
 @pytest.mark.parametrize("mirror", [(-1, 1, 1), (1, -1, 1), (1, 1, -1), (-1, -1, -1)])
 def test_mirrored_collider_keeps_its_axes(mirror) -> None:
-    """Turned, its edges point along the same lines, if the other way."""
     made = SmallStage()
     made.body("/World/body")
     xform, turn = UsdGeom.Xformable(made.shape(PATH, "Cube", size=0.2)), quaternion((1, 2, 3), 40)

@@ -85,19 +85,15 @@ def edge(path: str, one: int, other: int, *, weak: bool = False, rank: int = 1) 
 def test_joint_of_a_lower_rank_stays_in_the_tree() -> None:
     edges = [edge("/a", 0, 1), edge("/b", 1, 2), edge("/c", 2, 0, rank=0), edge("/d", 2, 3, rank=0)]
     branches, loops = grow(4, edges, [0], [0] * 4, one)
-    assert [str(edge.path) for edge in loops] == ["/b"]
-    assert [branch.body for branch in branches] == [0, 1, 2, 3]
+    assert [str(edge.path) for edge in loops] == ["/b"] and [branch.body for branch in branches] == [0, 1, 2, 3]
 
 
 def test_strong_joint_goes_before_a_weak_one() -> None:
-    """Even before one of lower rank."""
     branches, loops = grow(2, [edge("/a", 0, 1, weak=True, rank=0), edge("/b", 0, 1)], [0], [0, 0], one)
-    assert [str(edge.path) for edge in loops] == ["/a"]
-    assert [str(edge.path) for edge in branches[1].joints] == ["/b"]
+    assert [str(edge.path) for edge in loops] == ["/a"] and [str(edge.path) for edge in branches[1].joints] == ["/b"]
 
 
 def test_robot_starts_at_its_root() -> None:
-    """Unless a joint ties it to the world; loose bodies are in the order of their numbers."""
     branches, _ = grow(4, [edge("/a", 0, 1), edge("/b", 1, 2)], [2], [0, 0, 0, None], one)
     assert [(branch.body, branch.parent) for branch in branches] == [(2, -1), (3, -1), (1, 2), (0, 1)]
 

@@ -222,7 +222,6 @@ def test_axes_are_the_same(file) -> None:
 
 @same_axes
 def test_dynamics_are_the_same(file) -> None:
-    """Joint-space inertia and bias at random states, as part of their largest entry."""
     model, twin = ours(file)[1], twin_model(file)
     for seed in range(5):
         found, expected = dynamics(model, seed), dynamics(twin, seed)

@@ -7,6 +7,7 @@ from isaacsim.core.experimental.actuators.files.usd.joint_properties import PROP
 from isaacsim.core.experimental.actuators.files.usd.mujoco_properties import OF_JOINT
 from isaacsim.core.experimental.actuators.simulators.scene.two_values import two_values
 from pxr import Gf, Sdf, UsdGeom, UsdPhysics
+from refusals import cases
 from small_stages import SmallStage, pendulum
 
 HINGE = "/World/Robot/hinge"
@@ -14,7 +15,6 @@ AXES = [(HINGE, "angular")]
 
 
 def synonyms() -> list[tuple[str, str, str]]:
-    """Each property with its first attribute and every other one that means the same."""
     found = []
     for name, one in PROPERTIES.items():
         first, *others = one.on("angular")[0]
@@ -61,7 +61,6 @@ def test_friction_of_other_programs_may_be_either_of_two() -> None:
     ("kp", "words"), [(100.0, ""), (50.0, "differ. "), (100.0 / math.degrees(1.0), "57.3 = 180/π")]
 )
 def test_drive_beside_an_actuator_of_mujoco(kp, words, length) -> None:
-    """A drive has gains per degree on the stage; one that was converted twice, or not, is told as such."""
     made = pendulum()
     UsdGeom.SetStageMetersPerUnit(made.stage, length)
     unit = math.radians(1.0) / length**2
@@ -96,13 +95,11 @@ def test_largest_efforts_of_a_drive_and_an_actuator_of_mujoco() -> None:
     assert "its drive, with a largest effort of 30, and MjcActuator </World/servo>, with 40, (SI) mean the same" in line
 
 
-@pytest.mark.parametrize(
-    ("schema", "first", "second", "same", "other"),
-    [
-        ("NewtonMimicAPI", "newton:mimicCoef1", "mjc:coef1", (0.5, 0.5), (0.5, 0.25)),
-        ("NewtonMimicAPI", "newton:mimicCoef0", "mjc:coef0", (math.degrees(0.5), 0.5), (0.5, 0.5)),
-        ("PhysxMimicJointAPI:rotX", "newton:mimicCoef1", "physxMimicJoint:rotX:gearing", (0.5, -0.5), (0.5, 0.5)),
-    ],
+@cases(
+    "schema, first, second, same, other",
+    ("NewtonMimicAPI", "newton:mimicCoef1", "mjc:coef1", (0.5, 0.5), (0.5, 0.25)),
+    ("NewtonMimicAPI", "newton:mimicCoef0", "mjc:coef0", (math.degrees(0.5), 0.5), (0.5, 0.5)),
+    ("PhysxMimicJointAPI:rotX", "newton:mimicCoef1", "physxMimicJoint:rotX:gearing", (0.5, -0.5), (0.5, 0.5)),
 )
 def test_couplings(schema, first, second, same, other) -> None:
     """Offsets and ratios of several schemas; newton has degrees, MuJoCo radians, PhysX the other sign."""
@@ -118,7 +115,6 @@ def test_couplings(schema, first, second, same, other) -> None:
 
 @pytest.mark.parametrize("length", [1.0, 0.01])
 def test_inertias_of_a_link(length) -> None:
-    """The compact one of newton, and that of USD in its principal axes."""
     made = pendulum()
     UsdGeom.SetStageMetersPerUnit(made.stage, length)
     link = made.stage.GetPrimAtPath("/World/Robot/bob")

@@ -7,6 +7,7 @@ from isaacsim.core.experimental.actuators import Simulation
 from isaacsim.core.experimental.actuators.base.errors import UnsupportedSceneError
 from isaacsim.core.experimental.actuators.simulators.scene.write_joints import Names
 from pxr import Sdf
+from refusals import cases
 
 LEG = """
 <mujoco model="leg">
@@ -32,15 +33,12 @@ LEG = """
 """
 
 
-@pytest.mark.parametrize(
-    ("field", "size"),
-    [
-        *((name, "nv") for name in ("dof_armature", "dof_frictionloss", "dof_damping", "dof_solref")),
-        *((name, "njnt") for name in ("jnt_range", "jnt_limited", "jnt_stiffness", "jnt_actfrcrange", "qpos_spring")),
-    ],
+@cases(
+    "field, size",
+    *((name, "nv") for name in ("dof_armature", "dof_frictionloss", "dof_damping", "dof_solref")),
+    *((name, "njnt") for name in ("jnt_range", "jnt_limited", "jnt_stiffness", "jnt_actfrcrange", "qpos_spring")),
 )
 def test_a_model_of_the_stage_has_what_that_of_the_file_has(tmp_path, field, size) -> None:
-    """The joints have one order here, for each link carries one."""
     (tmp_path / "leg.xml").write_text(LEG)
     with converted(tmp_path / "leg.xml", tmp_path) as (before, after, _):
         rows = slice(2 if field == "dof_solref" else None)
@@ -76,7 +74,6 @@ def test_a_joint_follows_from_any_reference(tmp_path) -> None:
 
 @pytest.mark.parametrize("power", [0.0, 0.5])
 def test_a_joint_that_follows_several_is_followed_or_named(tmp_path, power) -> None:
-    """As many couplings as in the file, which a joint has one of on a stage; one that is no straight line is named."""
     links = "".join(
         f'<body name="b{n}"><joint name="j{n}" axis="0 1 0" ref="0.{n}"/><geom size="0.1" pos="0.2 {n} 0"/></body>'
         for n in range(4)
@@ -111,7 +108,6 @@ def _lines(model) -> dict[frozenset[str], list[float]]:
 
 
 def test_constraints_close_loops(tmp_path) -> None:
-    """Without violation, as in the file."""
     (tmp_path / "leg.xml").write_text(LEG.replace('<joint joint1="knee" joint2="hip" polycoef="0.3 2 0.5 0 0"/>', ""))
     with converted(tmp_path / "leg.xml", tmp_path) as (before, after, _):
         assert sorted(after.eq_type) == sorted(before.eq_type)
@@ -121,7 +117,6 @@ def test_constraints_close_loops(tmp_path) -> None:
 
 
 def test_a_velocity_limit_is_carried(tmp_path) -> None:
-    """That of a URDF file, with its effort."""
     text = """<robot name="one"><link name="base"/><link name="arm"><inertial><mass value="1"/>
       <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
       <joint name="turn" type="continuous"><parent link="base"/><child link="arm"/><axis xyz="0 1 0"/>

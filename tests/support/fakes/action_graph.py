@@ -12,10 +12,7 @@ CONTROLLER = "isaacsim.core.nodes.IsaacArticulationController"
 
 
 class ActionGraphs:
-    """The graphs of the open stage.
-
-    `omni_graph`: Which node types there are.
-    """
+    """The graphs of the open stage."""
 
     def __init__(self, world: KitWorld, omni_graph: OmniGraph) -> None:
         self._world, self._omni_graph = world, omni_graph
@@ -28,18 +25,14 @@ class ActionGraphs:
         ]
 
     def node(self, path: str) -> Node:
-        """`og.Controller.node`."""
         return self._nodes[path]
 
     def frame(self) -> None:
-        """Pulse what is wired to *On Playback Tick*."""
         stage = self._world.usd_context.get_stage()
         for path in self._nodes:
             for wire in stage.GetPrimAtPath(path).GetAttribute("inputs:execIn").GetConnections():
                 if _type(stage.GetPrimAtPath(wire.GetPrimPath())) == TICK:
                     self._compute(stage.GetPrimAtPath(path))
-
-    # inside
 
     def _read(self) -> None:
         for prim in self._world.usd_context.get_stage().Traverse():

@@ -21,8 +21,6 @@ class Subscription:
 
 
 class CallbackList:
-    """Callbacks by ascending order, then first come, first served."""
-
     def __init__(self) -> None:
         # order, serial number, what is called, what was registered
         self.entries: list[tuple[int, int, Callable, Callable]] = []

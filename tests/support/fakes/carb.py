@@ -9,8 +9,6 @@ from fakes.callbacks import CallbackList, Subscription
 
 @dataclass(frozen=True)
 class IEvent:
-    """An event of a stream (`carb.events.IEvent`) or of the dispatcher."""
-
     type: int = 0
     event_name: str = ""
     payload: dict = field(default_factory=dict)
@@ -33,8 +31,6 @@ class Log:
 
 
 class Settings:
-    """Values by path; None where nothing is set."""
-
     def __init__(self) -> None:
         self.values: dict = {}
 

@@ -91,7 +91,6 @@ class Foreign:
         ]
 
     def on_step(self, dt: float, context=None) -> None:
-        """Give every joint a target, before actuators step."""
         self.steps += 1
         if self.world.physics.is_loaded:
             self.world.physics.arrays["position_targets"][:] = TARGET
@@ -102,8 +101,6 @@ class Foreign:
 
 
 class Life:
-    """A wrapper's life in one world; each action is followed by all checks."""
-
     def __init__(self, kind: str, *, has_deprecated_view: bool = False) -> None:
         self.world = KitWorld(kind, has_deprecated_view=has_deprecated_view)
         self.wrapper: ArticulationActuators | None = None
@@ -140,8 +137,6 @@ class Life:
         for action in actions:
             getattr(self, action)()
             self.check()
-
-    # actions
 
     def open(self) -> None:
         self._stage_goes()
@@ -188,7 +183,6 @@ class Life:
             self._becomes_ready()
         before = {name: array.copy() for name, array in physics.arrays.items()}
         if runs and self.is_stepping and not self._robots_are_there():
-            # somebody deleted them
             self.errors += 1
             self.has_failed = True
         world.update()
@@ -243,8 +237,7 @@ class Life:
         if self.wrapper is not None:
             self.wrapper.disable_auto_step_pre_physics()
             if self.is_stepping and self._robots_are_there():
-                efforts = self.world.physics.arrays["actuation_forces"]
-                assert not efforts.any(), "nothing pushes on"
+                assert not self.world.physics.arrays["actuation_forces"].any(), "nothing pushes on"
             self.auto = False
 
     def enable(self) -> None:
@@ -259,7 +252,6 @@ class Life:
         self.is_ready = self.is_attached = False
 
     def initialize(self) -> None:
-        """By hand, in mid-session or before play."""
         if self.world.usd_context.get_stage() is None:
             return
         self._warms_up(again=True)
@@ -274,8 +266,6 @@ class Life:
         assert self.foreign.uids == [0, 1], "ids start over"
         # somebody's callback takes the place of another
         manager.register_callback(lambda _: None, SimulationEvent.SIMULATION_STARTED)
-
-    # what is expected
 
     @property
     def is_stepping(self) -> bool:
@@ -307,7 +297,6 @@ class Life:
             self.errors += self.has_failed
 
     def _is_told(self) -> bool:
-        """Whether Isaac Sim tells the articulation that physics is ready."""
         for event, callback, _ in self.world.simulation_manager._callbacks.values():
             if event is IsaacEvents.PHYSICS_READY:
                 with contextlib.suppress(ReferenceError):
@@ -321,8 +310,6 @@ class Life:
 
     def _gone(self) -> None:
         self.wrapper, self.is_attached, self.has_failed, self.is_stale = None, False, False, False
-
-    # checks
 
     def check(self) -> None:
         world, log = self.world, self.world.log
@@ -376,9 +363,7 @@ def our_callbacks(world: KitWorld) -> list:
     lists = [
         *world.dispatcher.observers.values(),
         world.timeline.get_timeline_event_stream().subscriptions,
-        world.usd_context.get_stage_event_stream().subscriptions,
-        world.physics.pre_step,
-        world.physics.post_step,
+        *(world.usd_context.get_stage_event_stream().subscriptions, world.physics.pre_step, world.physics.post_step),
     ]
     held = [registered for one in lists for *_, registered in one.entries]
     if world.is_isaac:

@@ -40,8 +40,6 @@ class Known:
 
 @dataclass(eq=False)
 class Hook:
-    """A subscription; it ends when nobody holds it."""
-
     name: str
     on_enable: Callable[[str], None]
     on_disable: Callable[[str], None] | None
@@ -63,14 +61,12 @@ class ExtensionManager:
     # what a Kit has
 
     def add(self, folder: Path, name: str | None = None) -> str:
-        """Know the extension in a folder, and return its id; its name is that of the folder unless given."""
         manifest = tomllib.loads((folder / "config" / "extension.toml").read_text("utf-8"))
         ext_id = f"{name or folder.name}-{manifest['package']['version']}"
         self._known[ext_id] = Known(ext_id, folder, manifest)
         return ext_id
 
     def provide(self, *ids: str) -> None:
-        """Know extensions of Kit's own, by id."""
         for ext_id in ids:
             self._known[ext_id] = Known(ext_id, Path("/kit/exts") / ext_id)
 
@@ -82,8 +78,6 @@ class ExtensionManager:
 
     def running(self, ext_id: str) -> list:
         return self._known[ext_id].running
-
-    # what extensions call
 
     def get_extensions(self) -> list[dict]:
         return [
@@ -126,10 +120,7 @@ class ExtensionManager:
     def hooks(self) -> list[Hook]:
         return list(self._hooks)
 
-    # inside
-
     def _find(self, ext_id: str) -> Known | None:
-        """The one of an id; of a name, the one that runs, else the newest."""
         if ext_id in self._known:
             return self._known[ext_id]
         named = sorted((one for one in self._known.values() if one.name == ext_id), key=lambda one: one.id)

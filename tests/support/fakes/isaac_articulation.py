@@ -62,8 +62,6 @@ class Articulation:
         if manager.get_physics_simulation_view() is not None:
             self._on_physics_ready(None)
 
-    # life
-
     def _on_physics_ready(self, event) -> None:
         simulation = self.world.simulation_manager.get_physics_simulation_view()
         assert simulation is not None, "no simulation view"
@@ -76,8 +74,6 @@ class Articulation:
     def _on_prim_deletion(self, path: str) -> None:
         if path == "/" or any(own == path or own.startswith(path + "/") for own in self._paths):
             self._view = None
-
-    # metadata
 
     def __len__(self) -> int:
         return len(self._paths)
@@ -144,8 +140,6 @@ class Articulation:
             assert name in columns, f"{name} not in {list(columns)}"
         return wp.array([columns[name] for name in wanted], dtype=wp.int32, device=self._device)
 
-    # state
-
     def get_dof_positions(self, *, indices=None, dof_indices=None) -> wp.array:
         return self._get("positions", indices, dof_indices)
 
@@ -177,8 +171,6 @@ class Articulation:
 
     def set_dof_velocity_targets(self, velocities, *, indices=None, dof_indices=None) -> None:
         self._set("velocity_targets", velocities, indices, dof_indices)
-
-    # drives
 
     def set_dof_gains(
         self, stiffnesses=None, dampings=None, *, indices=None, dof_indices=None, update_default_gains: bool = True
@@ -281,8 +273,6 @@ class Articulation:
 
     def get_link_inertias(self, *, indices=None, link_indices=None) -> wp.array:
         return self._per_robot(np.ones((self.num_links, 9)), indices)
-
-    # inside
 
     @functools.cached_property
     def _default_gains(self) -> np.ndarray:

@@ -27,8 +27,6 @@ _OURS = ("extension.entry", "simulators.kit.events", "simulators.kit.plain_kit",
 
 
 class App:
-    """`omni.kit.app.get_app()`."""
-
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
         self.manager = ExtensionManager()
@@ -83,8 +81,6 @@ class KitWorld:
             )
             self._physx_stops = stream.create_subscription_to_pop_by_type(stop, lambda _: self.physics.unload())
         self._replaced: dict[str, types.ModuleType | None] = {}
-
-    # the process
 
     def __enter__(self) -> KitWorld:
         made = self.modules()
@@ -205,13 +201,10 @@ class KitWorld:
                 self.physics.simulate(dt)
 
     def delete(self, path: str) -> None:
-        """Delete a prim, the robot of a running simulation too."""
         self.usd_context.get_stage().RemovePrim(path)
         self.physics.delete(path)
         if self.simulation_manager is not None:
             self.simulation_manager.prim_deleted(path)
-
-    # inside
 
     def _load(self) -> None:
         if not self.physics.is_loaded:
@@ -238,6 +231,5 @@ def _module(name: str, **members) -> types.ModuleType:
 
 
 def _forget_ours() -> None:
-    """Let our modules import Kit's anew."""
     for name in _OURS:
         sys.modules.pop(f"{PACKAGE}.{name}", None)

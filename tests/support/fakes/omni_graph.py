@@ -56,7 +56,6 @@ class KitDatabase(database.Database):
         del cls.omni_graph.metadata[cls.DESCRIPTION.name]
 
     def read(self, name: str):
-        """Return values as Kit's Python has them."""
         value, kind = super().read(name), self.DESCRIPTION.ports[name].type
         if kind.base == "execution":
             return ExecutionAttributeState(value)
@@ -92,8 +91,6 @@ class GeneratorConfiguration:
 
 
 class MetadataKeys:
-    """Names of what is known of a node type besides its ports."""
-
     ICON_PATH = "__icon"
 
 
@@ -111,8 +108,6 @@ class NodeType:
 
 @dataclass
 class OmniGraph:
-    """The modules `omni.graph.core` and `omni.graph.tools.ogn`, and what they know."""
-
     registered: dict = field(default_factory=dict)
     interfaces: dict[str, ogn_file.NodeDescription] = field(default_factory=dict)
     metadata: dict[str, dict[str, str]] = field(default_factory=dict)

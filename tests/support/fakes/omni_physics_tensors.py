@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,10 +27,7 @@ class Metatype:
 
 
 class SimulationView:
-    """Views on everything simulated now; dead after stop.
-
-    `spare_dofs`: Columns that views have beyond the joints.
-    """
+    """Views on everything simulated now; dead after stop."""
 
     def __init__(self, physics: Physics, spare_dofs: int = 0) -> None:
         self.physics, self.spare_dofs = physics, spare_dofs
@@ -41,6 +39,16 @@ class SimulationView:
 
     def create_articulation_view(self, pattern: str | list[str]) -> ArticulationView:
         return ArticulationView(self, [pattern] if isinstance(pattern, str) else list(pattern))
+
+
+def access(name: str) -> tuple[Callable, Callable]:
+    def get(self: ArticulationView) -> wp.array:
+        return self._get(name)
+
+    def set(self: ArticulationView, data: wp.array, indices: wp.array) -> None:
+        self._set(name, data, indices)
+
+    return get, set
 
 
 class ArticulationView:
@@ -59,47 +67,13 @@ class ArticulationView:
         self.dof_paths = [[*robot.dof_paths, *spare] for robot in robots]
         self._buffers: dict[str, np.ndarray] = {}
 
-    def get_dof_positions(self) -> wp.array:
-        return self._get("positions")
-
-    def get_dof_velocities(self) -> wp.array:
-        return self._get("velocities")
-
-    def get_dof_position_targets(self) -> wp.array:
-        return self._get("position_targets")
-
-    def get_dof_velocity_targets(self) -> wp.array:
-        return self._get("velocity_targets")
-
-    def get_dof_actuation_forces(self) -> wp.array:
-        return self._get("actuation_forces")
-
-    def get_dof_stiffnesses(self) -> wp.array:
-        return self._get("stiffnesses")
-
-    def get_dof_dampings(self) -> wp.array:
-        return self._get("dampings")
-
-    def set_dof_positions(self, data: wp.array, indices: wp.array) -> None:
-        self._set("positions", data, indices)
-
-    def set_dof_velocities(self, data: wp.array, indices: wp.array) -> None:
-        self._set("velocities", data, indices)
-
-    def set_dof_position_targets(self, data: wp.array, indices: wp.array) -> None:
-        self._set("position_targets", data, indices)
-
-    def set_dof_velocity_targets(self, data: wp.array, indices: wp.array) -> None:
-        self._set("velocity_targets", data, indices)
-
-    def set_dof_actuation_forces(self, data: wp.array, indices: wp.array) -> None:
-        self._set("actuation_forces", data, indices)
-
-    def set_dof_stiffnesses(self, data: wp.array, indices: wp.array) -> None:
-        self._set("stiffnesses", data, indices)
-
-    def set_dof_dampings(self, data: wp.array, indices: wp.array) -> None:
-        self._set("dampings", data, indices)
+    get_dof_positions, set_dof_positions = access("positions")
+    get_dof_velocities, set_dof_velocities = access("velocities")
+    get_dof_position_targets, set_dof_position_targets = access("position_targets")
+    get_dof_velocity_targets, set_dof_velocity_targets = access("velocity_targets")
+    get_dof_actuation_forces, set_dof_actuation_forces = access("actuation_forces")
+    get_dof_stiffnesses, set_dof_stiffnesses = access("stiffnesses")
+    get_dof_dampings, set_dof_dampings = access("dampings")
 
     def _get(self, name: str) -> wp.array:
         source = self._live(name)

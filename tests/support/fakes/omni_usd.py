@@ -14,8 +14,6 @@ class StageEventType(enum.IntEnum):
 
 
 class UsdContext:
-    """The context that Kit opens stages in."""
-
     def __init__(self, dispatcher: EventDispatcher) -> None:
         self._dispatcher, self._stream = dispatcher, EventStream()
         self._stage: Any = None
@@ -30,7 +28,6 @@ class UsdContext:
         return f"omni.usd.{event_type.name.lower()}"
 
     def open(self, stage) -> None:
-        """Close the stage there is, if any, and open another one."""
         self.close()
         self._stage = stage
         self._tell(StageEventType.OPENED)

@@ -41,10 +41,7 @@ class Robot:
 
 
 class Physics:
-    """All articulations of a stage; the engine keeps joints in reverse stage order.
-
-    `log`: Where the Newton engine logs errors of callbacks.
-    """
+    """All articulations of a stage; the engine keeps joints in reverse stage order."""
 
     def __init__(self, log: Log) -> None:
         self.log = log
@@ -82,7 +79,6 @@ class Physics:
         self.session += 1
 
     def delete(self, path: str) -> None:
-        """A prim has gone, and the robots below it."""
         self.deleted |= {robot for robot in self.robots if (robot + "/").startswith(path + "/")}
 
     def rows(self, paths: list[str]) -> list[int]:
@@ -119,7 +115,6 @@ class Physics:
 
 
 def articulations(stage: Usd.Stage) -> list[Robot]:
-    """Roots in stage order, the joints below each in reverse."""
     found = []
     for prim in stage.Traverse():
         if prim.HasAPI(UsdPhysics.ArticulationRootAPI):
@@ -139,7 +134,6 @@ def read_joint(joint: Usd.Prim, name: str) -> np.float32:
 
 
 def write_joint(joint: Usd.Prim, name: str, value: float) -> None:
-    """Let the stage say something of a joint, given in radians."""
     attribute, factor, _ = _on_stage(joint, name)
     if attribute.startswith("drive:"):
         UsdPhysics.DriveAPI.Apply(joint, attribute.split(":")[1])
@@ -147,7 +141,6 @@ def write_joint(joint: Usd.Prim, name: str, value: float) -> None:
 
 
 def _on_stage(joint: Usd.Prim, name: str) -> tuple[str, float, float]:
-    """Attribute of the joint, the factor from its value to radians, and what is without it."""
     attribute, factor, default = ON_STAGE[name]
     angular = joint.IsA("PhysicsRevoluteJoint")
     return attribute.format("angular" if angular else "linear"), factor if angular else 1.0, default

@@ -20,10 +20,7 @@ _LAST = 1_000_000
 
 
 class IsaacSimPython:
-    """One process; what physics did in it is written to a file when Kit ends.
-
-    `kind`: `isaac-physx` or `isaac-newton`. `recording`: The `.npz` file.
-    """
+    """One process; what physics did in it is written to a file when Kit ends."""
 
     def __init__(self, kind: str, recording: Path) -> None:
         self.world, self._recording = KitWorld(kind), recording
@@ -57,7 +54,6 @@ class IsaacSimPython:
             world.app.update()
 
     def prepare(self, extension: Known) -> None:
-        """What an extension brings can be imported; the stand-in of OmniGraph needs it."""
         for entry in extension.modules:
             self._isaacsim.__path__.append(str(extension.path / entry.get("path", "") / "isaacsim"))
         if extension.name == PACKAGE and extension.modules:
@@ -78,8 +74,6 @@ class IsaacSimPython:
         if self._steps:
             self._write_down()
         self.world.__exit__()
-
-    # inside
 
     def _frame(self) -> None:
         if self.world.timeline.is_playing():
@@ -138,7 +132,6 @@ class SimulationApp:
         process.start(self._config["extra_args"])
 
     def close(self) -> None:
-        """End Kit; a fast shutdown ends the process with it, and well."""
         self._process.end()
         if self._config["fast_shutdown"]:
             sys.stdout.flush()

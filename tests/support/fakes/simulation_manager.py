@@ -86,8 +86,6 @@ class SimulationManager:
         made._start()
         return made
 
-    # callbacks
-
     @classmethod
     def register_callback(
         cls, callback: Callable, event: SimulationEvent | IsaacEvents, *, order: int = 0, **kwargs
@@ -122,12 +120,10 @@ class SimulationManager:
 
     @classmethod
     def enable_default_callbacks(cls) -> None:
-        """With arguments left out; what they are for, nothing here needs."""
         cls._callback_iter = 0
 
     @staticmethod
     def _as_kept(callback: Callable) -> Callable:
-        """Bound methods weakly, and found again by their name."""
         if not hasattr(callback, "__self__"):
             return callback
         return KeptMethod(weakref.proxy(callback.__self__), callback.__name__)
@@ -154,8 +150,6 @@ class SimulationManager:
     @classmethod
     def _is_gate_open(cls) -> bool:
         return cls._simulation_view_created
-
-    # life
 
     @classmethod
     def _start(cls) -> None:
@@ -232,12 +226,9 @@ class SimulationManager:
 
     @classmethod
     def prim_deleted(cls, path: str) -> None:
-        """What the USD notice handler does."""
         for callback in tuple(cls._deletion_callbacks.values()):
             with contextlib.suppress(ReferenceError):
                 callback(path)
-
-    # queries
 
     @classmethod
     def get_physics_simulation_view(cls) -> SimulationView | None:
@@ -271,8 +262,6 @@ class SimulationManager:
     @classmethod
     def get_physics_dt(cls, physics_scene: str | None = None) -> float:
         return cls._physics_dt
-
-    # stepping, by scripts
 
     @classmethod
     def setup_simulation(cls, dt: float | None = None, device: str | None = None) -> None:

@@ -7,8 +7,6 @@ from pxr import Usd
 
 
 class StageUtils:
-    """The functions of the module, for one process."""
-
     def __init__(self, context: UsdContext) -> None:
         self._context = context
         self._used: list[Usd.Stage] = []

@@ -8,6 +8,7 @@ from isaacsim.core.experimental.actuators import save_motors
 from isaacsim.core.experimental.actuators.base.native import core
 from isaacsim.core.experimental.actuators.tools.commands.main import main
 from physics_engines import ENGINES, installed
+from refusals import cases
 from seeded_faults import ARM, ARM_XML, MOTOR_FAULTS, exchanged_names, good_motors, joint_motors, lab_file, usd_file
 from small_stages import pendulum
 
@@ -17,7 +18,6 @@ SHORT = ["--seconds", "1"]
 
 @pytest.fixture
 def configs(tmp_path: Path) -> list[str]:
-    """Options for good motors, and for the same with a gain in degrees."""
     bad = good_motors()
     MOTOR_FAULTS["kp in degrees"][1](bad)
     save_motors(tmp_path / "a.json", good_motors())
@@ -33,8 +33,7 @@ def test_a_gain_in_degrees(configs, tmp_path, capsys) -> None:
     for words in ("gains", "extension", "PD.kp", "800", "4.584e+04", "180/π: degrees in place of radians?"):
         assert words in text
     assert "first: arm_2dof.usda, a.json, 0.00416667 s; second: arm_2dof.usda, b.json, 0.00416667 s" in text
-    assert "The motions part at" in text
-    assert "With these causes equal the motions agree." in text
+    assert "The motions part at" in text and "With these causes equal the motions agree." in text
     assert picture.stat().st_size > 1000
 
 
@@ -43,8 +42,7 @@ def test_json_has_numbers(configs, capsys) -> None:
     said = json.loads(capsys.readouterr().out)
     (cause,) = said["causes"]
     assert (cause["cause"], cause["joints"]) == ("gains", "extension")
-    assert cause["share"] == pytest.approx(100.0)
-    assert cause["after"] < 1e-3 < cause["before"]
+    assert cause["share"] == pytest.approx(100.0) and cause["after"] < 1e-3 < cause["before"]
     assert said["values"] == [
         {
             "cause": "gains",
@@ -72,7 +70,6 @@ def test_two_files_of_different_formats(capsys) -> None:
 
 
 def test_joints_in_another_order(tmp_path, capsys) -> None:
-    """Exchanged names, and a program that goes by number and so does not see them."""
     other = str(exchanged_names(tmp_path))
     assert main(["compare", str(ARM_XML), other, *SHORT]) == 1
     text = capsys.readouterr().out
@@ -85,8 +82,7 @@ def test_two_simulators(capsys) -> None:
     installed("physx")
     assert main(["compare", ARM, "--engines", "mujoco,physx", *SHORT]) == 1
     text = capsys.readouterr().out
-    assert "engine (integrator, solver)" in text
-    assert "1/4 of the physics step on both sides" in text
+    assert "engine (integrator, solver)" in text and "1/4 of the physics step on both sides" in text
 
 
 @pytest.mark.slow
@@ -122,24 +118,20 @@ def test_an_implicit_robot_of_isaac_lab(engine, tmp_path, capsys) -> None:
     lab.write_text(text)
     assert main(given) == 0
     lab.write_text(text.replace("stiffness=K", "stiffness=1.0"))
-    assert main(given) == 1
-    assert "a factor of 57.3, 180/π: degrees in place of radians?" in capsys.readouterr().out
+    assert main(given) == 1 and "a factor of 57.3, 180/π: degrees in place of radians?" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("given", "why"),
-    [
-        ([ARM, "--lab", "missing.py"], "missing.py"),
-        ([ARM, "--lab", "missing.py", "--config-b", "b.json"], "must not be given with --config-b"),
-        ([ARM], "must be compared with something"),
-        ([ARM, ARM, "--engines", "mujoco,mujoco,mujoco"], "must be one name or two"),
-        ([ARM, ARM, "--engines", "bullet"], "must be one of mujoco, physx, mujoco_warp, newton"),
-        ([ARM, ARM, "--tolerance", "0"], "must be a finite number > 0"),
-        ([ARM, ARM, "--seconds", "-1"], "must be a finite number > 0"),
-        ([ARM, ARM, "--plot", "plot.exe"], "must end with"),
-        ([ARM, "missing.usda"], "no such file"),
-    ],
+@cases(
+    "given, why",
+    ([ARM, "--lab", "missing.py"], "missing.py"),
+    ([ARM, "--lab", "missing.py", "--config-b", "b.json"], "must not be given with --config-b"),
+    ([ARM], "must be compared with something"),
+    ([ARM, ARM, "--engines", "mujoco,mujoco,mujoco"], "must be one name or two"),
+    ([ARM, ARM, "--engines", "bullet"], "must be one of mujoco, physx, mujoco_warp, newton"),
+    ([ARM, ARM, "--tolerance", "0"], "must be a finite number > 0"),
+    ([ARM, ARM, "--seconds", "-1"], "must be a finite number > 0"),
+    ([ARM, ARM, "--plot", "plot.exe"], "must end with"),
+    ([ARM, "missing.usda"], "no such file"),
 )
 def test_wrong_arguments_are_told(given, why, capsys) -> None:
-    assert main(["compare", *given]) == 1
-    assert why in capsys.readouterr().err
+    assert main(["compare", *given]) == 1 and why in capsys.readouterr().err

@@ -31,7 +31,6 @@ def leg(folder: Path, *joints: str) -> Path:
 
 
 def test_a_file_becomes_usd_with_motors(tmp_path, capsys) -> None:
-    """The DOFs are listed in their order."""
     target = tmp_path / "arm.usda"
     assert main(["convert", FILE, str(target), "--motors", motors(tmp_path, "shoulder"), "--json", "--lossy"]) == 0
     said = capsys.readouterr()
@@ -45,11 +44,9 @@ def test_a_file_becomes_usd_with_motors(tmp_path, capsys) -> None:
 
 
 def test_what_is_lost_is_exit_code_1(tmp_path, capsys) -> None:
-    """The file is written; nothing is lost of a plain URDF file."""
     target = tmp_path / "arm.usda"
     assert main(["convert", FILE, str(target)]) == 1
-    assert "USD has no place for" in capsys.readouterr().out.splitlines()[-1]
-    assert target.exists()
+    assert "USD has no place for" in capsys.readouterr().out.splitlines()[-1] and target.exists()
     assert main(["convert", FILE, str(target), "--lossy"]) == 0
     assert main(["convert", str(leg(tmp_path)), str(tmp_path / "leg.usda")]) == 0
 
@@ -57,8 +54,7 @@ def test_what_is_lost_is_exit_code_1(tmp_path, capsys) -> None:
 def test_motors_that_do_not_fit_leave_no_file(tmp_path, capsys) -> None:
     target = tmp_path / "arm.usda"
     assert main(["convert", FILE, str(target), "--motors", motors(tmp_path, "elbow")]) == 1
-    assert "elbow" in capsys.readouterr().err
-    assert not target.exists()
+    assert "elbow" in capsys.readouterr().err and not target.exists()
 
 
 def test_a_stage_is_no_source(tmp_path, capsys) -> None:
@@ -82,8 +78,7 @@ def test_motors_of_a_robot_that_floats(tmp_path, capsys) -> None:
     with Simulation(target) as simulation:
         actuators = ArticulationActuators("/World/leg")
         simulation.play()
-        assert simulation.articulation("/").paths == ["/World/leg/base"]
-        assert len(actuators.actuators) == 1
+        assert simulation.articulation("/").paths == ["/World/leg/base"] and len(actuators.actuators) == 1
 
 
 def test_joints_that_no_motor_moves_are_told(tmp_path, capsys) -> None:
@@ -99,8 +94,7 @@ def test_a_robot_stands_from_the_shell(tmp_path, capsys) -> None:
     with Simulation(target) as simulation:
         simulation.play()
         robot = simulation.articulation("/World/leg")
-        assert robot.paths == ["/World/leg/base"]
-        assert robot.get_dof_positions().numpy().item() == pytest.approx(0.3)
+        assert robot.paths == ["/World/leg/base"] and robot.get_dof_positions().numpy().item() == pytest.approx(0.3)
         assert any(simulation.model.geom(at).type == 0 for at in range(simulation.model.ngeom)), "a plane"
     assert main(["convert", str(leg(tmp_path)), str(target), "--initial-positions", "hip"]) == 1
     assert "--initial-positions 'hip': must be PATTERN=VALUE" in capsys.readouterr().err

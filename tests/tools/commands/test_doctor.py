@@ -11,6 +11,7 @@ from isaacsim.core.experimental.actuators.base.extras import LIBRARIES, install_
 from isaacsim.core.experimental.actuators.tools.commands import doctor
 from isaacsim.core.experimental.actuators.tools.commands.answer import Answer
 from isaacsim.core.experimental.actuators.tools.commands.arguments import Doctor
+from refusals import cases
 
 
 def rows(answer: Answer, name: str) -> list:
@@ -33,8 +34,7 @@ def test_missing_library_says_how_to_get_it(monkeypatch) -> None:
     monkeypatch.setattr(doctor, "_import_errors", lambda names: {})
     monkeypatch.setattr(doctor, "find_spec", lambda name: None if name == "mujoco" else object())
     (row,) = [row for row in rows(doctor.answer(Doctor()), "libraries") if row["library"] == "mujoco"]
-    assert row["version"] is None
-    assert row["command"] == install_command("sim")
+    assert row["version"] is None and row["command"] == install_command("sim")
 
 
 def with_library(folder: Path, content: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,17 +43,14 @@ def with_library(folder: Path, content: str, name: str, monkeypatch: pytest.Monk
     monkeypatch.setenv("PYTHONPATH", str(folder))
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        ("", "ModuleNotFoundError: No module named 'mujoco._specs'."),
-        ("from mujoco._structs import MjModel", "ModuleNotFoundError: No module named 'mujoco._structs'."),
-        ("raise ImportError('undefined symbol: mj_step.\\n  in x')", "ImportError: undefined symbol: mj_step. in x."),
-        ("import os; os._exit(139)", "its import ends Python with code 139."),
-    ],
+@cases(
+    "content, said",
+    ("", "ModuleNotFoundError: No module named 'mujoco._specs'."),
+    ("from mujoco._structs import MjModel", "ModuleNotFoundError: No module named 'mujoco._structs'."),
+    ("raise ImportError('undefined symbol: mj_step.\\n  in x')", "ImportError: undefined symbol: mj_step. in x."),
+    ("import os; os._exit(139)", "its import ends Python with code 139."),
 )
 def test_broken_library_is_named_with_its_repair(content, said, tmp_path, monkeypatch) -> None:
-    """Too old, with modules of another wheel, with a binary that does not fit, and one that ends Python."""
     with_library(tmp_path, content, "mujoco", monkeypatch)
     monkeypatch.setattr(doctor, "find_spec", lambda name: name in ("mujoco", "pxr", "newton_usd_schemas") or None)
     answer = doctor.answer(Doctor())
@@ -107,8 +104,7 @@ def test_without_the_core_warp_runs(monkeypatch) -> None:
     monkeypatch.setattr(doctor.native, "core", None)
     monkeypatch.setattr(doctor, "_faults", list)
     answer = doctor.answer(Doctor())
-    assert not answer.is_wrong
-    assert {"what": "engine", "value": "Warp"} in rows(answer, "here")
+    assert not answer.is_wrong and {"what": "engine", "value": "Warp"} in rows(answer, "here")
     (note,) = answer.notes
     assert note.startswith(("The native core is present but not loaded", "No native core for Python"))
     assert sys.version.split()[0] in rows(answer, "here")[1]["value"]

@@ -10,14 +10,12 @@ ARM = str(ROBOTS / "arm_2dof.usda")
 
 
 def test_a_file_is_written_and_losses_are_notes(tmp_path, capsys) -> None:
-    """The table has the joints in DOF order."""
     out = tmp_path / "motors.xml"
     assert main(["export", ARM, "--to", "mjcf", "-o", str(out), "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
     assert [(row["joint"], row["kp"]) for row in said["joints"]] == [("shoulder", 200.0), ("extension", 2000.0)]
     losses = [note for note in said["notes"] if note.startswith("Not said of any robot")]
-    assert losses
-    assert all(f"<!-- {note} -->" in out.read_text("utf-8") for note in losses)
+    assert losses and all(f"<!-- {note} -->" in out.read_text("utf-8") for note in losses)
 
 
 @pytest.mark.parametrize(
@@ -55,8 +53,7 @@ def test_identified_friction_and_delay_are_in_the_file(target, tmp_path, capsys)
     *_, said = capsys.readouterr().out.split("The motors are in")
     curve, *_ = [line for line in said.splitlines() if line.startswith("Lost: ")]
     named = "Stribeck, load and curve parts of law passive friction of 2 joints (motor_load 0.1): shoulder, extension."
-    assert curve == f"Lost: {named}"
-    assert said.splitlines()[-1].startswith("Lost: ")
+    assert curve == f"Lost: {named}" and said.splitlines()[-1].startswith("Lost: ")
     assert all(word in out.read_text("utf-8") for word in WRITTEN[target])
     is_late = "a command delay of 0.0103 s is 6 · 0.002 s = 0.012 s, of shoulder, extension" in said
     assert is_late is ("lab" in target)

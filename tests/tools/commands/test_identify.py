@@ -33,11 +33,9 @@ def test_from_csv_to_usd_and_a_report(tmp_path, known, capsys) -> None:
     log, out = written_log(tmp_path / "log.csv"), tmp_path / "motors.usda"
     made = ["--report", str(tmp_path / "report.html"), "--plot", str(tmp_path / "plot.png")]
     chosen = ["--model", "viscous friction", "Coulomb friction"]
-    given = ["identify", PENDULUM, str(log), "--config", str(known), "-o", str(out), *made, *chosen]
-    assert main(given) == 0
+    assert main(["identify", PENDULUM, str(log), "--config", str(known), "-o", str(out), *made, *chosen]) == 0
     printed = capsys.readouterr().out
-    assert printed.lstrip().startswith("Explained: ")
-    assert "Model: Coulomb friction." in printed
+    assert printed.lstrip().startswith("Explained: ") and "Model: Coulomb friction." in printed
     assert "coulomb" in printed
     assert "<svg" in (tmp_path / "report.html").read_text() or "data:image" in (tmp_path / "report.html").read_text()
     assert (tmp_path / "plot.png").stat().st_size > 1000
@@ -131,9 +129,7 @@ def test_a_broken_log_is_refused_before_a_fit(tmp_path, known, capsys) -> None:
     log, out = written_log(tmp_path / "log.csv", degrees=True), tmp_path / "motors.usda"
     assert main(["identify", PENDULUM, str(log), "--config", str(known), "-o", str(out)]) == 1
     error = capsys.readouterr().err
-    assert "degrees" in error
-    assert "--force" not in error
-    assert not out.exists()
+    assert "degrees" in error and "--force" not in error and not out.exists()
 
 
 def test_a_recording_of_several_robots_needs_the_number_of_one(tmp_path, known, capsys) -> None:
@@ -145,13 +141,10 @@ def test_a_recording_of_several_robots_needs_the_number_of_one(tmp_path, known, 
             simulation.step(400)
     recording.save(tmp_path / "log.npz")
     given = ["identify", PENDULUM, str(tmp_path / "log.npz"), "--config", str(known), "-o", str(tmp_path / "out.yaml")]
-    assert main(given) == 1
-    assert "--robot-index 0" in capsys.readouterr().err
+    assert main(given) == 1 and "--robot-index 0" in capsys.readouterr().err
     # what rests is refused, so that it was read
-    assert main([*given, "--robot-index", "0"]) == 1
-    assert "hinge" in (error := capsys.readouterr().err)
-    assert "--robot-index" not in error
-    assert main([*given, "--robot-index", "2"]) == 1
+    assert main([*given, "--robot-index", "0"]) == 1 and "hinge" in (error := capsys.readouterr().err)
+    assert "--robot-index" not in error and main([*given, "--robot-index", "2"]) == 1
     assert "robot = 2: must be" in capsys.readouterr().err
 
 
@@ -172,8 +165,7 @@ def test_ranges_priors_and_further_parameters(tmp_path, known, capsys) -> None:
     answer = json.loads(capsys.readouterr().out)
     assert answer["notes"][0] == "Not explained: hinge."
     values = {row["name"]: row["value"] for row in answer["parameters"]}
-    assert "max_effort" in values
-    assert values["viscous"] == pytest.approx(0.15, rel=1e-4)
+    assert "max_effort" in values and values["viscous"] == pytest.approx(0.15, rel=1e-4)
     assert values["armature"] == pytest.approx(0.05, rel=1e-3)
     assert any("viscous = 0.15 N" in note and "end of its range" in note for note in answer["notes"])
 
@@ -189,6 +181,5 @@ def test_a_motor_of_the_catalogue_is_known_before(tmp_path, known, capsys) -> No
     log, out = written_log(tmp_path / "log.csv"), tmp_path / "motors.yaml"
     given = ["identify", PENDULUM, str(log), "--config", str(known), "-o", str(out), "--model", "viscous friction"]
     assert main([*given, "--motor", "hinge/feetech_sts3215", "--json"]) == 1
-    assert json.loads(capsys.readouterr().out)["parameters"]
-    assert main([*given, "--motor", "feetech"]) == 1
+    assert json.loads(capsys.readouterr().out)["parameters"] and main([*given, "--motor", "feetech"]) == 1
     assert "feetech" in capsys.readouterr().err

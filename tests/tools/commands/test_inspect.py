@@ -25,12 +25,7 @@ def test_tables_are_readable(capsys, monkeypatch) -> None:
     assert main(["inspect", str(ROBOTS / "so101.usda")]) == 0
     text = capsys.readouterr().out
     for words in (
-        "/World/SO101",
-        "shoulder_lift",
-        "PD(kp=17.8, kd=0.6)",
-        "velocity_limit=4.71",
-        "N·m·s/rad",
-        "so101.usda",
+        *("/World/SO101", "shoulder_lift", "PD(kp=17.8, kd=0.6)", "velocity_limit=4.71", "N·m·s/rad", "so101.usda"),
     ):
         assert words in text
 
@@ -68,10 +63,8 @@ def test_broken_prims_are_told_and_make_it_wrong(tmp_path, capsys) -> None:
 
 def test_files_without_robots_or_that_are_missing(tmp_path, capsys) -> None:
     Usd.Stage.CreateNew(str(tmp_path / "empty.usda")).Save()
-    assert main(["inspect", str(tmp_path / "empty.usda")]) == 1
-    assert "no robot found" in capsys.readouterr().out
-    assert main(["inspect", str(tmp_path / "nothing.usda")]) == 1
-    assert "no such file" in capsys.readouterr().err
+    assert main(["inspect", str(tmp_path / "empty.usda")]) == 1 and "no robot found" in capsys.readouterr().out
+    assert main(["inspect", str(tmp_path / "nothing.usda")]) == 1 and "no such file" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("variant", "words"), [("gripper", "must be SET=CHOICE"), ("hand=none", "no prim has it")])

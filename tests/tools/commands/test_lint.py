@@ -37,8 +37,7 @@ def test_a_step_asks_for_stability(tmp_path, capsys) -> None:
     assert said(capsys, file)[0] == 0
     code, found = said(capsys, file, "--dt", "0.005")
     assert code == 1 and [row["rule"] for row in found["findings"]] == ["unstable-gains"]
-    assert main(["lint", str(file), "--dt", "-1"]) == 1
-    assert "dt = -1.0" in capsys.readouterr().err
+    assert main(["lint", str(file), "--dt", "-1"]) == 1 and "dt = -1.0" in capsys.readouterr().err
 
 
 def test_corrections_are_written_and_told(tmp_path, capsys) -> None:
@@ -53,8 +52,7 @@ def test_corrections_are_written_and_told(tmp_path, capsys) -> None:
 
 
 def test_wrong_arguments(tmp_path, capsys) -> None:
-    assert main(["lint"]) == 1
-    assert "no file to look at" in capsys.readouterr().err
+    assert main(["lint"]) == 1 and "no file to look at" in capsys.readouterr().err
     arm = str(ROBOTS / "arm_2dof.usda")
     assert main(["lint", arm, arm, "--fix", str(tmp_path / "fixed.usda")]) == 1
     assert "corrects one file" in capsys.readouterr().err

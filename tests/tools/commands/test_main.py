@@ -34,12 +34,10 @@ def test_tables_show_numbers_units_and_brackets(capsys) -> None:
 
 
 def test_json_holds_the_same(capsys) -> None:
-    """All digits, and only numbers that JSON has."""
     show_json(Answer([_TABLE], ["Two joints."], is_wrong=True))
     said = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
     assert said["joints"][0] == {"joint": "knee[0]", "effort": 1.23456, "limits": ["-inf", 2.0], "driven": True}
-    assert said["notes"] == ["Two joints."]
-    assert said["is_wrong"] is True
+    assert said["notes"] == ["Two joints."] and said["is_wrong"] is True
 
 
 @pytest.mark.parametrize("wrong", [False, True])
@@ -58,8 +56,7 @@ def test_errors_are_shown_without_a_trace(error, monkeypatch, capsys) -> None:
     monkeypatch.setattr(doctor, "answer", answer)
     assert main.main(["doctor", "--json"]) == 1
     shown = capsys.readouterr()
-    assert shown.out == ""
-    assert shown.err.splitlines() == [f"error: {line}" for line in str(error).splitlines()]
+    assert shown.out == "" and shown.err.splitlines() == [f"error: {line}" for line in str(error).splitlines()]
 
 
 def test_too_much_for_the_machine_is_one_line(monkeypatch, capsys) -> None:
@@ -74,8 +71,7 @@ def test_interrupt_is_one_line(monkeypatch, capsys) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(doctor, "answer", answer)
-    assert main.main(["doctor"]) == 130
-    assert capsys.readouterr().err == "error: interrupted.\n"
+    assert main.main(["doctor"]) == 130 and capsys.readouterr().err == "error: interrupted.\n"
 
 
 def test_defects_keep_their_trace(monkeypatch) -> None:
@@ -90,8 +86,7 @@ def test_wrong_arguments_are_refused(capsys) -> None:
     """With exit code 2."""
     with pytest.raises(SystemExit) as stopped:
         main.main(["doctor", "--jsn"])
-    assert stopped.value.code == 2
-    assert "--jsn" in capsys.readouterr().err
+    assert stopped.value.code == 2 and "--jsn" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252"])
@@ -112,14 +107,11 @@ def test_module_and_script_are_the_command() -> None:
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["is_wrong"] is False
     done = warm_python().run(["-m", name, "--tyro-print-completion", "bash"])
-    assert "complete -F" in done.stdout
-    assert "doctor" in done.stdout
+    assert "complete -F" in done.stdout and "doctor" in done.stdout
 
 
 def test_version_is_said(capsys) -> None:
-    """One line, for scripts and reports."""
-    assert main.main(["--version"]) == 0
-    assert capsys.readouterr().out == f"actuators {__version__}\n"
+    assert main.main(["--version"]) == 0 and capsys.readouterr().out == f"actuators {__version__}\n"
 
 
 def test_first_commands_are_shown_without_arguments(capsys) -> None:

@@ -17,7 +17,6 @@ def test_all_motors_are_listed() -> None:
 
 
 def test_single_motors_have_their_sources(capsys) -> None:
-    """Each published figure has a row with its unit; as JSON too."""
     answer = motors.answer(Motors(names=("mini_cheetah", "feetech_sts3215")))
     shown, sources = answer.tables
     assert len(shown.rows) == 2
@@ -30,5 +29,4 @@ def test_single_motors_have_their_sources(capsys) -> None:
 
 
 def test_unknown_motor_is_an_error(capsys) -> None:
-    assert main.main(["motors", "minicheetah"]) == 1
-    assert "Did you mean mini_cheetah" in capsys.readouterr().err
+    assert main.main(["motors", "minicheetah"]) == 1 and "Did you mean mini_cheetah" in capsys.readouterr().err

@@ -6,6 +6,7 @@ import isaacsim.core.experimental.actuators as aa
 import pytest
 from isaacsim.core.experimental.actuators.tools.commands.main import main
 from places import ROBOTS
+from refusals import cases
 
 ARM = str(ROBOTS / "arm_2dof.usda")
 URDF = """<robot name="arm"><link name="base"><inertial><mass value="1"/><inertia ixx="1e-2" iyy="1e-2" izz="1e-2"
@@ -14,6 +15,13 @@ URDF = """<robot name="arm"><link name="base"><inertial><mass value="1"/><inerti
   ixz="0" iyz="0"/></inertial></link>
 <joint name="turn" type="revolute"><parent link="base"/><child link="rod"/><axis xyz="1 0 0"/>
   <limit lower="-2" upper="2" effort="{effort}" velocity="30.1"/></joint></robot>"""
+
+GRIPPER = """<mujoco><worldbody><body name="palm"><geom size="0.05"/>
+<body><joint name="left" type="slide" axis="1 0 0" range="0 0.03"/><geom size="0.01" pos="-0.1 0 0"/></body>
+<body><joint name="right" type="slide" axis="-1 0 0" range="0 0.03"/><geom size="0.01" pos="0.1 0 0"/></body>
+</body></worldbody>
+<tendon><fixed name="split"><joint joint="left" coef="0.5"/><joint joint="right" coef="0.5"/></fixed></tendon>
+<actuator><position tendon="split" kp="500" dampratio="1"/></actuator></mujoco>"""
 
 
 def new(robot: str, out, *options: str) -> tuple[dict[str, aa.MotorConfig], str]:
@@ -46,8 +54,7 @@ def test_gains_that_are_missing_have_margins(tmp_path, capsys) -> None:
     (tuned,) = aa.tune(robot, verify=False).joints
     assert (law.kp, law.kd) == (tuned.kp, tuned.kd) and law.kp > 1.0
     assert "Gains by `actuators tune`: gain margin" in text and "unitree_go1_hip: hips" in text
-    assert motors["turn"].clamping == [aa.MaxEffortClampingConfig(23.7)]
-    assert "tuned" in capsys.readouterr().out
+    assert motors["turn"].clamping == [aa.MaxEffortClampingConfig(23.7)] and "tuned" in capsys.readouterr().out
 
 
 def test_a_motor_of_the_catalogue_has_its_limit_and_the_gains_of_the_file(tmp_path, capsys) -> None:
@@ -73,18 +80,15 @@ def test_what_is_in_comments_is_a_motor_without_them(tmp_path, capsys) -> None:
     assert last.armature == 0.01 and last.delay == aa.DelayConfig(2)
 
 
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        (["-o", "motors.toml"], "must end in .yaml or .yml"),
-        (["--motor", "elbow/unitree_go1_hip"], "'elbow' matches no joint"),
-        (["--motor", "shoulder/unitree_go1_hop"], "Did you mean unitree_go1_hip"),
-    ],
+@cases(
+    "options, says",
+    (["-o", "motors.toml"], "must end in .yaml or .yml"),
+    (["--motor", "elbow/unitree_go1_hip"], "'elbow' matches no joint"),
+    (["--motor", "shoulder/unitree_go1_hop"], "Did you mean unitree_go1_hip"),
 )
 def test_what_cannot_be_is_refused(options, says, tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
-    assert main(["new", ARM, *options]) == 1
-    assert says in capsys.readouterr().err and not list(tmp_path.iterdir())
+    assert main(["new", ARM, *options]) == 1 and says in capsys.readouterr().err and not list(tmp_path.iterdir())
 
 
 def test_a_file_that_is_there_is_kept(tmp_path, capsys) -> None:
@@ -92,3 +96,17 @@ def test_a_file_that_is_there_is_kept(tmp_path, capsys) -> None:
     out.write_text("mine: 1\n")
     assert main(["new", ARM, "-o", str(out)]) == 1
     assert "is there already" in capsys.readouterr().err and out.read_text() == "mine: 1\n"
+
+
+@pytest.mark.filterwarnings("ignore:.*no joint drive stands for", "ignore:Joints move")
+def test_joints_of_a_tendon_have_the_motors_of_the_file(tmp_path, capsys, monkeypatch) -> None:
+    """There is none to draft: `new` says so and writes nothing, `inspect` shows the linkage with its lists."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "gripper.xml").write_text(GRIPPER)
+    assert main(["new", "gripper.xml"]) == 1
+    assert "actuators export gripper.xml --to yaml -o motors.yaml" in capsys.readouterr().err
+    assert not (tmp_path / "motors.yaml").exists()
+    assert main(["inspect", "gripper.xml"]) == 0
+    assert "0.5, 0.5" in capsys.readouterr().out
+    assert main(["export", "gripper.xml", "--to", "yaml", "-o", "motors.yaml"]) == 0
+    assert main(["run", "gripper.xml", "--config", "motors.yaml", "--seconds", "0.1"]) == 0

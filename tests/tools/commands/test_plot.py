@@ -9,13 +9,13 @@ import isaacsim.core.experimental.actuators as aa
 import pytest
 from isaacsim.core.experimental.actuators.tools.commands.main import main
 from places import REPOSITORY
+from refusals import cases
 
 PAGE = (REPOSITORY / "docs" / "tutorials" / "see_it_move.md").read_text()
 ROBOTS = REPOSITORY / "data" / "robots"
 
 
 def drawn(capsys: pytest.CaptureFixture[str], folder: Path, *arguments: str):
-    """The JSON output; the plot is saved."""
     picture = folder / "out.png"
     assert main(["plot", *arguments, "-o", str(picture), "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
@@ -37,7 +37,6 @@ def test_envelope_says_the_delay(tmp_path, capsys) -> None:
 
 @pytest.mark.slow
 def test_step_of_a_knee(tmp_path, capsys) -> None:
-    """Its limit makes it slower than an ideal drive."""
     said = drawn(capsys, tmp_path, "step", str(ROBOTS / "anymal_c.usda"), "LF_KFE", "--seconds", "1")
     actuator, ideal = said["step"]
     assert actuator["largest_effort"] == pytest.approx(80.0) and ideal["largest_effort"] > 150
@@ -59,17 +58,15 @@ def test_bode_of_a_pendulum(tmp_path, capsys) -> None:
     assert main(["plot", "bode", str(ROBOTS / "anymal_c.usda"), "LF_KFE", "--dt", "0.02"]) == 1
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["envelope", "missing.usda", "hinge"], "missing.usda"),
-        (["envelope", "pendulum.usda", "knee"], "joint = 'knee': must be driven by an actuator, one of ['hinge']"),
-        (["step", "pendulum.usda", "knee"], "joint = 'knee'"),
-        (["bode", "pendulum.usda", "knee"], "joint = 'knee'"),
-        (["step", "arm_2dof.xml", "shoulder"], "has no actuators"),
-        (["step", "pendulum.usda", "hinge", "--seconds", "0"], "--seconds 0.0: must be"),
-        (["step", "pendulum.usda", "hinge", "--amplitude", "nan"], "amplitude = "),
-    ],
+@cases(
+    "arguments, message",
+    (["envelope", "missing.usda", "hinge"], "missing.usda"),
+    (["envelope", "pendulum.usda", "knee"], "joint = 'knee': must be driven by an actuator, one of ['hinge']"),
+    (["step", "pendulum.usda", "knee"], "joint = 'knee'"),
+    (["bode", "pendulum.usda", "knee"], "joint = 'knee'"),
+    (["step", "arm_2dof.xml", "shoulder"], "has no actuators"),
+    (["step", "pendulum.usda", "hinge", "--seconds", "0"], "--seconds 0.0: must be"),
+    (["step", "pendulum.usda", "hinge", "--amplitude", "nan"], "amplitude = "),
 )
 def test_what_cannot_be_drawn_is_an_error(arguments, message, tmp_path, capsys) -> None:
     what, file, joint, *rest = arguments
@@ -84,8 +81,7 @@ def test_what_cannot_be_drawn_is_an_error(arguments, message, tmp_path, capsys) 
 def test_command_of_the_page_runs(command, tmp_path, monkeypatch, capsys) -> None:
     (tmp_path / "data").symlink_to(REPOSITORY / "data")
     monkeypatch.chdir(tmp_path)
-    assert main(shlex.split(command)) == 0
-    assert capsys.readouterr().err == ""
+    assert main(shlex.split(command)) == 0 and capsys.readouterr().err == ""
 
 
 def test_step_of_a_joint_with_friction(tmp_path, capsys) -> None:

@@ -11,6 +11,7 @@ from isaacsim.core.experimental.actuators.base.errors import SimulationDivergedE
 from isaacsim.core.experimental.actuators.engine.step.fault import Fault
 from isaacsim.core.experimental.actuators.tools.commands.main import main
 from places import REPOSITORY
+from refusals import cases
 from small_stages import pendulum
 from stages import stage_of
 
@@ -19,7 +20,6 @@ PENDULUM = str(ROBOTS / "pendulum.usda")
 
 
 def ran(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0):
-    """The JSON output; there are no warnings."""
     assert main(["run", *arguments, "--json"]) == code
     shown = capsys.readouterr()
     assert shown.err == ""
@@ -30,8 +30,7 @@ def ran(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0):
 @pytest.mark.parametrize("file", [*sorted(ROBOTS.glob("*.usda")), ROBOTS / "arm_2dof.xml"], ids=lambda file: file.name)
 def test_shipped_robots_hold_their_pose(file, capsys) -> None:
     said = ran(capsys, str(file), "--seconds", "0.5")
-    assert said["joints"] and not said["is_wrong"]
-    assert all(row["largest_error"] < 0.2 for row in said["joints"])
+    assert said["joints"] and not said["is_wrong"] and all(row["largest_error"] < 0.2 for row in said["joints"])
     if file.suffix == ".xml":
         assert all(row["largest_effort"] is None for row in said["joints"])
         assert said["notes"] == [
@@ -48,8 +47,7 @@ def test_step_arrives_and_is_recorded(tmp_path, capsys) -> None:
     (row,) = said["joints"]
     log = aa.Recording.load(record)
     assert len(log) == 720 and picture.read_bytes().startswith(b"\x89PNG")
-    assert row["target"] == pytest.approx(0.4) == log.position_targets[-1, 0, 0]
-    assert abs(row["position"] - 0.4) < 0.1
+    assert row["target"] == pytest.approx(0.4) == log.position_targets[-1, 0, 0] and abs(row["position"] - 0.4) < 0.1
     errors = log.position_targets - log.positions
     assert row["largest_error"] == pytest.approx(np.abs(errors).max(), abs=1e-6)
     assert row["rms_error"] == pytest.approx(np.sqrt(np.mean(errors**2)), rel=1e-5)
@@ -80,10 +78,8 @@ def test_friction_has_columns_where_there_is_some(tmp_path, capsys) -> None:
     assert shoulder["largest_friction"] == pytest.approx(np.abs(log.passive_efforts[:, 0, 0]).max())
     assert shoulder["sticking"] == pytest.approx(100 * log.sticking[:, 0, 0].mean())
     assert 0.0 < shoulder["sticking"] < 100.0 and extension["sticking"] > 50.0
-    assert main(["run", arm, *options]) == 0
-    assert "friction" in capsys.readouterr().out
-    assert main(["run", arm, "--steps", "5"]) == 0
-    assert "friction" not in capsys.readouterr().out
+    assert main(["run", arm, *options]) == 0 and "friction" in capsys.readouterr().out
+    assert main(["run", arm, "--steps", "5"]) == 0 and "friction" not in capsys.readouterr().out
 
 
 def test_windings_and_heat_have_columns_where_there_are_some(tmp_path, capsys) -> None:
@@ -98,8 +94,7 @@ def test_windings_and_heat_have_columns_where_there_are_some(tmp_path, capsys) -
     assert shoulder["at_voltage_limit"] == pytest.approx(100 * log.at_voltage_limit[:, 0, 0].mean())
     assert shoulder["hottest"] == pytest.approx(log.winding_temperatures[:, 0, 0].max()) and shoulder["hottest"] > 25.0
     assert extension["largest_current"] is None and extension["hottest"] is None
-    assert main(["run", arm, "--steps", "5"]) == 0
-    assert "current" not in capsys.readouterr().out
+    assert main(["run", arm, "--steps", "5"]) == 0 and "current" not in capsys.readouterr().out
 
 
 def test_file_of_targets_is_followed(tmp_path, capsys) -> None:
@@ -145,7 +140,6 @@ def test_joint_beyond_its_limit_is_wrong(tmp_path, capsys) -> None:
 
 
 def test_vibrating_robot_is_reported(capsys) -> None:
-    """A warning at play appears once, a note on the motion after it; a requested sine is no vibration."""
     arm = str(ROBOTS / "arm_2dof.usda")
     assert main(["run", arm, "--targets", "step", "--dt", "0.02", "--seconds", "6"]) == 0
     shown = capsys.readouterr()
@@ -193,33 +187,30 @@ def test_robots_that_differ_are_named_one_by_one(tmp_path, capsys) -> None:
     other.GetReferences().AddReference(str(ROBOTS / "arm_2dof.usda"), "/World/Arm")
     file = tmp_path / "two.usda"
     stage.Export(str(file))
-    assert main(["run", str(file), "--steps", "3"]) == 1
-    assert "/World/Other" in capsys.readouterr().err
+    assert main(["run", str(file), "--steps", "3"]) == 1 and "/World/Other" in capsys.readouterr().err
     said = ran(capsys, str(file), "--steps", "3", "--robot", "/World/Other")
     assert [row["joint"] for row in said["joints"]] == ["shoulder", "extension"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["missing.usda"], "missing.usda"),
-        (["pendulum.usda", "--targets", "dance"], "--targets dance: must be one of hold, sine, step, or a file .csv."),
-        (["pendulum.usda", "--targets", "none.csv"], "none.csv"),
-        (["pendulum.usda", "--targets", "sine", "--amplitude", "-1"], "amplitude = -1.0: must be"),
-        (["pendulum.usda", "--targets", "sine", "--frequency", "nan"], "frequency = nan: must be"),
-        (["pendulum.usda", "--seconds", "inf"], "--seconds inf: must be"),
-        (["pendulum.usda", "--seconds", "1e300"], "seconds = 1e+300: must be at most 1e+09 steps of 0.00"),
-        (["pendulum.usda", "--steps", str(10**30)], f"--steps {10**30}: must be from 0 to 1e+09."),
-        (["pendulum.usda", "--watch", "/World/Graph.outputs:x"], "has no action graphs"),
-        (["pendulum.usda", "--record", "out.txt"], "--record out.txt: must end with .npz, .csv, .parquet, .rrd, .mcap"),
-        (["pendulum.usda", "--plot", "no/such/out.png"], "no/such/out.png: its folder must be there."),
-        (["pendulum.usda", "--plot", "out.foo"], "out.foo: must end with .eps, "),
-        (["pendulum.usda", "--plot", "out"], "out: must end with .eps, "),
-        (["pendulum.usda", "--plot", str(ROBOTS)], "robots: must be a file, and is a folder."),
-        (["pendulum.usda", "--record", str(ROBOTS)], "robots: must be a file, and is a folder."),
-        (["../graphs/manual_stepping.usda", "--plot", str(ROBOTS)], "robots: must be a file, and is a folder."),
-        (["../graphs/manual_stepping.usda", "--targets", "sine"], "has action graphs, which run instead"),
-    ],
+@cases(
+    "arguments, message",
+    (["missing.usda"], "missing.usda"),
+    (["pendulum.usda", "--targets", "dance"], "--targets dance: must be one of hold, sine, step, or a file .csv."),
+    (["pendulum.usda", "--targets", "none.csv"], "none.csv"),
+    (["pendulum.usda", "--targets", "sine", "--amplitude", "-1"], "amplitude = -1.0: must be"),
+    (["pendulum.usda", "--targets", "sine", "--frequency", "nan"], "frequency = nan: must be"),
+    (["pendulum.usda", "--seconds", "inf"], "--seconds inf: must be"),
+    (["pendulum.usda", "--seconds", "1e300"], "seconds = 1e+300: must be at most 1e+09 steps of 0.00"),
+    (["pendulum.usda", "--steps", str(10**30)], f"--steps {10**30}: must be from 0 to 1e+09."),
+    (["pendulum.usda", "--watch", "/World/Graph.outputs:x"], "has no action graphs"),
+    (["pendulum.usda", "--record", "out.txt"], "--record out.txt: must end with .npz, .csv, .parquet, .rrd, .mcap"),
+    (["pendulum.usda", "--plot", "no/such/out.png"], "no/such/out.png: its folder must be there."),
+    (["pendulum.usda", "--plot", "out.foo"], "out.foo: must end with .eps, "),
+    (["pendulum.usda", "--plot", "out"], "out: must end with .eps, "),
+    (["pendulum.usda", "--plot", str(ROBOTS)], "robots: must be a file, and is a folder."),
+    (["pendulum.usda", "--record", str(ROBOTS)], "robots: must be a file, and is a folder."),
+    (["../graphs/manual_stepping.usda", "--plot", str(ROBOTS)], "robots: must be a file, and is a folder."),
+    (["../graphs/manual_stepping.usda", "--targets", "sine"], "has action graphs, which run instead"),
 )
 def test_what_cannot_be_run_is_an_error(arguments, message, capsys) -> None:
     assert main(["run", str(ROBOTS / arguments[0]), *arguments[1:]]) == 1
@@ -238,7 +229,6 @@ def test_full_disk_is_one_line(option, tmp_path, capsys) -> None:
 
 
 def test_missing_reference_is_one_line(tmp_path, capfd) -> None:
-    """The error has no text of USD."""
     file = tmp_path / "scene.usda"
     file.write_text('#usda 1.0\ndef "World" (references = @./robot.usda@) {}\n')
     for command in ("run", "inspect", "lint"):
@@ -266,8 +256,7 @@ def test_live_view_is_shown_each_step(monkeypatch, capsys) -> None:
     assert (view.shown, view.closed) == (7, 1)
     # restored at another position, it would change the order of the API page
     monkeypatch.setattr(aa.Simulation, "view", None)
-    assert main(["run", PENDULUM, "--view"]) == 1
-    assert "has no live view" in capsys.readouterr().err
+    assert main(["run", PENDULUM, "--view"]) == 1 and "has no live view" in capsys.readouterr().err
 
 
 def test_view_lasts_until_it_is_closed_or_interrupted(monkeypatch, capsys) -> None:
@@ -323,7 +312,6 @@ def test_view_of_a_held_robot_moves_it(monkeypatch, capsys) -> None:
 
 
 def test_config_stands_in_for_what_the_file_lacks(tmp_path, capsys) -> None:
-    """MJCF and URDF have no actuators of ours; a file of motors has."""
     motors = tmp_path / "motors.yaml"
     motors.write_text(
         "'.*':\n  controller: {law: pd, kp: 80.0, kd: 4.0}\n  clamping: [{law: max_effort, max_effort: 20.0}]\n"

@@ -10,6 +10,7 @@ from isaacsim.core.experimental.actuators.files.networks import trust
 from isaacsim.core.experimental.actuators.tools.commands.main import main
 from places import REPOSITORY
 from pxr import Sdf, Usd
+from refusals import cases
 from torch_stand_in import run_by_torch, unknown_file
 from warm_python import warm_python
 
@@ -25,7 +26,6 @@ def _wide(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def broken(folder: Path, text: str = "", robot: str = "pendulum") -> str:
-    """A file whose controller finds no robot, or with another graph."""
     nodes = node("T", TICK) + node("C", "isaacsim.core.nodes.IsaacArticulationController", pulse("T.outputs:tick"))
     path = folder / "broken.usda"
     stage_with(text or graph(nodes), robot=robot).Export(str(path))
@@ -55,17 +55,14 @@ def test_picture_is_drawn(tmp_path, capsys) -> None:
     watched = [f"{MOTORS}.outputs:appliedEfforts", f"{GRAPH}/OnPhysicsStep.outputs:deltaSimulationTime"]
     options = [option for port in watched for option in ("--watch", port)]
     assert main(["run", MANUAL, "--steps", "5", "--plot", str(picture), *options]) == 0
-    assert picture.read_bytes().startswith(b"\x89PNG")
-    assert str(picture) in capsys.readouterr().out.replace("\n", "")
+    assert picture.read_bytes().startswith(b"\x89PNG") and str(picture) in capsys.readouterr().out.replace("\n", "")
 
 
-@pytest.mark.parametrize(
-    ("port", "message"),
-    [
-        (f"{MOTORS}.outputs:efforts", "the node has no such port."),
-        (f"{GRAPH}/Motors.outputs:faults", "no node of a graph. "),
-        (f"{GRAPH}/RobotPath.inputs:value", "holds '/World/Pendulum': must hold numbers to be watched."),
-    ],
+@cases(
+    "port, message",
+    (f"{MOTORS}.outputs:efforts", "the node has no such port."),
+    (f"{GRAPH}/Motors.outputs:faults", "no node of a graph. "),
+    (f"{GRAPH}/RobotPath.inputs:value", "holds '/World/Pendulum': must hold numbers to be watched."),
 )
 def test_port_that_cannot_be_watched_is_an_error(port, message, capsys) -> None:
     assert main(["run", MANUAL, "--watch", port]) == 1
@@ -79,8 +76,7 @@ def test_port_that_cannot_be_watched_is_an_error(port, message, capsys) -> None:
 )
 def test_file_that_cannot_be_run_is_an_error(file, message, capsys) -> None:
     """Exit code 1, and the reason."""
-    assert main(["run", file]) == 1
-    assert message in capsys.readouterr().err
+    assert main(["run", file]) == 1 and message in capsys.readouterr().err
 
 
 def test_engine_can_be_physx(capsys) -> None:
@@ -100,8 +96,7 @@ def test_option_out_of_range_is_an_error(option, value, capsys) -> None:
 
 
 def test_all_problems_of_a_file_are_told(tmp_path, capsys) -> None:
-    path = broken(tmp_path, graph(node("A", "no.such.Type") + node("B", "nor.This.One")))
-    assert main(["run", path]) == 1
+    assert main(["run", broken(tmp_path, graph(node("A", "no.such.Type") + node("B", "nor.This.One")))]) == 1
     assert capsys.readouterr().err.count("must be a node type known outside Kit") == 2
 
 
@@ -130,7 +125,6 @@ def test_module_is_the_command() -> None:
 
 @pytest.fixture
 def unrecognised(tmp_path: Path) -> str:
-    """A file whose hinge has a network for Torch only."""
     path = tmp_path / "robot" / "world.usda"
     path.parent.mkdir()
     Usd.Stage.Open(MANUAL).Flatten().Export(str(path))
@@ -147,7 +141,6 @@ def unrecognised(tmp_path: Path) -> str:
 
 
 def test_network_that_is_not_recognised_needs_trust(unrecognised, run_by_torch, capsys) -> None:
-    """By file or folder, for this run only; other trusted files do not count."""
     folder = str(Path(unrecognised).parent)
     for options in ([], ["--trust", str(REPOSITORY / "data")], [], ["--trust", unrecognised]):
         assert main(["run", unrecognised, "--steps", "4", *options]) == 1

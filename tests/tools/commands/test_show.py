@@ -8,6 +8,7 @@ from isaacsim.core.experimental.actuators import inspect_robots
 from isaacsim.core.experimental.actuators.tools.commands.answer import Answer, Table
 from isaacsim.core.experimental.actuators.tools.commands.main import main
 from isaacsim.core.experimental.actuators.tools.commands.show import briefly, show, with_units
+from refusals import cases
 
 COLUMNS = {"joint": "joint", "position": "position", "effort": "largest effort"}
 ROWS = [
@@ -17,19 +18,16 @@ ROWS = [
 QUANTITIES = {"position": "position", "effort": "effort", "friction": "effort"}
 
 
-@pytest.mark.parametrize(
-    ("turns", "headings"),
-    [
-        ([True, True], ["joint", "position [rad]", "largest effort [N·m]"]),
-        ([False, False], ["joint", "position [m]", "largest effort [N]"]),
-        ([True, None], ["joint", "position [rad or m]", "largest effort [N·m or N]"]),
-        (None, ["joint", "position [rad or m]", "largest effort [N·m or N]"]),
-    ],
+@cases(
+    "turns, headings",
+    ([True, True], ["joint", "position [rad]", "largest effort [N·m]"]),
+    ([False, False], ["joint", "position [m]", "largest effort [N]"]),
+    ([True, None], ["joint", "position [rad or m]", "largest effort [N·m or N]"]),
+    (None, ["joint", "position [rad or m]", "largest effort [N·m or N]"]),
 )
 def test_heading_has_the_unit_of_all_rows(turns, headings) -> None:
     table = with_units(Table("joints", COLUMNS, ROWS), QUANTITIES, turns)
-    assert list(table.columns.values()) == headings
-    assert table.shown is None and table.rows is ROWS
+    assert list(table.columns.values()) == headings and table.shown is None and table.rows is ROWS
 
 
 def test_numbers_of_joints_of_both_kinds_have_their_own_unit() -> None:
@@ -41,17 +39,15 @@ def test_numbers_of_joints_of_both_kinds_have_their_own_unit() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("names", "pattern"),
-    [
-        (["left_knee", "right_knee"], "(left|right)_knee"),
-        (["a_hip_x", "a_hip_y", "b_hip_x", "b_hip_y"], "(a|b)_hip_(x|y)"),
-        (["FL_hip", "FR_hip", "waist"], "(FL|FR)_hip, waist"),
-        (["hip", "knee"], "hip, knee"),
-        (["arm_joint1", "arm_joint2", "arm_joint10"], "arm_joint(1|2|10)"),
-        (["hip", "knee", "a_toe"], "all 3 joints"),
-        (["hip"], "hip"),
-    ],
+@cases(
+    "names, pattern",
+    (["left_knee", "right_knee"], "(left|right)_knee"),
+    (["a_hip_x", "a_hip_y", "b_hip_x", "b_hip_y"], "(a|b)_hip_(x|y)"),
+    (["FL_hip", "FR_hip", "waist"], "(FL|FR)_hip, waist"),
+    (["hip", "knee"], "hip, knee"),
+    (["arm_joint1", "arm_joint2", "arm_joint10"], "arm_joint(1|2|10)"),
+    (["hip", "knee", "a_toe"], "all 3 joints"),
+    (["hip"], "hip"),
 )
 def test_joints_in_few_words(names, pattern) -> None:
     every = ["left_knee", "right_knee", *"ab", "FL_hip", "waist", "a_hip_x", "a_hip_y", "b_hip_x", "b_hip_y"]

@@ -6,20 +6,19 @@ import isaacsim.core.experimental.actuators as aa
 import pytest
 from isaacsim.core.experimental.actuators.tools.commands.main import main
 from places import ROBOTS
+from refusals import cases
 
 ARM = str(ROBOTS / "arm_2dof.usda")
 QUICK = ["--quick", "--poses", "3"]
 
 
-@pytest.mark.parametrize(
-    ("options", "code", "says"),
-    [
-        (["--bandwidth", "2"], 0, ["As asked, with gain margin ≥ 2", "Not simulated", "asked"]),
-        (["--bandwidth", "50"], 1, ["Missed, see below: 0 of 2 joints as asked", "Cannot be had", "Bounded by"]),
-        ([], 0, ["The best there is", "For more kp times", "PD sags under gravity"]),
-        (["--explain"], 0, ["Gains that are there: 2 good of 2 joints."]),
-        (["--rule", "inertia", "--frequency", "1"], 0, ["Gains by --rule inertia"]),
-    ],
+@cases(
+    "options, code, says",
+    (["--bandwidth", "2"], 0, ["As asked, with gain margin ≥ 2", "Not simulated", "asked"]),
+    (["--bandwidth", "50"], 1, ["Missed, see below: 0 of 2 joints as asked", "Cannot be had", "Bounded by"]),
+    ([], 0, ["The best there is", "For more kp times", "PD sags under gravity"]),
+    (["--explain"], 0, ["Gains that are there: 2 good of 2 joints."]),
+    (["--rule", "inertia", "--frequency", "1"], 0, ["Gains by --rule inertia"]),
 )
 def test_verdict_comes_first_then_the_table_then_reasons(options, code, says, capsys, monkeypatch) -> None:
     """In at most 80 columns up to the end of the table."""

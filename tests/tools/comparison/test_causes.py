@@ -68,13 +68,11 @@ def test_a_cause_is_found_and_put_equal(change) -> None:
     make(motors)
     sides = ran(side_of(ARM, good_motors()), side_of(ARM, motors))
     for first, second in (sides, sides[::-1]):
-        assert name in differing(first, second)
-        assert name not in differing(*put_equal(name, first, second))
+        assert name in differing(first, second) and name not in differing(*put_equal(name, first, second))
     assert differing(*put_equal(name, *sides)) == []
 
 
 def test_friction_of_a_stage_and_of_the_simulator() -> None:
-    """The same level in two places differs, and becomes that of the first side."""
     of_stage, of_joint = good_motors(), good_motors()
     shoulder = of_stage["shoulder"]
     shoulder.friction = shoulder.viscous_friction = None
@@ -82,8 +80,7 @@ def test_friction_of_a_stage_and_of_the_simulator() -> None:
     first, second = ran(side_of(ARM, of_stage), side_of(ARM, of_joint))
     assert differing(first, second) == ["friction"]
     equal = put_equal("friction", first, second)
-    assert differing(*equal) == []
-    assert equal[1].values.properties["dynamic friction"]["shoulder"] == 0.0
+    assert differing(*equal) == [] and equal[1].values.properties["dynamic friction"]["shoulder"] == 0.0
 
 
 def test_the_gear_of_a_law_is_a_gear() -> None:
@@ -92,8 +89,7 @@ def test_the_gear_of_a_law_is_a_gear() -> None:
         for kp, gear in ((2.0, 10.0), (3.0, 5.0))
     )
     sides = ran(side_of(ARM, first), side_of(ARM, second))
-    assert differing(*sides) == ["gains", "gear ratio"]
-    assert differing(*put_equal("gains", *sides)) == ["gear ratio"]
+    assert differing(*sides) == ["gains", "gear ratio"] and differing(*put_equal("gains", *sides)) == ["gear ratio"]
     assert differing(*put_equal("gear ratio", *sides)) == ["gains"]
 
 
@@ -101,8 +97,7 @@ def test_gains_of_drives() -> None:
     side = side_of(ARM_XML)
     other = side.with_property("stiffness", {"shoulder": 100.0}).with_property("effort limit", {"extension": 7.0})
     sides = ran(side, other)
-    assert differing(*sides) == ["gains", "limits"]
-    assert differing(*put_equal("gains", *sides)) == ["limits"]
+    assert differing(*sides) == ["gains", "limits"] and differing(*put_equal("gains", *sides)) == ["limits"]
     assert differing(*put_equal("limits", *sides)) == ["gains"]
 
 
@@ -121,11 +116,9 @@ def test_inertia_is_set_where_the_simulator_can() -> None:
     link = list(first.values.links)[-1]
     heavy = dataclasses.replace(first.values.links[link], mass=9.0)
     changed = ran(dataclasses.replace(first.side, links={link: heavy}), second.side)
-    assert differing(*changed) == ["inertia"]
-    assert differing(*put_equal("inertia", *changed)) == []
+    assert differing(*changed) == ["inertia"] and differing(*put_equal("inertia", *changed)) == []
     other = ran(changed[0].side, side_of(file, engine=installed("physx")))
-    assert "inertia" in differing(*other)
-    assert "inertia" not in differing(*put_equal("inertia", *other))
+    assert "inertia" in differing(*other) and "inertia" not in differing(*put_equal("inertia", *other))
 
 
 def test_contacts_are_switched_off_on_both_sides() -> None:
@@ -134,8 +127,7 @@ def test_contacts_are_switched_off_on_both_sides() -> None:
     assert "contact" not in differing(*same)
     cause = BY_NAME["contact"]
     pair = cause.put_equal(*same, {})
-    assert pair is not None
-    assert [side.contacts for side in pair] == [False, False]
+    assert pair is not None and [side.contacts for side in pair] == [False, False]
 
 
 def test_what_simulators_compute_in_ways_of_their_own_is_switched_off() -> None:
@@ -146,6 +138,5 @@ def test_what_simulators_compute_in_ways_of_their_own_is_switched_off() -> None:
     for cause in own:
         assert cause.find(*sides)
         pair = cause.put_equal(*sides, cause.find(*sides))
-        assert pair is not None
-        assert not cause.find(*ran(*pair))
+        assert pair is not None and not cause.find(*ran(*pair))
     assert all(not cause.find(sides[0], sides[0]) for cause in own)

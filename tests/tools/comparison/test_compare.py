@@ -12,6 +12,7 @@ from isaacsim.core.experimental.actuators.tools.comparison.plan import plan_of
 from isaacsim.core.experimental.actuators.tools.comparison.side import Side, both_driven_alike, side_of
 from physics_engines import installed
 from places import ROBOTS
+from refusals import cases
 from seeded_faults import (
     ARM,
     ARM_XML,
@@ -31,7 +32,6 @@ ALONE = ("kp per degree", "kd in degrees")
 
 
 def compared(first: Side, second: Side, *, most: int | None = None) -> Comparison:
-    """The comparison of two sides over a short motion."""
     first, second, _ = both_driven_alike(first, second)
     return compare(first, second, plan_of(first, second, seconds=1.5), most=most)
 
@@ -54,8 +54,7 @@ def test_a_seeded_fault_is_among_the_first_two(fault) -> None:
     motors = slightly_other(good_motors())
     change(motors)
     found = compared(side_of(ARM, good_motors()), side_of(ARM, motors), most=2)
-    assert found.differs
-    assert cause in named(found)[:2]
+    assert found.differs and cause in named(found)[:2]
 
 
 @pytest.mark.parametrize("fault", [fault for fault in MOTOR_FAULTS if fault not in NOT_IN_LAB])
@@ -67,8 +66,7 @@ def test_a_seeded_fault_in_cfgs_of_isaac_lab_is_among_the_first_two(fault, tmp_p
     change(motors)
     robot = usd_file(tmp_path, joint_motors())
     found = compared(side_of(robot), side_of(robot, groups=load_groups(lab_file(tmp_path, motors))), most=2)
-    assert found.differs
-    assert cause in named(found)[:2]
+    assert found.differs and cause in named(found)[:2]
 
 
 @pytest.mark.parametrize("fault", ALONE)
@@ -77,15 +75,13 @@ def test_a_fault_alone_explains_all(fault) -> None:
     motors = good_motors()
     change(motors)
     found = compared(side_of(ARM, good_motors()), side_of(ARM, motors))
-    assert named(found) == [cause]
-    assert found.blames[0].share == pytest.approx(1.0)
+    assert named(found) == [cause] and found.blames[0].share == pytest.approx(1.0)
     assert (found.unexplained, found.remaining.largest) == (0.0, 0.0)
 
 
 def test_half_the_rate_of_physics_is_the_physics_step() -> None:
     found = compared(side_of(ARM, good_motors()), side_of(ARM, good_motors(), dt=1 / 120))
-    assert named(found)[0] == "physics step"
-    assert found.unexplained == 0.0
+    assert named(found)[0] == "physics step" and found.unexplained == 0.0
 
 
 def test_two_faults_are_both_named() -> None:
@@ -95,41 +91,34 @@ def test_two_faults_are_both_named() -> None:
     found = compared(side_of(ARM, good_motors()), side_of(ARM, motors))
     assert set(named(found)) == {"armature", "delay"}
     shares = [one.share for one in found.blames]
-    assert shares[0] > shares[1] > 0
-    assert found.unexplained == 0.0
+    assert shares[0] > shares[1] > 0 and found.unexplained == 0.0
 
 
 def test_exchanged_names_in_a_file(tmp_path) -> None:
     found = compared(side_of(ARM_XML), side_of(exchanged_names(tmp_path)))
-    assert named(found) == ["joint order"]
-    assert found.unexplained == 0.0
+    assert named(found) == ["joint order"] and found.unexplained == 0.0
 
 
 def test_another_mass(tmp_path) -> None:
     found = compared(side_of(ARM_XML), side_of(other_mass(tmp_path)))
-    assert named(found) == ["inertia"]
-    assert found.unexplained == 0.0
+    assert named(found) == ["inertia"] and found.unexplained == 0.0
 
 
 @pytest.mark.slow
 def test_drives_of_a_file_against_other_gains() -> None:
-    """A motor against a drive: the drive counts as a motor with its gains, at the end of the step."""
     motors = {
         "shoulder": MotorConfig(PDControlConfig(100.0, 20.0)),
         "extension": MotorConfig(PDControlConfig(2e3, 1e2)),
     }
     found = compared(side_of(ARM_XML), side_of(ARM_XML, motors))
-    assert {"gains", "effort mode"} <= set(named(found))
-    assert found.unexplained == 0.0
+    assert {"gains", "effort mode"} <= set(named(found)) and found.unexplained == 0.0
 
 
 def test_what_is_left_between_simulators() -> None:
     file = ROBOTS / "so101.usda"
     found = compared(side_of(file), side_of(file, engine=installed("physx")))
-    assert found.differs
-    assert named(found) == []
-    assert found.unexplained == pytest.approx(1.0)
-    assert found.finer is not None
+    assert found.differs and named(found) == []
+    assert found.unexplained == pytest.approx(1.0) and found.finer is not None
     assert found.finer < 0.6 * found.remaining.mean
 
 
@@ -137,11 +126,8 @@ def test_what_is_left_between_simulators() -> None:
 def test_what_simulators_compute_in_ways_of_their_own(robot, cause) -> None:
     file = ROBOTS / f"{robot}.usda"
     found = compared(side_of(file), side_of(file, engine=installed("physx")))
-    assert named(found) == [cause]
-    assert found.blames[0].is_switched_off
-    assert found.blames[0].share > 0.5
-    assert found.finer is not None
-    assert found.finer < 0.4 * found.remaining.mean
+    assert named(found) == [cause] and found.blames[0].is_switched_off
+    assert found.blames[0].share > 0.5 and found.finer is not None and found.finer < 0.4 * found.remaining.mean
 
 
 def test_mujoco_warp_is_mujoco_but_for_the_values() -> None:
@@ -153,8 +139,7 @@ def test_mujoco_warp_is_mujoco_but_for_the_values() -> None:
     for engines in (("mujoco", "mujoco_warp"), ("mujoco_warp", "mujoco")):
         sides = [side_of(ARM, one, engine=engine) for one, engine in zip((good_motors(), motors), engines, strict=True)]
         found = compared(*sides)
-        assert named(found) == [cause]
-        assert found.unexplained == 0.0
+        assert named(found) == [cause] and found.unexplained == 0.0
 
 
 @pytest.fixture
@@ -173,25 +158,21 @@ def test_newton_reads_a_robot_as_we_do(robot) -> None:
 
 
 @pytest.mark.usefixtures("newton")
-@pytest.mark.parametrize(
-    ("written", "cause"),
-    [
-        ("float physxJoint:armature = 0.4", "armature"),
-        ("float mjc:frictionloss = 4", "friction"),
-        ("float newton:velocityLimit = 0.1", "limits"),
-        ("float newton:armature = 0.4", None),
-        ("float newton:friction = 4", None),
-    ],
+@cases(
+    "written, cause",
+    ("float physxJoint:armature = 0.4", "armature"),
+    ("float mjc:frictionloss = 4", "friction"),
+    ("float newton:velocityLimit = 0.1", "limits"),
+    ("float newton:armature = 0.4", None),
+    ("float newton:friction = 4", None),
 )
 def test_what_newton_leaves_out_of_a_joint_is_named(written, cause, tmp_path) -> None:
-    """Attributes of others, which it ignores, and limits that its solver lacks; its own are read, and agree."""
     text = Path(ARM).read_text("utf-8")
     file, at = tmp_path / "arm.usda", "float physics:lowerLimit = 0\n"
     assert at in text
     file.write_text(text.replace(at, f"{at}{written}\n"), "utf-8")
     found = compared(side_of(file), side_of(file, engine="newton"))
-    assert named(found) == ([] if cause is None else [cause])
-    assert found.unexplained == 0.0
+    assert named(found) == ([] if cause is None else [cause]) and found.unexplained == 0.0
     if cause is not None:
         assert {joint for joint, _ in found.blames[0].found} == {"extension"}
 
@@ -205,8 +186,7 @@ def test_order_of_newton_is_named_before_all_others(robot, rest) -> None:
     first, second, _ = both_driven_alike(side_of(file), side_of(file, engine="newton"))
     second = dataclasses.replace(second, order=dict(zip(first.joints, second.joints, strict=True)))
     found = compare(first, second, plan_of(first, second))
-    assert named(found) == ["joint order", rest]
-    assert found.unexplained == 0.0
+    assert named(found) == ["joint order", rest] and found.unexplained == 0.0
 
 
 @pytest.mark.usefixtures("newton")

@@ -11,14 +11,11 @@ def motion(positions: np.ndarray, dt: float = 0.1) -> Motion:
 
 
 def test_where_motions_part() -> None:
-    """The first sample beyond the tolerance, and the joint that is farthest off there."""
     first = np.zeros((5, 2))
     second = first + [[0, 0], [0, 5e-4], [2e-3, 3e-3], [9e-3, 0], [0, 0]]
     found = difference(motion(first), motion(second))
-    assert found.parting(1e-3) == Parting(pytest.approx(0.2), "b")
-    assert found.parting(1e-2) is None
-    assert found.largest == pytest.approx(9e-3)
-    assert found.mean == pytest.approx((5e-4 + 2e-3 + 3e-3 + 9e-3) / 10)
+    assert found.parting(1e-3) == Parting(pytest.approx(0.2), "b") and found.parting(1e-2) is None
+    assert found.largest == pytest.approx(9e-3) and found.mean == pytest.approx((5e-4 + 2e-3 + 3e-3 + 9e-3) / 10)
     assert found.by_joint == {"a": pytest.approx(2.2e-3), "b": pytest.approx(7e-4)}
 
 

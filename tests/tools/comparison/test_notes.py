@@ -40,14 +40,11 @@ def test_what_no_cause_explains_is_named_by_what_it_changes(tmp_path_factory: py
     path = tmp_path_factory.mktemp("robot") / "moon.xml"
     path.write_text(ARM_XML.read_text().replace('timestep="0.002"', 'timestep="0.002" gravity="0 0 -1.6"'))
     text, found = noted(side_of(ARM_XML), side_of(path))
-    assert found.unexplained > 0.9
-    assert "In the same pose, the effort against gravity of shoulder is" in text
-    assert "geometry, masses or gravity of the files differ" in text
-    assert "the inertia of" not in text
+    assert found.unexplained > 0.9 and "In the same pose, the effort against gravity of shoulder is" in text
+    assert "geometry, masses or gravity of the files differ" in text and "the inertia of" not in text
 
 
 def test_motors_that_the_other_file_cannot_hold_come_first(tmp_path: Path) -> None:
-    """Also where both sides are given them; a file of USD can hold all, and so can the same file."""
     motors = {".*": [PDControlConfig(200.0, 20.0), FrictionConfig(0.5, 0.25, motor_load=0.1)]}
     curve = "Stribeck, load and curve parts of law passive friction of 2 joints (motor_load 0.1): shoulder, extension."
     export(read_robot(ARM_XML, motors), "mjcf", exported := tmp_path / "exported.xml", lossy=True)
@@ -70,8 +67,7 @@ def test_a_side_that_diverges_and_a_joint_of_one_side() -> None:
     wild = side_of(ARM, {".*": MotorConfig(PDControlConfig(1e9, 0.0))})
     fewer = dataclasses.replace(side_of(ARM), joints=("shoulder",))
     text, _ = noted(fewer, wild)
-    assert "The second simulation diverged at" in text
-    assert "Only the second has extension: not compared." in text
+    assert "The second simulation diverged at" in text and "Only the second has extension: not compared." in text
 
 
 def test_joints_with_equal_values_share_a_row() -> None:
@@ -84,17 +80,14 @@ def test_joints_with_equal_values_share_a_row() -> None:
 
 
 def test_names_and_values() -> None:
-    assert names(["a", "b", "c", "d", "e"]) == "a, b, c and 2 more"
-    assert text(math.inf) == "∞"
-    assert text([1.0, 2.0, 3.0]) == "1, 2, 3"
-    assert text([1.0, 0, 0, 0, 2.0, 0, 0, 0, 3.0]) == "1, 2, 3"
+    assert names(["a", "b", "c", "d", "e"]) == "a, b, c and 2 more" and text(math.inf) == "∞"
+    assert text([1.0, 2.0, 3.0]) == "1, 2, 3" and text([1.0, 0, 0, 0, 2.0, 0, 0, 0, 3.0]) == "1, 2, 3"
 
 
 @pytest.mark.parametrize("factor", [180 / math.pi, math.pi / 180])
 def test_degrees_are_told_by_their_factor(factor: float) -> None:
     (hint,) = hints([Row(("knee",), "PD.kp", 20.0, 20.0 * factor)])
-    assert "degrees in place of radians?" in hint
-    assert "knee" in hint
+    assert "degrees in place of radians?" in hint and "knee" in hint
 
 
 def test_a_limit_that_is_none() -> None:

@@ -23,8 +23,7 @@ def test_targets_of_a_file(tmp_path) -> None:
     path = tmp_path / "targets.csv"
     path.write_text("time,extension\n0,0.1\n2,0.3\n")
     plan = plan_of(side_of(ARM), side_of(ARM_XML), targets=path)
-    assert plan.seconds == 2.0
-    assert plan.start == pytest.approx([0.0, 0.1])
+    assert plan.seconds == 2.0 and plan.start == pytest.approx([0.0, 0.1])
     assert plan.targets(np.array([1.0, 2.0])) == pytest.approx(np.array([[0.0, 0.2], [0.0, 0.3]]))
 
 
@@ -40,10 +39,8 @@ AMPLITUDE = np.array([0.3, 0.3, 0.3])
 def test_a_sweep_stays_within_limits_and_starts_at_rest() -> None:
     plan = sweep(["a", "b", "c"], np.zeros(3), (LOWER, UPPER), AMPLITUDE, 3.0)
     targets = plan.targets(np.linspace(0.0, 3.0, 700))
-    assert targets.shape == (700, 3)
-    assert (targets >= LOWER).all()
-    assert (targets <= UPPER).all()
-    assert targets[0] == pytest.approx(plan.start)
+    assert targets.shape == (700, 3) and (targets >= LOWER).all()
+    assert (targets <= UPPER).all() and targets[0] == pytest.approx(plan.start)
     assert plan.start == pytest.approx([0.0, 0.05, 0.0])
     assert np.ptp(targets, axis=0) == pytest.approx([0.6, 0.1, 0.6], rel=0.15)
 
@@ -51,8 +48,7 @@ def test_a_sweep_stays_within_limits_and_starts_at_rest() -> None:
 def test_joints_move_differently_and_always_the_same() -> None:
     plans = [sweep(list("abcdef"), np.zeros(6), (np.full(6, -9), np.full(6, 9)), np.ones(6), 2.0) for _ in range(2)]
     first, second = (plan.targets(np.linspace(0.0, 2.0, 400)) for plan in plans)
-    assert np.array_equal(first, second)
-    assert np.abs(np.corrcoef(first.T) - np.eye(6)).max() < 0.95
+    assert np.array_equal(first, second) and np.abs(np.corrcoef(first.T) - np.eye(6)).max() < 0.95
 
 
 @pytest.mark.parametrize(("amplitude", "seconds"), [(0.0, 1.0), (np.nan, 1.0), (0.1, 0.0), (0.1, np.inf)])

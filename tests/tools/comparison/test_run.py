@@ -25,10 +25,8 @@ def test_a_motion_begins_where_the_plan_does_and_follows_it() -> None:
     side = side_of(ARM)
     plan = plan_of(side, side, seconds=2.0)
     moved = run(side, plan).motion
-    assert moved.joints == ("shoulder", "extension")
-    assert len(moved.time) == 481
-    assert moved.positions[0] == pytest.approx(plan.start, abs=1e-6)
-    assert not moved.velocities[0].any()
+    assert moved.joints == ("shoulder", "extension") and len(moved.time) == 481
+    assert moved.positions[0] == pytest.approx(plan.start, abs=1e-6) and not moved.velocities[0].any()
     assert np.isnan(moved.efforts[0]).all()
     assert np.abs(moved.efforts[1:]).max(axis=0) == pytest.approx([60.0, 100.0], rel=0.5)
     assert np.array_equal(moved.targets, plan.targets(moved.time).astype(moved.targets.dtype))
@@ -82,6 +80,4 @@ def test_another_order_moves_the_other_joint() -> None:
 def test_what_diverges_is_not_known_from_there_on() -> None:
     side = side_of(ARM, {".*": MotorConfig(PDControlConfig(1e9, 0.0))})
     moved = run(side, plan_of(side, side, seconds=0.5)).motion
-    assert moved.diverged is not None
-    assert 0 < moved.diverged < 0.5
-    assert np.isnan(moved.positions[-1]).all()
+    assert moved.diverged is not None and 0 < moved.diverged < 0.5 and np.isnan(moved.positions[-1]).all()

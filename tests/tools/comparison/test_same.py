@@ -23,21 +23,20 @@ from isaacsim.core.experimental.actuators.tools.comparison.same import (
 )
 from isaacsim.core.experimental.actuators.tools.comparison.side import Side, both_driven_alike, side_of
 from places import ROBOTS
+from refusals import cases
 from seeded_faults import ARM, ARM_XML, exchanged_names, good_motors
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "expected"),
-    [
-        (1.0, 1.00001, True),
-        (1.0, 1.001, False),
-        (0.0, 1e-10, True),
-        (np.inf, np.inf, True),
-        (None, 0.0, False),
-        ([1.0, 2.0], [1.0, 2.0000001], True),
-        ([1.0, 2.0], [1.0], False),
-        ("joint", "motor", False),
-    ],
+@cases(
+    "first, second, expected",
+    (1.0, 1.00001, True),
+    (1.0, 1.001, False),
+    (0.0, 1e-10, True),
+    (np.inf, np.inf, True),
+    (None, 0.0, False),
+    ([1.0, 2.0], [1.0, 2.0000001], True),
+    ([1.0, 2.0], [1.0], False),
+    ("joint", "motor", False),
 )
 def test_precision_of_files(first: object, second: object, expected: bool) -> None:
     assert same(first, second) is expected
@@ -77,18 +76,15 @@ def values(side: Side) -> Values:
 
 
 def test_names_that_are_exchanged_in_a_file(tmp_path: Path) -> None:
-    """Told by how the joints move the robot, and put right by moving the other joint."""
     first, second = side_of(ARM_XML), side_of(exchanged_names(tmp_path))
     assert exchanged_places(values(first), values(second)) == SWAPPED
     right = with_order(second, SWAPPED)
-    assert right.own("shoulder") == "extension"
-    assert exchanged_places(values(first), values(right)) == {}
+    assert right.own("shoulder") == "extension" and exchanged_places(values(first), values(right)) == {}
 
 
 def test_the_same_robot_has_nothing_exchanged() -> None:
     first, second = values(side_of(ARM)), values(side_of(ARM_XML))
-    assert exchanged_places(first, second) == {}
-    assert exchanged_motors(first, first) == {}
+    assert exchanged_places(first, second) == {} and exchanged_motors(first, first) == {}
 
 
 def test_commands_by_number_are_an_order() -> None:
@@ -121,7 +117,6 @@ def test_joints_of_their_own_names_are_an_order(tmp_path: Path) -> None:
 
 
 def test_order_of_joints_is_named_before_contact(tmp_path: Path) -> None:
-    """Which falls away too if contacts are switched off, as most that robots do on the ground."""
     first, second, _ = both_driven_alike(side_of(ROBOTS / "anymal_c.usda"), by_leg(tmp_path / "by_leg.usda"))
     found = compare(first, second, plan_of(first, second, seconds=0.3), most=1)
     assert [one.cause for one in found.blames] == ["joint order"]

@@ -15,26 +15,22 @@ pytestmark = pytest.mark.skipif(core is None, reason="the native core is not bui
 
 def test_motors_of_a_file_by_joint() -> None:
     side = side_of(ARM)
-    assert side.joints == ("shoulder", "extension")
-    assert (side.engine, side.dt) == ("mujoco", pytest.approx(1 / 240))
-    assert side.motors["shoulder"].controller == PDControlConfig(200.0, 20.0)
-    assert dict(side.drives) == {}
+    assert side.joints == ("shoulder", "extension") and (side.engine, side.dt) == ("mujoco", pytest.approx(1 / 240))
+    assert side.motors["shoulder"].controller == PDControlConfig(200.0, 20.0) and dict(side.drives) == {}
 
 
 def test_numbers_by_pattern_become_those_of_the_joint() -> None:
     motors = {".*": MotorConfig(PDControlConfig({"sh.*": 1.0, "ex.*": 2.0}, 0.5), armature={"sh.*": 0.1, "ex.*": 0.2})}
     side = side_of(ARM, motors, dt=0.001)
     assert [side.motors[name].controller.kp for name in side.joints] == [1.0, 2.0]
-    assert [side.motors[name].armature for name in side.joints] == pytest.approx([0.1, 0.2])
-    assert side.dt == 0.001
+    assert [side.motors[name].armature for name in side.joints] == pytest.approx([0.1, 0.2]) and side.dt == 0.001
 
 
 def test_a_drive_beside_a_motor_becomes_an_implicit_motor() -> None:
     motors, drives = side_of(ARM), side_of(ARM_XML)
     assert not drives.motors
     first, second, changed = both_driven_alike(motors, drives)
-    assert first == motors
-    assert changed == ["shoulder", "extension"]
+    assert first == motors and changed == ["shoulder", "extension"]
     assert second.motors["shoulder"].controller == PDControlConfig(200.0, 20.0)
     assert second.motors["shoulder"].others == [ImplicitConfig()]
     assert both_driven_alike(drives, drives) == (drives, drives, [])
@@ -58,8 +54,7 @@ def test_joints_without_a_motor_in_a_configuration_have_the_drive_of_the_file(tm
             simulation.play()
             assert robot.get_dof_gains()[0].numpy()[0].tolist() == [0.0, stiffness]
         _, alike, changed = both_driven_alike(side_of(file), side)
-        assert changed == ["extension"]
-        assert alike.motors["extension"].controller == PDControlConfig(stiffness, 0.0)
+        assert changed == ["extension"] and alike.motors["extension"].controller == PDControlConfig(stiffness, 0.0)
         assert side_of(file).remarks == side_of(file, {".*": motor["shoulder"]}).remarks == ()
 
 
@@ -97,17 +92,14 @@ def test_a_file_of_several_robots_is_refused(tmp_path) -> None:
 
 def test_opened_is_not_playing() -> None:
     with opened(side_of(ARM)) as (simulation, robot, actuators):
-        assert not simulation.playing
-        assert robot.dof_names == ["shoulder", "extension"]
-        assert actuators is not None
+        assert not simulation.playing and robot.dof_names == ["shoulder", "extension"] and actuators is not None
 
 
 def test_joints_have_the_order_of_newton_and_drives_stay() -> None:
     for library in ("mujoco_warp", "newton"):
         pytest.importorskip(library)
     ours, newtons = (side_of(ROBOTS / "anymal_c.usda", engine=engine) for engine in ("mujoco", "newton"))
-    assert sorted(ours.joints) == sorted(newtons.joints)
-    assert ours.joints[:2] == ("LF_HAA", "LH_HAA")
+    assert sorted(ours.joints) == sorted(newtons.joints) and ours.joints[:2] == ("LF_HAA", "LH_HAA")
     assert newtons.joints[:2] == ("LF_HAA", "LF_HFE")
     drives = [side_of(ARM_XML, engine=engine).drives for engine in ("mujoco", "newton")]
     assert drives[1]["shoulder"].controller == drives[0]["shoulder"].controller == PDControlConfig(200.0, 20.0)

@@ -13,14 +13,12 @@ from isaacsim.core.experimental.actuators.tools.environments import Quadruped, Q
 
 
 def test_gymnasium_makes_it_by_name() -> None:
-    """One robot and several, with the options of the class; the checker accepts what `make` returns."""
     one = gymnasium.make("actuators/Quadruped-v0", seconds=0.2)
     assert isinstance(one.unwrapped, Quadruped)
     check_env(one.unwrapped, skip_render_check=True)
     one.close()
     several = gymnasium.make_vec("actuators/Quadruped-v0", num_envs=2, seconds=0.1, autoreset="SameStep")
-    assert isinstance(several, Quadrupeds)
-    assert (several.num_envs, several.max_steps) == (2, 5)
+    assert isinstance(several, Quadrupeds) and (several.num_envs, several.max_steps) == (2, 5)
     assert several.metadata["autoreset_mode"] is gymnasium.vector.AutoresetMode.SAME_STEP
     several.close()
 
@@ -56,7 +54,6 @@ def test_it_is_what_gymnasium_makes_of_single_ones() -> None:
 
 
 def test_resets_in_the_same_step_are_those_of_single_robots() -> None:
-    """Observations before and after the reset, as gymnasium's own vector in that mode has them."""
     mode = gymnasium.vector.AutoresetMode.SAME_STEP
     ours = Quadrupeds(3, 0.3, vary={}, autoreset=mode)
     theirs = gymnasium.vector.SyncVectorEnv([partial(Quadruped, seconds=0.3, vary={})] * 3, autoreset_mode=mode)

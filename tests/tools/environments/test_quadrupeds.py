@@ -19,7 +19,6 @@ from learning.search import SHAPE, act
 
 @pytest.fixture
 def robots() -> Iterator[Quadrupeds]:
-    """Three of them, whose episodes last ten steps."""
     made = Quadrupeds(3, 0.2)
     yield made
     made.close()
@@ -52,8 +51,7 @@ def test_seeds_decide_about_motors(robots) -> None:
     for _ in range(11):
         robots.step(np.zeros((3, 12)))
     seen.append(gains())
-    assert seen[0] == seen[1]
-    assert len({gain for one in seen[1:] for gain in one}) == 4 * 3 * 12
+    assert seen[0] == seen[1] and len({gain for one in seen[1:] for gain in one}) == 4 * 3 * 12
 
 
 def test_steps_write_where_the_simulator_reads(robots) -> None:

@@ -22,7 +22,6 @@ from stable_baselines3.common.env_checker import check_env
 
 @pytest.fixture
 def adapter() -> Iterator:
-    """Three robots whose episodes last ten steps."""
     made = StableBaselinesEnv(Quadrupeds(3, 0.2, autoreset="SameStep"))
     yield made
     made.close()
@@ -52,8 +51,7 @@ def test_steps_are_those_of_the_environment(adapter) -> None:
     for robot, info in enumerate(infos):
         assert info["TimeLimit.truncated"]
         np.testing.assert_array_equal(info["terminal_observation"], expected[4]["final_obs"][robot])
-        assert info["episode"]["l"] == 10
-        assert info["episode"]["r"] == pytest.approx(total[robot])
+        assert info["episode"]["l"] == 10 and info["episode"]["r"] == pytest.approx(total[robot])
     assert all(info == {} for info in adapter.step(actions)[3])
     same.close()
 
@@ -64,8 +62,7 @@ def test_a_fall_is_no_truncation(adapter) -> None:
     poses = robots.get_world_poses()[0].numpy()
     robots.set_world_poses(poses[1:2] + [0, 0, 1], [[0.0, 1.0, 0.0, 0.0]], indices=[1])
     _, rewards, done, infos = adapter.step(np.zeros((3, 12), np.float32))
-    assert done.tolist() == [False, True, False]
-    assert not infos[1]["TimeLimit.truncated"]
+    assert done.tolist() == [False, True, False] and not infos[1]["TimeLimit.truncated"]
     assert infos[1]["episode"]["r"] == pytest.approx(rewards[1]) and rewards[1] < -0.9
 
 

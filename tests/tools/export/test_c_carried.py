@@ -14,6 +14,7 @@ from isaacsim.core.experimental.actuators.tools.export.c_stage import LINES
 from isaacsim.core.experimental.actuators.tools.export.robot import ExportedJoint, read_robot
 from isaacsim.core.experimental.actuators.tools.export.targets import export
 from places import REPOSITORY, ROBOTS
+from refusals import cases
 
 PD = aa.PDControlConfig(80.0, 2.0)
 REFUSED = {"supply": aa.SupplyConfig(24.0), "effort_mode": aa.ImplicitConfig()}
@@ -26,8 +27,7 @@ def joint_of(*stages: Config) -> ExportedJoint:
 def test_kinds_are_carried_or_refused() -> None:
     assert set(REFUSED) == set(KINDS) - set(LINES)
     for kind, config in REFUSED.items():
-        assert config.KIND == kind
-        assert reason(config).startswith("is of a kind that a C header cannot have")
+        assert config.KIND == kind and reason(config).startswith("is of a kind that a C header cannot have")
 
 
 @pytest.mark.parametrize("config", REFUSED.values(), ids=REFUSED)
@@ -37,15 +37,13 @@ def test_kinds_are_refused_by_name(config) -> None:
     assert line.endswith(f"must be one of {', '.join(LINES)}. Change the motor by --config, or choose another target.")
 
 
-@pytest.mark.parametrize(
+@cases(
     "config",
-    [
-        aa.FrictionConfig(1.0),
-        aa.FrictionCurveConfig([0.0, 1.0], [1.0, 2.0]),
-        aa.LuGreFrictionConfig(900.0),
-        aa.ElasticTransmissionConfig(9.0, rotor_inertia=1e-4, stiffness=30.0),
-        aa.TransmissionConfig(9.0, efficiency=0.8),
-    ],
+    aa.FrictionConfig(1.0),
+    aa.FrictionCurveConfig([0.0, 1.0], [1.0, 2.0]),
+    aa.LuGreFrictionConfig(900.0),
+    aa.ElasticTransmissionConfig(9.0, rotor_inertia=1e-4, stiffness=30.0),
+    aa.TransmissionConfig(9.0, efficiency=0.8),
     ids=lambda config: type(config).__name__,
 )
 def test_inertia_has_to_be_known(config) -> None:
@@ -54,7 +52,6 @@ def test_inertia_has_to_be_known(config) -> None:
 
 
 def test_a_winding_before_a_linkage_is_refused() -> None:
-    """As by the package: nobody knows the inertia that it feels."""
     winding, shaft = aa.ElectricalConfig(0.06, 0.9), aa.LinkageConfig.differential("elbow", "wrist")[0]
     (line,) = refused(joint_of(PD, winding, shaft))
     assert line.startswith("elbow: electrical electrical needs the inertia that its motor feels")
@@ -70,13 +67,9 @@ def test_stages_as_they_act() -> None:
     gear = aa.TransmissionConfig(9.0, efficiency=0.8)
     found = stages_of(joint_of(gear, aa.MaxEffortClampingConfig(3.0), PD))
     assert [type(one) for one in found] == [
-        aa.PDControlConfig,
-        aa.MaxEffortClampingConfig,
-        aa.TransmissionConfig,
-        aa.FrictionConfig,
+        *(aa.PDControlConfig, aa.MaxEffortClampingConfig, aa.TransmissionConfig, aa.FrictionConfig),
     ]
-    assert found[-1].motor_load > 0.0
-    assert stages_of(joint_of(PD, aa.FrictionConfig(1.0, in_engine=True))) == [PD]
+    assert found[-1].motor_load > 0.0 and stages_of(joint_of(PD, aa.FrictionConfig(1.0, in_engine=True))) == [PD]
     assert stages_of(replace(joint_of(PD), motor=None)) == []
 
 

@@ -39,16 +39,14 @@ def test_efforts_have_the_bits_of_the_package(name: str, tmp_path: Path) -> None
     """Over 400 steps of random signals, some far beyond the limits and some not finite."""
     motors = {"shoulder": MOTORS[name], "extension": MOTORS["limited"]}
     efforts = steps_alike(read_robot(ARM, motors), tmp_path, bad=BAD)
-    assert np.count_nonzero(efforts[:, 0]) > 350
-    assert not efforts[[*BAD][:5], 0].any()
+    assert np.count_nonzero(efforts[:, 0]) > 350 and not efforts[[*BAD][:5], 0].any()
 
 
 @needs_compiler
 @pytest.mark.parametrize("name", ["anymal_c", "franka_panda", "so101", "unitree_g1"])
 @pytest.mark.slow
 def test_robots_of_the_package(name: str, tmp_path: Path) -> None:
-    efforts = steps_alike(read_robot(ROBOTS / f"{name}.usda"), tmp_path, 200)
-    assert efforts.any(axis=1).all()
+    assert steps_alike(read_robot(ROBOTS / f"{name}.usda"), tmp_path, 200).any(axis=1).all()
 
 
 def test_what_c_cannot_have_is_refused() -> None:
@@ -76,8 +74,7 @@ def test_numbers_are_named_and_tables_stand_once() -> None:
 
 
 def test_names_of_strangers_end_no_comment() -> None:
-    text = c_text(read_robot(ARM), ["of a joint */ int x; /*"])
-    assert "*/ int x" not in text
+    assert "*/ int x" not in c_text(read_robot(ARM), ["of a joint */ int x; /*"])
 
 
 def test_what_is_used_comes_first() -> None:
@@ -89,5 +86,4 @@ def test_what_is_used_comes_first() -> None:
 
 def test_only_what_is_used() -> None:
     found = used_by(["x = @table_at(table, 0.0f);"])
-    assert found == [library()[name] for name in ("curve_value", "table", "table_at")]
-    assert used_by(["int x;"]) == []
+    assert found == [library()[name] for name in ("curve_value", "table", "table_at")] and used_by(["int x;"]) == []

@@ -87,8 +87,7 @@ def test_linkages_have_the_bits_of_the_core(name: str, tmp_path: Path) -> None:
 def test_numbers_of_a_linkage() -> None:
     (ankle,) = linkages_of(robot_of(LINKED["ankle"]).joints)
     assert ankle.slots == (1, 0) and ankle.nodes.shape == (81, 6)
-    assert ankle.inertia == pytest.approx([9.1**2 * 2e-3] * 2)
-    assert linkages_of(robot_of({"a": [PD]}).joints) == []
+    assert ankle.inertia == pytest.approx([9.1**2 * 2e-3] * 2) and linkages_of(robot_of({"a": [PD]}).joints) == []
 
 
 def test_a_linkage_that_lacks_a_motor_is_refused() -> None:

@@ -1,21 +1,19 @@
 """Numbers, strings, comments and long lines of C."""
 
 import numpy as np
-import pytest
 from isaacsim.core.experimental.actuators.tools.export.c_literals import c_float, c_string, in_comment, wrapped
+from refusals import cases
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (0.1, "0.1f"),
-        (80, "80.0f"),
-        (-0.0, "-0.0f"),
-        (1e-5, "1e-05f"),
-        (np.inf, "INFINITY"),
-        (-np.inf, "-INFINITY"),
-        (np.nan, "NAN"),
-    ],
+@cases(
+    "value, text",
+    (0.1, "0.1f"),
+    (80, "80.0f"),
+    (-0.0, "-0.0f"),
+    (1e-5, "1e-05f"),
+    (np.inf, "INFINITY"),
+    (-np.inf, "-INFINITY"),
+    (np.nan, "NAN"),
 )
 def test_numbers(value, text) -> None:
     assert c_float(value) == text
@@ -30,7 +28,6 @@ def test_numbers_keep_their_bits() -> None:
 
 
 def test_strings() -> None:
-    """Quotes, blanks, trigraphs, the sign for the prefix and other alphabets are octal numbers."""
     assert c_string('a"b ?@é\\') == '"a\\042b\\040\\077\\100\\303\\251\\134"'
 
 
@@ -39,10 +36,8 @@ def test_comments() -> None:
 
 
 def test_long_lines() -> None:
-    """Broken between arguments, never between type and name; those of the preprocessor stay."""
     line = f"    f({', '.join(f'float argument_{n}' for n in range(12))});"
     lines = wrapped(line).splitlines()
     assert all(len(one) <= 118 for one in lines) and len(lines) == 3
-    assert not any(one.endswith("float") for one in lines)
-    assert " ".join(one.strip() for one in lines) == line.strip()
+    assert not any(one.endswith("float") for one in lines) and " ".join(one.strip() for one in lines) == line.strip()
     assert wrapped("#define A " + "b " * 80) == "#define A " + "b " * 80

@@ -18,7 +18,6 @@ def test_tables_are_rows() -> None:
 
 
 def test_the_past_of_what_acts_late() -> None:
-    """A ring for each result and a state for the newest row; nothing without latency."""
     late, _ = stage_of(aa.EncoderConfig(latency_steps=3.5, side="motor"))
     assert late.at_motor and late.depth == 4 + 2 and late.past == 2 * 6
     assert np.isnan(late.starts).tolist() == [True, True, False, True]

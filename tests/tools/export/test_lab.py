@@ -53,7 +53,6 @@ def test_a_delay_beside_a_dc_motor_is_lost() -> None:
 
 
 def test_zeros_of_given_motors_are_said() -> None:
-    """Isaac Lab takes values that a cfg omits from the robot's file."""
     motors = {".*": aa.MotorConfig(aa.PDControlConfig(1.0, 0.1), armature=0.0, friction=0.0)}
     text = lab_text(read_robot(ROBOTS / "so101.usda", motors), [])
     for field in ("armature", "friction", "dynamic_friction"):

@@ -14,6 +14,7 @@ from isaacsim.core.experimental.actuators.laws.contract import law as law_module
 from isaacsim.core.experimental.actuators.laws.contract.law import within
 from isaacsim.core.experimental.actuators.tools.export.c_stage import LINES
 from isaacsim.core.experimental.actuators.tools.export.law_translator import Translator, UnsupportedError, functions
+from refusals import cases
 
 HALF = wp.constant(0.5)
 
@@ -34,14 +35,10 @@ def made_up(value: float, other: float, third: float) -> float:
 
 
 def test_twin_of_a_made_up_law_has_its_bits(tmp_path, rng) -> None:
-    """Chained comparisons, logic, several results, constants, precedence; at numbers and at what is none."""
     translator = Translator()
     twin = translator.function(made_up)
     assert twin.reads == {"value", "other", "third"} and list(translator.functions) == [
-        "pair",
-        "within",
-        "bounded",
-        "made_up",
+        *("pair", "within", "bounded", "made_up"),
     ]
     text = "\n".join(function.text for function in translator.functions.values())
     file, library = tmp_path / "made_up.cpp", tmp_path / "made_up.so"
@@ -149,23 +146,21 @@ def too_large(value: float) -> float:
     return value * 1e39
 
 
-@pytest.mark.parametrize(
-    ("function", "line", "what"),
-    [
-        (looping, 2, "this statement"),
-        (branching, 1, "this statement"),
-        (losing_nan, 1, "`wp.max`"),
-        (whole_number, 1, "`2`"),
-        (not_a_float, 0, "not annotated as float"),
-        (power, 1, r"`value \*\* 2.0`"),
-        (adding_up, 1, "this statement"),
-        (number_for_condition, 1, "a number where a condition is due"),
-        (condition_for_number, 1, "a condition where a number is due"),
-        (pair_for_one, 1, "2 results where one value is due"),
-        (three_of_two, 1, "taking 2 results apart into 3 names"),
-        (taken_name, 1, "the name double"),
-        (too_large, 1, "beyond the range of float32"),
-    ],
+@cases(
+    "function, line, what",
+    (looping, 2, "this statement"),
+    (branching, 1, "this statement"),
+    (losing_nan, 1, "`wp.max`"),
+    (whole_number, 1, "`2`"),
+    (not_a_float, 0, "not annotated as float"),
+    (power, 1, r"`value \*\* 2.0`"),
+    (adding_up, 1, "this statement"),
+    (number_for_condition, 1, "a number where a condition is due"),
+    (condition_for_number, 1, "a condition where a number is due"),
+    (pair_for_one, 1, "2 results where one value is due"),
+    (three_of_two, 1, "taking 2 results apart into 3 names"),
+    (taken_name, 1, "the name double"),
+    (too_large, 1, "beyond the range of float32"),
     ids=lambda item: getattr(item, "key", None),
 )
 def test_what_has_no_twin_is_refused_by_file_and_line(function: Any, line: int, what: str) -> None:
@@ -196,7 +191,6 @@ def test_laws_of_carried_kinds_have_twins() -> None:
 
 
 def test_nothing_of_cpp_is_left() -> None:
-    """Types, templates and constants are those of C, and each text returns what its head says."""
     for name, (results, text) in functions().items():
         returned = f"@values_{results}" if results > 1 else "float"
         assert text.startswith(f"static inline {returned} @{name}("), name

@@ -4,12 +4,7 @@ import re
 from xml.etree import ElementTree
 
 import isaacsim.core.experimental.actuators as aa
-from isaacsim.core.experimental.actuators.tools.export.losses import (
-    losses_of,
-    on_one_side,
-    said_together,
-    without_motor,
-)
+from isaacsim.core.experimental.actuators.tools.export import losses
 from isaacsim.core.experimental.actuators.tools.export.robot import read_robot
 from isaacsim.core.experimental.actuators.tools.export.targets import export
 from places import ROBOTS
@@ -18,7 +13,7 @@ from places import ROBOTS
 def test_each_stage_that_is_not_said_is_named() -> None:
     motor = aa.MotorConfig(aa.PDControlConfig(3.0, 1.0), delay=aa.DelayConfig(2), others=[aa.EncoderConfig()])
     robot = read_robot(ROBOTS / "arm_2dof.usda", {".*": motor})
-    said = said_together(losses_of(robot, {"kp", "kd", "position_limits"}))
+    said = losses.said_together(losses.losses_of(robot, {"kp", "kd", "position_limits"}))
     assert said == [
         "Lost: law feedback encoder of 2 joints: shoulder, extension.",
         "Lost: command delay of 2 joints (2 physics steps): shoulder, extension.",
@@ -29,27 +24,26 @@ def test_one_step_is_no_steps() -> None:
     robot = read_robot(
         ROBOTS / "arm_2dof.usda", {".*": aa.MotorConfig(aa.PDControlConfig(3.0, 1.0), delay=aa.DelayConfig(1))}
     )
-    (said,) = said_together(losses_of(robot, {"kp", "kd", "position_limits"}))
+    (said,) = losses.said_together(losses.losses_of(robot, {"kp", "kd", "position_limits"}))
     assert said == "Lost: command delay of 2 joints (1 physics step): shoulder, extension."
 
 
 def test_a_joint_without_a_motor_is_named() -> None:
     robot = read_robot(ROBOTS / "arm_2dof.usda", {"extension": [aa.PDControlConfig(3.0, 1.0)]})
-    assert without_motor(robot) == ["No motor: shoulder."]
-    assert losses_of(robot, {"kp", "kd", "position_limits"}) == []
+    assert losses.without_motor(robot) == ["No motor: shoulder."]
+    assert losses.losses_of(robot, {"kp", "kd", "position_limits"}) == []
 
 
 def test_a_position_limit_on_one_side_is_named(tmp_path) -> None:
-    """URDF and ROS have both or none; nothing is written in its place."""
     text = (ROBOTS / "arm_2dof.usda").read_text()
     (file := tmp_path / "arm.usda").write_text(re.sub(r"float physics:lowerLimit = -143.*\n", "", text))
     robot = read_robot(file)
-    assert said_together(on_one_side(robot)) == [
+    assert losses.said_together(losses.on_one_side(robot)) == [
         "Lost: position limit on one side of 1 joint (lower -inf rad, upper 2.5 rad): shoulder."
     ]
     for target in ("urdf", "ros2"):
         out = tmp_path / target
-        assert said_together(on_one_side(robot))[0] in export(robot, target, out, lossy=True)
+        assert losses.said_together(losses.on_one_side(robot))[0] in export(robot, target, out, lossy=True)
     shoulder, extension = ElementTree.parse(tmp_path / "urdf").getroot().findall("joint/limit")
     assert "upper" not in shoulder.attrib and "upper" in extension.attrib
 
@@ -58,7 +52,7 @@ def test_gains_before_a_gear_are_lost() -> None:
     """A target that can say those of a joint would say them in other coordinates."""
     motor = aa.MotorConfig(aa.PDControlConfig(3.0, 1.0), others=[aa.TransmissionConfig(9.0)], viscous_friction=0.5)
     robot = read_robot(ROBOTS / "arm_2dof.usda", {".*": motor})
-    assert said_together(losses_of(robot, {"kp", "kd", "viscous_friction", "position_limits"})) == [
+    assert losses.said_together(losses.losses_of(robot, {"kp", "kd", "viscous_friction", "position_limits"})) == [
         "Lost: law transmission transmission of 2 joints (ratio 9): shoulder, extension.",
         "Lost: proportional gain of 2 joints (3 N·m/rad or N/m): shoulder, extension.",
         "Lost: derivative gain of 2 joints (1 N·m·s/rad or N·s/m): shoulder, extension.",
@@ -66,10 +60,11 @@ def test_gains_before_a_gear_are_lost() -> None:
 
 
 def test_what_needs_gains_is_lost_without_them() -> None:
-    """A target that lacks the control law lacks its limits, too; a joint without a motor has none to lose."""
     geared = aa.MotorConfig(aa.GearedPDControlConfig(3.0, 1.0, 2.0), [aa.MaxEffortClampingConfig(5.0)], armature=0.1)
     robot = read_robot(ROBOTS / "arm_2dof.usda", {"shoulder": geared})
-    assert said_together(losses_of(robot, {"max_effort", "armature", "position_limits"}, {"max_effort"})) == [
+    assert losses.said_together(
+        losses.losses_of(robot, {"max_effort", "armature", "position_limits"}, {"max_effort"})
+    ) == [
         "Lost: law controller geared_pd of 1 joint (kp 3 N·m/rad, kd 1 N·m·s/rad, gear 2): shoulder.",
         "Lost: largest effort of 1 joint (5 N·m): shoulder.",
     ]

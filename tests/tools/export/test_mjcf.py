@@ -51,7 +51,6 @@ def test_mujoco_computes_the_same_efforts(tmp_path) -> None:
 
 
 def test_our_own_reader_finds_the_same_motors(tmp_path) -> None:
-    """`motors_of_model` reads gains and limit back."""
     found = aa.motors_of_model(model(tmp_path))
     assert found["shoulder"].controller == aa.PDControlConfig(80.0, pytest.approx(2.1), pytest.approx(0.3))
     assert found["shoulder"].clamping == MOTORS["shoulder"].clamping
@@ -60,8 +59,7 @@ def test_our_own_reader_finds_the_same_motors(tmp_path) -> None:
 
 def test_attributes_of_joints_are_comments(tmp_path) -> None:
     text = mjcf_text(read_robot(ROBOTS / "arm_2dof.usda", MOTORS), [])
-    assert 'joint shoulder: armature="0.01"' in text
-    assert 'joint extension: frictionloss="0.2"' in text
+    assert 'joint shoulder: armature="0.01"' in text and 'joint extension: frictionloss="0.2"' in text
     # a smaller limit of the joint would cut the motor's
     assert text.count('actuatorfrclimited="false"') == 2
 
@@ -86,7 +84,6 @@ def test_a_whole_model_has_the_motors(robot, tmp_path) -> None:
 
 
 def test_mujoco_steps_a_whole_model_with_the_efforts_of_the_motors(tmp_path) -> None:
-    """As it moves, within the limit and beyond; the model is that of the file, in all else."""
     export(read_robot(ROBOTS / "arm_2dof.xml", MOTORS), "mjcf", tmp_path / "arm.xml")
     loaded = mujoco.MjModel.from_xml_path(str(tmp_path / "arm.xml"))
     source = mujoco.MjModel.from_xml_path(str(ROBOTS / "arm_2dof.xml"))

@@ -30,20 +30,17 @@ def names(model) -> list[str]:
 
 
 def test_names_order_sensors_and_keyframes_stay(tmp_path) -> None:
-    """An actuator is put in place of the one of its joint; that of another tendon acts on."""
     more = '<sensor><actuatorfrc name="s" actuator="last"/></sensor><keyframe><key ctrl="1 2 3"/></keyframe>'
     model, said = whole(tmp_path, BODIES + ACTUATORS + more)
     assert names(model) == ["first", "", "last"] and model.nsensor == 1
     assert model.actuator_gainprm[:, 0].tolist() == [80.0, 1.0, 80.0]
-    assert model.key_ctrl.tolist() == [[1.0, 2.0, 3.0]]
-    assert "Actuators of the model that stay: position t." in said
+    assert model.key_ctrl.tolist() == [[1.0, 2.0, 3.0]] and "Actuators of the model that stay: position t." in said
     assert "Controls of keyframes stay: those of motors are position targets." in said
     text = (tmp_path / "out.xml").read_text()
     assert all(f"<!-- {sentence} -->" in text for sentence in said)
 
 
 def test_a_joint_has_one_actuator(tmp_path) -> None:
-    """Its others are left out, with their sensors, and with controls of keyframes, whose number was another."""
     actuators = ACTUATORS.replace("</actuator>", '<damper name="more" joint="a" kv="1" ctrlrange="0 1"/></actuator>')
     sensors = '<sensor><actuatorfrc name="s" actuator="more"/><jointpos name="q" joint="a"/></sensor>'
     model, said = whole(
@@ -61,8 +58,7 @@ def test_a_joint_has_one_actuator(tmp_path) -> None:
 def test_activations_of_keyframes_are_left_out(tmp_path) -> None:
     actuators = '<actuator><general name="first" joint="a" dyntype="integrator"/></actuator>'
     model, said = whole(tmp_path, BODIES + actuators + '<keyframe><key act="1" ctrl="2"/></keyframe>')
-    assert model.na == 0 and model.nkey == 1
-    assert "Activations of keyframes are left out: they are 0." in said
+    assert model.na == 0 and model.nkey == 1 and "Activations of keyframes are left out: they are 0." in said
 
 
 def test_joints_without_an_actuator_get_one(tmp_path) -> None:
@@ -73,7 +69,6 @@ def test_joints_without_an_actuator_get_one(tmp_path) -> None:
 
 
 def test_defaults_of_the_model_do_not_act_on_motors(tmp_path) -> None:
-    """Those of all actuators, and those of a class; a smaller limit of a joint does not cut the motor's."""
     defaults = """<default><general gear="7" ctrlrange="-1 1" dyntype="integrator" forcerange="-2 2"/>
     <default class="x"><position kp="3" forcerange="-1 1"/></default></default>"""
     placed = ACTUATORS.replace('<position name="last"', '<position class="x" name="last"')

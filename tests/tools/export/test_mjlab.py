@@ -17,8 +17,6 @@ _FIELDS = {"IdealPdActuatorCfg": _PD, "DcMotorActuatorCfg": _PD | {"saturation_e
 
 
 def stand_in(name: str):
-    """A class that takes the fields of one of mjlab, and no others."""
-
     def build(**fields) -> SimpleNamespace:
         assert fields.keys() <= _FIELDS[name]
         return SimpleNamespace(name=name, **fields)
@@ -51,7 +49,6 @@ def test_numbers_are_those_of_the_motors(monkeypatch) -> None:
 
 
 def test_zeros_of_given_motors_are_written(monkeypatch) -> None:
-    """mjlab takes values that a cfg omits from the robot's file."""
     motors = {".*": aa.MotorConfig(aa.PDControlConfig(1.0, 0.1), armature=0.0, friction=0.0, viscous_friction=0.0)}
     text = mjlab_text(read_robot(ROBOTS / "so101.usda", motors), [])
     cfgs = cfgs_of(text, "mjlab.actuator", {name: stand_in(name) for name in _FIELDS}, monkeypatch)
@@ -74,5 +71,4 @@ def test_intervals_are_events(monkeypatch) -> None:
         **{"asset_cfg": ("robot", {"actuator_ids": [1]}), "operation": "abs"},
         **{"kp_range": (70.0, 90.0), "kd_range": (2.0, 2.0)},
     }
-    assert friction["func"] == "dr.joint_friction"
-    assert friction["params"]["ranges"] == (0.0, 0.5)
+    assert friction["func"] == "dr.joint_friction" and friction["params"]["ranges"] == (0.0, 0.5)

@@ -25,7 +25,6 @@ ARM = ROBOTS / "arm_2dof.usda"
 
 
 def test_motors_of_the_file() -> None:
-    """Joints come in DOF order, with units of their kind."""
     shoulder, extension = read_robot(ARM).joints
     assert (shoulder.name, shoulder.is_linear, extension.name, extension.is_linear) == (
         *("shoulder", False),
@@ -44,17 +43,13 @@ def test_features_and_laws() -> None:
         others=[aa.EncoderConfig()],
     )
     shoulder, extension = read_robot(ARM, {".*": motor}).joints
-    assert (shoulder.features["kp"], extension.features["kp"]) == (3.0, 5.0)
-    assert shoulder.features["ki"] == 2.0
-    assert shoulder.features["dc_motor"] == (20.0, 9.0, 15.0)
-    assert shoulder.features["delay_steps"] == 2
-    assert shoulder.features["armature"] == pytest.approx(0.02)
-    assert shoulder.laws == ("feedback encoder",)
+    assert (shoulder.features["kp"], extension.features["kp"]) == (3.0, 5.0) and shoulder.features["ki"] == 2.0
+    assert shoulder.features["dc_motor"] == (20.0, 9.0, 15.0) and shoulder.features["delay_steps"] == 2
+    assert shoulder.features["armature"] == pytest.approx(0.02) and shoulder.laws == ("feedback encoder",)
     assert shoulder.largest_effort == 12.0
 
 
 def test_motor_of_a_configuration_does_not_have_the_fallback_of_the_one_in_the_file(tmp_path) -> None:
-    """Friction and rotor are those of the replaced motor; what the joint's author gave it stays."""
     # a copy, for layers are shared in a process
     stage = Usd.Stage.Open(Usd.Stage.Open(str(ARM)).Flatten())
     pd, rotor = aa.PDControlConfig(200.0, 20.0), aa.TransmissionConfig(10.0, rotor_inertia=1e-4)
@@ -65,8 +60,7 @@ def test_motor_of_a_configuration_does_not_have_the_fallback_of_the_one_in_the_f
     stage.Export(str(file := tmp_path / "arm.usda"))
     shoulder, extension = read_robot(file, {".*": [pd]}).joints
     assert {"armature", "friction", "viscous_friction"}.isdisjoint(shoulder.features)
-    assert extension.features["friction"] == pytest.approx(0.25)
-    assert "armature" not in extension.features
+    assert extension.features["friction"] == pytest.approx(0.25) and "armature" not in extension.features
 
 
 BASES = {
@@ -100,7 +94,6 @@ def test_each_attribute_is_a_feature() -> None:
 
 
 def test_each_other_stage_is_a_law() -> None:
-    """Which is lost by name: a stage that is added to the catalogue cannot be forgotten."""
     # the kind of a foreign stage is that of its registration; a slewed PID has the features of a PID, and its rate; a
     # lag of commands is one
     left = {law.config.__name__ for law in LAWS} - BASES.keys()
@@ -159,12 +152,10 @@ def test_the_rotor_of_a_transmission_is_an_armature() -> None:
 
 def test_a_joint_without_a_motor_stays_in_the_list() -> None:
     robot = read_robot(ARM, {"extension": [aa.PDControlConfig(1.0, 0.1)]})
-    assert [joint.motor is None for joint in robot.joints] == [True, False]
-    assert not robot.joints[0].has_gains
+    assert [joint.motor is None for joint in robot.joints] == [True, False] and not robot.joints[0].has_gains
 
 
 def test_friction_of_a_stage_replaces_that_of_the_joint() -> None:
-    """The motor can be written and read: it has one friction."""
     motor = aa.MotorConfig(aa.PDControlConfig(1.0, 0.1), others=[aa.FrictionConfig(0.3)])
     joints = read_robot(ROBOTS / "unitree_go1.usda", {".*": motor}).joints
     assert all(joint.laws == () and joint.zeros == ("viscous_friction",) for joint in joints)
@@ -198,6 +189,4 @@ def test_the_peak_of_a_dc_motor_is_a_limit() -> None:
 
 @pytest.mark.parametrize("value", [0.1, -80.0, 2.1, 1e-7, 3.4e38, 1 / 3, 123456789.0])
 def test_the_same_float_comes_back(value: float) -> None:
-    assert np.float32(text_of(value)) == np.float32(value)
-    assert text_of(0.1) == "0.1"
-    assert text_of(-80.0) == "-80"
+    assert np.float32(text_of(value)) == np.float32(value) and text_of(0.1) == "0.1" and text_of(-80.0) == "-80"

@@ -37,7 +37,6 @@ def joint_of_motor(name: str, motor: MotorConfig | None) -> ExportedJoint:
 
 
 def of_feature(joint: ExportedJoint, name: str, says: frozenset[str]):
-    """A feature; the limit of a DC motor is the one of the effort where a target has no other."""
     if name == "max_effort" and "dc_motor" not in says and math.isfinite(joint.largest_effort):
         return joint.largest_effort
     return joint.features.get(name)
@@ -60,7 +59,6 @@ def numbers(*configs) -> dict:
 
 
 def unnamed(joint: ExportedJoint, back: MotorConfig | None, named: list[Loss]) -> dict:
-    """Parameters of a motor whose number is neither in what is read back nor named; numbers tell them apart."""
     assert joint.motor is not None
     kept = [back, *back.stages] if back else []
     sizes = (one.sizes.values() for one in named if one.joint is joint)
@@ -80,7 +78,6 @@ def is_number(value: object) -> bool:
 @pytest.mark.parametrize("target", READERS)
 @pytest.mark.slow
 def test_nothing_is_silently_other(target, tmp_path) -> None:
-    """Features are equal or named, efforts are equal or a law is named, and no number is lost without its size."""
     line, equal = TARGETS[target], set[str]()
     for row in all_rows(tmp_path):
         robot = row.robot

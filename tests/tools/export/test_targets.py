@@ -72,7 +72,6 @@ def test_a_limit_of_the_effort_is_the_peak_of_a_dc_motor(target, tmp_path) -> No
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_setpoint_of_limited_velocity_is_carried_or_named(target, tmp_path) -> None:
-    """With the gains of the controller, as those of a PID."""
     law = aa.SlewedPIDControlConfig(3.0, 0.5, 1.0, max_rate=2.0, integral_max=0.25)
     robot, out = read_robot(ARM, {".*": aa.MotorConfig(law)}), tmp_path / ("out.yaml" if target == "yaml" else "out")
     lost = export(robot, target, out, lossy=True)

@@ -33,7 +33,6 @@ MOTOR = MotorConfig(PDControlConfig(40.3, 1.1), [MaxEffortClampingConfig(17.3)],
 
 
 def urdf(folder: Path, text: str = ARM) -> Path:
-    """A URDF file with a text."""
     (file := folder / "arm.urdf").write_text(text)
     return file
 
@@ -45,7 +44,6 @@ def values(joint: ElementTree.Element, name: str) -> dict[str, float]:
 
 
 def test_limits_and_friction_are_those_of_the_robot() -> None:
-    """The joint turns or slides as in the robot, in SI."""
     motor = MotorConfig(PDControlConfig(1.0, 0.1), [MaxEffortClampingConfig(17.3)], friction=0.2, viscous_friction=0.1)
     root = ElementTree.fromstring(urdf_text(read_robot(ROBOTS / "arm_2dof.usda", {".*": motor}), ["a -- loss"]))
     shoulder, extension = root.findall("joint")
@@ -120,7 +118,6 @@ def test_all_else_of_the_robot_stays(tmp_path) -> None:
 
 
 def test_a_limit_stays_where_motors_have_none(tmp_path) -> None:
-    """URDF cannot say that there is none, and a limit before a gear is not one of the joint."""
     geared = MotorConfig(PDControlConfig(1.0, 0.1), [MaxEffortClampingConfig(3.0)], others=[TransmissionConfig(9.0)])
     for motor in (MotorConfig(PDControlConfig(1.0, 0.1)), geared):
         said = export(read_robot(urdf(tmp_path), {".*": motor}), "urdf", tmp_path / "out.urdf", lossy=True)

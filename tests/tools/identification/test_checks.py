@@ -8,6 +8,7 @@ import pytest
 from isaacsim.core.experimental.actuators.tools.identification.checks import check_log, notes_on, notes_on_all, too_fast
 from isaacsim.core.experimental.actuators.tools.identification.log import MotorLog
 from motor_logs import JOINTS, following
+from refusals import cases
 
 LIMITS = dict.fromkeys(JOINTS, (-1.5, 1.0))
 DEGREES = 180.0 / np.pi
@@ -32,19 +33,15 @@ def require_one(problems: Sequence[str], said: str) -> None:
 @pytest.mark.parametrize("limits", [None, LIMITS])
 @pytest.mark.parametrize("lag", [0.01, 0.04, 0.15])
 def test_healthy_log_has_no_problems(limits, lag) -> None:
-    assert check_log(following(lag=lag), limits) == []
-    assert notes_on(following(lag=lag)) == []
+    assert check_log(following(lag=lag), limits) == [] and notes_on(following(lag=lag)) == []
 
 
-@pytest.mark.parametrize(
-    ("start", "factor", "unit"),
-    [
-        *((0.0, 1e3, "ms"), (0.0, 1e6, "us"), (0.0, 1e9, "ns"), (1.7e9, 1e3, "ms"), (1.7e9, 1e6, "us")),
-        *((1.7e9, 1e9, "ns"), (1.7e9, 1.0, None), (0.0, 1.0, None)),
-    ],
+@cases(
+    "start, factor, unit",
+    *((0.0, 1e3, "ms"), (0.0, 1e6, "us"), (0.0, 1e9, "ns"), (1.7e9, 1e3, "ms"), (1.7e9, 1e6, "us")),
+    *((1.7e9, 1e9, "ns"), (1.7e9, 1.0, None), (0.0, 1.0, None)),
 )
 def test_time_in_other_units(start, factor, unit) -> None:
-    """The only problem, for all others follow from it; stamps in seconds are no problem."""
     log = following(duration=20.0)
     problems = check_log(changed(log, time=(start + log.time) * factor), LIMITS)
     if unit is None:
@@ -66,7 +63,6 @@ def test_same_command_for_all_joints_is_no_wrong_order() -> None:
 
 
 def test_fast_command_is_no_wrong_sign() -> None:
-    """The phase of a joint behind a fast command exceeds a right angle, without an inverted sign."""
     time = np.arange(0.0, 5.0, 0.002)[:, None]
     command, position = np.sin(50.0 * time), 0.3 * np.sin(50.0 * time - 2.8)
     assert check_log(MotorLog(time[:, 0], ["hip"], {"command": command, "position": position})) == []
@@ -79,12 +75,10 @@ def test_soft_joint_past_its_resonance_is_no_wrong_sign() -> None:
     assert check_log(MotorLog(time[:, 0], ["hip"], {"command": command, "position": position})) == []
 
 
-@pytest.mark.parametrize(
-    ("limits", "said"),
-    [
-        (LIMITS, r"a\.csv: knee: position reaches \S+: must be in rad or m, and its limits are ±1\.5\. Multiply .*"),
-        (None, r"a\.csv: knee: position reaches \S+: must be in rad or m\. Multiply degrees by pi/180\."),
-    ],
+@cases(
+    "limits, said",
+    (LIMITS, r"a\.csv: knee: position reaches \S+: must be in rad or m, and its limits are ±1\.5\. Multiply .*"),
+    (None, r"a\.csv: knee: position reaches \S+: must be in rad or m\. Multiply degrees by pi/180\."),
 )
 def test_degrees(limits, said) -> None:
     log, factors = following(), [1.0, DEGREES, 1.0]
@@ -132,7 +126,6 @@ def test_joints_in_another_order() -> None:
 
 @pytest.mark.parametrize("signal", ["command", "position"])
 def test_joint_that_never_moved(signal) -> None:
-    """The remaining signal is noise, which has no sign and no order; the log tells of the others."""
     log = following()
     values = np.array(log.signals[signal])
     values[:, 1] = np.linspace(0.0, 5e-5, len(values))

@@ -10,6 +10,7 @@ from isaacsim.core.experimental.actuators.tools.identification.decoupling import
 from isaacsim.core.experimental.actuators.tools.identification.joints import BIASES, GAINS_TOO, Joints
 from isaacsim.core.experimental.actuators.tools.identification.log import MotorLog
 from isaacsim.core.experimental.actuators.tools.identification.options import FitOptions
+from refusals import cases
 
 pytest.importorskip("scipy")
 pytestmark = pytest.mark.skipif(core is None, reason="the native core is not built")
@@ -21,15 +22,13 @@ ARM = """<mujoco model="arm"><worldbody><body name="base"><geom size="0.01" cont
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("bias", "kp", "wanted"),
-    [
-        pytest.param(0.0, 18.0, (), id="all right"),
-        pytest.param(0.0, 9.0, (GAINS_TOO,), id="wrong gains"),
-        pytest.param(0.0, 36.0, (GAINS_TOO,), id="larger gains"),
-        pytest.param(0.1, 18.0, (BIASES,), id="bias"),
-        pytest.param(0.1, 9.0, (BIASES, GAINS_TOO), id="both"),
-    ],
+@cases(
+    "bias, kp, wanted",
+    pytest.param(0.0, 18.0, (), id="all right"),
+    pytest.param(0.0, 9.0, (GAINS_TOO,), id="wrong gains"),
+    pytest.param(0.0, 36.0, (GAINS_TOO,), id="larger gains"),
+    pytest.param(0.1, 18.0, (BIASES,), id="bias"),
+    pytest.param(0.1, 9.0, (BIASES, GAINS_TOO), id="both"),
 )
 def test_what_is_wrong_is_fitted(tmp_path, bias, kp, wanted) -> None:
     """Of hobby servos, whose logs are coarse: 50 samples per second, in ticks."""

@@ -24,7 +24,6 @@ def test_columns_are_those_of_the_joints_and_others_hold() -> None:
     with CommandedRobot(ARM, MOTORS, ["shoulder"], 0.004, initial_positions={"extension": 0.2}) as robot:
         found = robot.run(np.full((500, 1), 0.3), each=seen.append)
         others = robot.robots.get_dof_positions().numpy()[0]
-    # what gravity leaves
     assert found[-1, 0] == pytest.approx(0.3, abs=0.1)
     assert others[robot.robots.dof_names.index("extension")] == pytest.approx(0.2, abs=0.02)
     assert seen == list(range(500))

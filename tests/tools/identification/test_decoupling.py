@@ -33,7 +33,6 @@ def test_pendulum_has_its_closed_form() -> None:
 
 
 def test_an_armature_is_no_part_of_the_links(tmp_path) -> None:
-    """A parameter of the motor: inertias are those of the links, along the log and at least."""
     armatures, found = np.array([0.05, 0.2]), []
     for given in (np.zeros(2), armatures):
         path = tmp_path / "two_links.xml"
@@ -76,8 +75,7 @@ def test_joints_together_need_the_effort_of_the_whole_robot() -> None:
         wanted += robots.get_dof_coriolis_and_centrifugal_compensation_forces().numpy()[0]
     np.testing.assert_allclose(found.inertia[row] * acceleration + found.load[row], wanted, rtol=2e-3, atol=2e-2)
     # the smallest one along the log
-    assert (found.least <= alone + 1e-9).all()
-    assert (found.least > 0.0).all()
+    assert (found.least <= alone + 1e-9).all() and (found.least > 0.0).all()
 
 
 def test_along_has_what_a_rollout_takes() -> None:

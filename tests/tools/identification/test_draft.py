@@ -8,7 +8,6 @@ PLAN = ExcitationPlan(seconds=24.0, rate=100.0)
 
 
 def limits(start: tuple[float, float] = (0.0, 0.0), speed: float = 5.0) -> Limits:
-    """A hip with limits, which begins anywhere, and a knee without."""
     ends = np.array([1.0, np.inf])
     full = np.full(2, speed)
     return Limits(("hip", "knee"), np.array(start), -ends, ends, full, 10.0 * full, np.ones(2, bool))
@@ -47,8 +46,7 @@ def test_commands_begin_and_end_in_the_first_pose_and_keep_the_margin() -> None:
 def test_amplitude_and_speed_of_the_plan_hold() -> None:
     one = draft(ExcitationPlan(seconds=24.0, rate=100.0, amplitude=0.1, speed=0.4, kinds=["chirp"]), speed=0.4)
     command = one.command()
-    assert np.ptp(command, axis=0).max() <= 0.2 + 1e-9
-    assert np.abs(np.diff(command, axis=0)).max() * 100.0 < 0.5
+    assert np.ptp(command, axis=0).max() <= 0.2 + 1e-9 and np.abs(np.diff(command, axis=0)).max() * 100.0 < 0.5
 
 
 def test_positions_make_smaller_and_speeds_make_slower() -> None:
@@ -63,8 +61,7 @@ def test_positions_make_smaller_and_speeds_make_slower() -> None:
     assert np.abs(np.diff(one.command()[one.parts[1].rows, 0])).max() < 0.9 * fast
     np.testing.assert_array_equal(one.command()[:, 1], knee), "the other joint goes on as before"
     chirp, *others = [note for note in one.notes() if "hip" in note]
-    assert "chirp, reduced for limits: hip in full up to" in chirp
-    assert "(speed)" in chirp
+    assert "chirp, reduced for limits: hip in full up to" in chirp and "(speed)" in chirp
     assert any("holds, reduced for limits: hip amplitude 80% (position)" in note for note in others)
 
 
@@ -79,8 +76,7 @@ def test_collisions_make_all_joints_smaller() -> None:
     one = draft()
     hip, knee = peak(one, "holds", 0), peak(one, "holds", 1)
     one.reduce(of("holds", "collision", joint=None, over=1.25))
-    assert peak(one, "holds", 0) < 0.8 * hip
-    assert peak(one, "holds", 1) < 0.8 * knee
+    assert peak(one, "holds", 0) < 0.8 * hip and peak(one, "holds", 1) < 0.8 * knee
 
 
 def test_others_become_smaller_if_they_shake_a_joint() -> None:

@@ -16,7 +16,6 @@ NAMES = {name for effect in EFFECTS for name in effect.names}
 
 
 def identified(true: aa.MotorConfig, noise: float = 1e-4) -> Identified:
-    """What two logs of a motor tell, of which its gains are known."""
     logs = [hidden_log(PENDULUM, {"hinge": true}, ["hinge"], seed=seed, noise=noise) for seed in (0, 1)]
     return identify(PENDULUM, logs, {"hinge": known_motor()}, FitOptions(models=["Coulomb friction"]))
 
@@ -29,9 +28,7 @@ def test_a_spring_is_found_in_place_of_a_delay_and_other_gains() -> None:
     motor = found.motors["hinge"]
     for name, wanted in (("stiffness", 150.0), ("rotor_inertia", 0.3), ("coulomb", 0.4)):
         assert value_of(motor, name) == pytest.approx(wanted, rel=0.1), name
-    assert value_of(motor, "kp") == 40.0
-    assert motor.delay is None
-    assert found.error < 1e-3
+    assert value_of(motor, "kp") == 40.0 and motor.delay is None and found.error < 1e-3
 
 
 def test_a_startup_force_is_found() -> None:
@@ -39,8 +36,7 @@ def test_a_startup_force_is_found() -> None:
     true = replace(hidden_motor(), controller=aa.StartupPDControlConfig(40.0, 1.0, 0.8), others=others)
     found = identified(true)
     assert value_of(found.motors["hinge"], "startup") == pytest.approx(0.8, rel=0.1)
-    assert value_of(found.motors["hinge"], "coulomb") == pytest.approx(1.5, rel=0.1)
-    assert found.error < 1e-3
+    assert value_of(found.motors["hinge"], "coulomb") == pytest.approx(1.5, rel=0.1) and found.error < 1e-3
 
 
 def test_what_friction_explains_has_no_other_effects() -> None:

@@ -31,8 +31,7 @@ def assert_safe(found: Excitation) -> None:
     for values, margin in ((found.command, 0.05), (found.positions, 0.0225)):
         low = np.minimum(limits.lower + margin * limits.span, limits.start - 0.0025 * limits.span)
         high = np.maximum(limits.upper - margin * limits.span, limits.start + 0.0025 * limits.span)
-        assert (values >= low - 1e-6).all()
-        assert (values <= high + 1e-6).all()
+        assert (values >= low - 1e-6).all() and (values <= high + 1e-6).all()
     assert (np.abs(found.velocities) <= 0.9 * limits.speed).all()
     assert (np.abs(found.efforts) <= 0.9 * limits.effort).all()
     np.testing.assert_allclose(found.command[[0, -1]], np.tile(limits.start, (2, 1)), atol=1e-6)
@@ -50,7 +49,6 @@ def test_motions_stay_within_limits(robot, kind) -> None:
 
 
 def test_the_prediction_is_what_a_simulation_does() -> None:
-    """Of the true motors: a log without noise repeats it."""
     found = excitation(PENDULUM, {"hinge": known_motor()}, SHORT)
     with Simulation(PENDULUM) as simulation:
         assert list(simulation.articulation("/").dof_names) == list(found.joints)
@@ -60,7 +58,6 @@ def test_the_prediction_is_what_a_simulation_does() -> None:
 
 @pytest.mark.slow
 def test_a_hidden_motor_is_found_from_its_log() -> None:
-    """The full circle: commands, a robot with friction, its log, and the parameters of its motor."""
     if core is None:
         pytest.skip("the native core is not built")
     pytest.importorskip("scipy")
@@ -72,8 +69,7 @@ def test_a_hidden_motor_is_found_from_its_log() -> None:
     tolerances = {"coulomb": 0.02, "viscous": 0.05, "armature": 0.05, "encoder_bias": 0.1, "delay": 0.15}
     for name, tolerance in tolerances.items():
         assert value_of(found.motors["hinge"], name) == pytest.approx(value_of(true, name), rel=tolerance), name
-    assert found.error < 3e-4
-    assert found.error < 0.05 * found.shipped
+    assert found.error < 3e-4 and found.error < 0.05 * found.shipped
 
 
 def test_a_seed_means_one_excitation() -> None:
@@ -93,8 +89,7 @@ def test_chosen_joints_move_and_others_hold() -> None:
     assert found.joints == ("panda_joint2", "panda_joint4")
     assert [part.kind for part in found.parts] == ["ramp", *WAVES, "ramp"]
     excitation(PENDULUM, plan=SHORT, progress=lambda _, share: told.append(share))
-    assert told == sorted(told)
-    assert told[-1] == 1.0
+    assert told == sorted(told) and told[-1] == 1.0
 
 
 def test_the_first_pose_can_be_chosen() -> None:
@@ -116,8 +111,7 @@ def test_what_was_reduced_and_what_is_unknown_is_said() -> None:
     assert not any("effort" in note and "reduced" in note for note in free.notes)
     text = " ".join(free.notes)
     assert "No speed limit in file and motors, taken as 3 rad/s or 0.3 m/s: shoulder, extension." in text
-    assert "collisions were not looked for" in text
-    assert "No effort limit" not in text
+    assert "collisions were not looked for" in text and "No effort limit" not in text
     text = " ".join(excitation(PENDULUM, {"hinge": MotorConfig(PDControlConfig(40.0, 1.0))}, SHORT).notes)
     assert "No effort limit in file and motors, none was checked: hinge." in text
     assert "No two position limits, amplitude taken as 0.5 rad or 0.05 m: hinge." in text

@@ -16,8 +16,7 @@ def found() -> Excitation:
 def test_a_table_becomes_a_log_with_positions(found, tmp_path) -> None:
     excitation_output.save_excitation(found, tmp_path / "commands.csv")
     head, *lines = (tmp_path / "commands.csv").read_text().splitlines()
-    assert head == "time,shoulder/command,extension/command"
-    assert len(lines) == len(found.time)
+    assert head == "time,shoulder/command,extension/command" and len(lines) == len(found.time)
     text = [f"{head},shoulder/position,extension/position", *(f"{line},0.1,0.2" for line in lines)]
     (tmp_path / "log.csv").write_text("\n".join(text))
     log = read_logs([tmp_path / "log.csv"], ["shoulder", "extension"])[0]

@@ -32,8 +32,7 @@ def test_hidden_values_are_found(cases) -> None:
     found = BENCH.fit(cases, start, {})
     for name, tolerance in (("viscous", 0.03), ("coulomb", 0.03), ("armature", 0.1), ("delay", 0.1)):
         assert found.values[name] == pytest.approx(TRUE[name], rel=tolerance), name
-    assert found.values["encoder_bias"] == pytest.approx(TRUE["encoder_bias"], abs=2e-3)
-    assert found.error < 5e-4
+    assert found.values["encoder_bias"] == pytest.approx(TRUE["encoder_bias"], abs=2e-3) and found.error < 5e-4
     assert all(0 < found.errors[name] < 0.1 for name in start)
     np.testing.assert_allclose(np.diagonal(found.correlations), 1.0)
 
@@ -42,10 +41,8 @@ def test_fixed_values_stay_and_without_free_ones_it_is_the_error(cases) -> None:
     fixed = {name: TRUE[name] for name in ("armature", "encoder_bias", "delay")}
     assert set(BENCH.fit(cases, {"viscous": 0.1, "coulomb": 0.1}, fixed).values) == {"viscous", "coulomb"}
     none = BENCH.fit(cases, {}, TRUE)
-    assert none.values == {}
-    assert none.error == pytest.approx(BENCH.error(cases, TRUE), rel=1e-3)
-    assert none.error < 1e-3
-    assert BENCH.error(cases, {**TRUE, "coulomb": 0.0}) > 5 * none.error
+    assert none.values == {} and none.error == pytest.approx(BENCH.error(cases, TRUE), rel=1e-3)
+    assert none.error < 1e-3 and BENCH.error(cases, {**TRUE, "coulomb": 0.0}) > 5 * none.error
 
 
 def test_a_rough_fit_comes_near_by_longer_steps(cases) -> None:
@@ -86,10 +83,8 @@ def test_a_current_tells_the_torque_constant() -> None:
         assert found.values[name] == pytest.approx(value, rel=0.03), name
         assert found.errors[name] < 0.02 * value, name
     assert found.values["viscous"] == pytest.approx(0.2, rel=0.15)
-    assert np.isnan(unseen.errors["torque_constant"])
-    assert unseen.values["torque_constant"] == 0.5
-    assert 0 < unseen.errors["coulomb"] < 0.05
-    assert found.error == pytest.approx(unseen.error, rel=0.3)
+    assert np.isnan(unseen.errors["torque_constant"]) and unseen.values["torque_constant"] == 0.5
+    assert 0 < unseen.errors["coulomb"] < 0.05 and found.error == pytest.approx(unseen.error, rel=0.3)
 
 
 def test_standard_errors_are_those_of_a_line(rng) -> None:
@@ -138,8 +133,7 @@ def test_columns_do_not_cost_positions(scale) -> None:
     finally:
         links.close()
     found = Bench("hinge", 0, known).fit([case], TRUE | {"delay": 0.004, "coulomb": 0.1}, {})
-    assert found.error < 3e-4
-    assert found.values["coulomb"] == pytest.approx(0.4, rel=0.05)
+    assert found.error < 3e-4 and found.values["coulomb"] == pytest.approx(0.4, rel=0.05)
     assert "current" in {**found.columns, **found.left_out}
 
 
@@ -148,7 +142,6 @@ def test_columns_do_not_cost_positions(scale) -> None:
     ("name", "lag"), [("command_lag", CommandLagConfig(0.05)), ("effort_lag", EffortLagConfig(0.02))]
 )
 def test_lags_are_found(name, lag) -> None:
-    """Beside friction, from a motor without one; the commands of a rollout are those of the log, held."""
     motor = hidden_motor(delay=0.0, bias=0.0)
     log = hidden_log(PENDULUM, {"hinge": replace(motor, others=[*motor.others, lag])}, ["hinge"])
     links = Links(PENDULUM, ["hinge"])

@@ -29,8 +29,7 @@ def test_it_ends_when_nothing_changes_and_stays_in_its_range() -> None:
         return np.array([5.0])
 
     fixed_point(function, np.zeros(1), -np.ones(1), np.ones(1), 5, 1e-6)
-    assert all(abs(one[0]) <= 1.0 for one in seen)
-    assert len(seen) == 5
+    assert all(abs(one[0]) <= 1.0 for one in seen) and len(seen) == 5
     seen.clear()
     fixed_point(function, np.zeros(1), -np.ones(1), np.ones(1), 5, 1e-6, inside=True)
     assert len(seen) < 5

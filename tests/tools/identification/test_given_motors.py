@@ -6,8 +6,7 @@ from isaacsim.core.experimental.actuators.tools.identification.given_motors impo
 
 def test_motors_of_the_file() -> None:
     found = given_motors(ARM, None, ["shoulder"])
-    assert set(found) == {"shoulder", "extension"}
-    assert found["shoulder"].controller == PDControlConfig(200.0, 20.0)
+    assert set(found) == {"shoulder", "extension"} and found["shoulder"].controller == PDControlConfig(200.0, 20.0)
 
 
 def test_the_first_pattern_counts_and_friction_is_a_stage() -> None:
@@ -23,11 +22,9 @@ def test_a_joint_without_a_control_law_is_refused() -> None:
         given_motors(ARM, {"shoulder": known_motor(), "extension": MotorConfig()}, ["shoulder", "extension"])
 
 
-def test_a_motor_of_several_joints_is_refused() -> None:
-    """Of the joints in the logs alone: another joint's motor may have a linkage."""
+def test_joints_that_a_shaft_moves_need_no_motor() -> None:
     tendon = MotorConfig(PDControlConfig(9.0, 1.0), others=[LinkageConfig.tendon({"shoulder": 1.0, "extension": 2.0})])
-    with pytest.raises(ValueError, match="shoulder: motors move several joints, by a linkage"):
-        given_motors(ARM, {"shoulder": tendon}, ["shoulder"])
-    assert set(given_motors(ARM, {"shoulder": tendon, "extension": known_motor()}, ["extension"])) == {
-        *("shoulder", "extension")
-    }
+    joints = ["shoulder", "extension"]
+    assert set(given_motors(ARM, {"shoulder": tendon}, joints)) == {"shoulder"}
+    passive = MotorConfig(others=[FrictionConfig(0.1)])
+    assert given_motors(ARM, {"shoulder": tendon, "extension": passive}, joints)["extension"] == passive

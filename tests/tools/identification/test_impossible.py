@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.tools.identification.impossible import impossible
 from isaacsim.core.experimental.actuators.tools.identification.log import MotorLog
+from refusals import cases
 
 PD, SERVO = aa.PDControlConfig(20.0, 1.0), aa.ServoControlConfig.of("XL330", kp=400.0)
 DC = aa.DCMotorClampingConfig(saturation_effort=3.0, velocity_limit=6.0, max_motor_effort=2.5)
@@ -15,14 +16,12 @@ def log_of(speed: float = 1.0, **settings: float) -> MotorLog:
     return MotorLog(TIME, ["hinge"], {"command": position, "position": position}, "log", settings)
 
 
-@pytest.mark.parametrize(
-    ("motor", "coulomb"),
-    [
-        (aa.MotorConfig(PD, clamping=[aa.MaxEffortClampingConfig(2.0)]), 2.0),
-        (aa.MotorConfig(PD, clamping=[DC]), 2.5),
-        # 0.4 · 7.5 / 4 N·m
-        (aa.MotorConfig(SERVO, others=[WINDING]), 0.75),
-    ],
+@cases(
+    "motor, coulomb",
+    (aa.MotorConfig(PD, clamping=[aa.MaxEffortClampingConfig(2.0)]), 2.0),
+    (aa.MotorConfig(PD, clamping=[DC]), 2.5),
+    # 0.4 · 7.5 / 4 N·m
+    (aa.MotorConfig(SERVO, others=[WINDING]), 0.75),
 )
 def test_friction_that_no_motor_overcomes(motor, coulomb) -> None:
     for factor, count in ((0.99, 0), (1.01, 1)):

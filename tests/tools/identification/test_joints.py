@@ -50,8 +50,7 @@ def test_groups_are_open_unless_options_close_them() -> None:
     two = {"hip": known_motor(), "knee": known_motor()}
     assert joints_of(two).open_groups == (BIASES, GAINS_TOO)
     assert joints_of(two, FitOptions(gains=True)).open_groups == (BIASES,)
-    assert joints_of(two, asked).open_groups == ()
-    assert joints_of({"hip": known_motor()}).open_groups == (GAINS_TOO,)
+    assert joints_of(two, asked).open_groups == () and joints_of({"hip": known_motor()}).open_groups == (GAINS_TOO,)
 
 
 def test_a_supply_is_fitted_for_a_single_joint_with_a_winding() -> None:
@@ -64,7 +63,6 @@ def test_a_supply_is_fitted_for_a_single_joint_with_a_winding() -> None:
 
 @pytest.mark.slow
 def test_the_resistance_of_a_supply_is_found() -> None:
-    """A servo whose voltage sags, which no friction explains; the supply of the winding stays apart."""
     friction = aa.FrictionConfig(coulomb=0.1, viscous=0.05)
     true = servo(aa.SupplyConfig(12.0, resistance=1.5), friction, *hidden_motor(bias=0.0).others[1:])
     logs = [hidden_log(PENDULUM, {"hinge": true}, ["hinge"], seed=seed) for seed in (0, 1)]
@@ -73,8 +71,7 @@ def test_the_resistance_of_a_supply_is_found() -> None:
     assert found.chosen == "supply"
     assert value_of(found.motors["hinge"], "supply_resistance") == pytest.approx(1.5, rel=0.05)
     assert value_of(found.motors["hinge"], "resistance") == 2.0
-    assert value_of(found.motors["hinge"], "coulomb") == pytest.approx(0.1, rel=0.15)
-    assert found.error < 2e-3
+    assert value_of(found.motors["hinge"], "coulomb") == pytest.approx(0.1, rel=0.15) and found.error < 2e-3
 
 
 @pytest.mark.slow
@@ -92,8 +89,7 @@ def test_backlash_is_found() -> None:
     found = identify(PENDULUM, logs, {"hinge": known}, options)
     assert value_of(found.motors["hinge"], "transmission.backlash") == pytest.approx(0.05, rel=0.05)
     assert value_of(found.motors["hinge"], "coulomb") == pytest.approx(0.4, rel=0.05)
-    assert "armature" not in {one.name for one in found.estimates}
-    assert found.error < 1e-3
+    assert "armature" not in {one.name for one in found.estimates} and found.error < 1e-3
 
 
 def test_what_rollouts_leave_out_of_an_encoder_is_said() -> None:
@@ -119,7 +115,6 @@ def test_a_column_that_some_logs_lack_is_fitted_and_named() -> None:
 
 @pytest.mark.slow
 def test_a_friction_of_another_law_stays() -> None:
-    """What else is fitted is fitted beside it."""
     friction = aa.LuGreFrictionConfig(2000.0, 20.0, viscous=0.2, coulomb=0.4, static=0.5)
     true, known = hidden_motor(bias=0.0), replace(known_motor(), others=[friction])
     true.others = [friction, *true.others[1:]]

@@ -92,8 +92,7 @@ def test_a_network_is_kept_where_it_pays(tmp_path) -> None:
     plain, learned = found.models
     assert found.chosen == learned.name == "Coulomb friction, and networks"
     assert learned.validation < 0.6 * plain.validation
-    assert found.error == pytest.approx(learned.validation, rel=0.3)
-    assert not found.disagrees
+    assert found.error == pytest.approx(learned.validation, rel=0.3) and not found.disagrees
     assert [one.rpartition(": ")[2] for one in found.networks] == ["it pays.", "they are kept."]
     assert found.motors["hinge"].controller == aa.NeuralControlConfig(tmp_path / "networks" / "hinge.safetensors")
 
@@ -106,8 +105,7 @@ def test_a_network_that_does_not_pay_is_not_kept(tmp_path) -> None:
     found = identify(PENDULUM, logs, {"hinge": known_motor()}, options)
     assert found.chosen == "Coulomb friction"
     (said,) = found.networks
-    assert said.endswith("it does not pay.")
-    assert isinstance(found.motors["hinge"].controller, aa.PDControlConfig)
+    assert said.endswith("it does not pay.") and isinstance(found.motors["hinge"].controller, aa.PDControlConfig)
     assert not list(tmp_path.rglob("*.safetensors"))
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.tools.identification.log import MotorLog
 from motor_logs import JOINTS, following
-from refusals import refused
+from refusals import cases, refused
 
 NAN = float("nan")
 
@@ -26,23 +26,20 @@ def test_signals_are_copies_and_read_only() -> None:
 
 
 def test_time() -> None:
-    assert made([0.5, 0.51, 0.55]).duration == pytest.approx(0.05)
-    assert following(dt=0.002).dt == pytest.approx(0.002)
+    assert made([0.5, 0.51, 0.55]).duration == pytest.approx(0.05) and following(dt=0.002).dt == pytest.approx(0.002)
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"time": [0.0, 0.2, 0.1]}, r"a\.csv: time\[2\] = 0\.1: must rise from row to row"),
-        ({"time": [0.0, 0.2, 0.2]}, r"time\[2\] = 0\.2: must rise"),
-        ({"time": [0.0, NAN, 0.2]}, r"time\[1\] = nan: must rise"),
-        ({"time": [0.0]}, r"time has shape \(1,\): must be \(samples,\), at least 2"),
-        ({"position": None}, r"a\.csv: position: missing\. A log must have command and position"),
-        ({"torque": np.zeros((3, 2))}, "torque: must be one of command, position"),
-        ({"velocity": np.zeros((3, 1))}, r"velocity has shape \(3, 1\): must be \(3, 2\)"),
-        ({"position": [[0, 0], [0, NAN], [0, 0]]}, "position of knee, row 1 = nan: must be finite"),
-        ({"effort": [["a", "b"]] * 3}, "effort = .* must be numbers"),
-    ],
+@cases(
+    "given, said",
+    ({"time": [0.0, 0.2, 0.1]}, r"a\.csv: time\[2\] = 0\.1: must rise from row to row"),
+    ({"time": [0.0, 0.2, 0.2]}, r"time\[2\] = 0\.2: must rise"),
+    ({"time": [0.0, NAN, 0.2]}, r"time\[1\] = nan: must rise"),
+    ({"time": [0.0]}, r"time has shape \(1,\): must be \(samples,\), at least 2"),
+    ({"position": None}, r"a\.csv: position: missing\. A log must have command and position"),
+    ({"torque": np.zeros((3, 2))}, "torque: must be one of command, position"),
+    ({"velocity": np.zeros((3, 1))}, r"velocity has shape \(3, 1\): must be \(3, 2\)"),
+    ({"position": [[0, 0], [0, NAN], [0, 0]]}, "position of knee, row 1 = nan: must be finite"),
+    ({"effort": [["a", "b"]] * 3}, "effort = .* must be numbers"),
 )
 def test_refused(given, said) -> None:
     refused(ValueError, lambda: made(**given), said)

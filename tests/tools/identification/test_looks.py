@@ -1,10 +1,10 @@
 """Plants that differ from their simulation by one effect; the look of what is left names it."""
 
 import numpy as np
-import pytest
 from isaacsim.core.experimental.actuators.tools.identification.identified import Replay
 from isaacsim.core.experimental.actuators.tools.identification.log import MotorLog
 from isaacsim.core.experimental.actuators.tools.identification.looks import look_of
+from refusals import cases
 
 DT, FINE, NOISE = 0.01, 10, 2e-4
 TIME = np.arange(4000) * DT
@@ -15,7 +15,6 @@ COMMAND = np.concatenate([STEPS, LEVELS[-1] + 0.15 * np.sin(1.1 * TIME[:2000] **
 
 
 def arm(*, mass: float = 0.3, coulomb: float = 0.05, wall: float = np.inf, softens: float = 0.0) -> np.ndarray:
-    """Return the positions of a link on PD control against gravity."""
     found, q, v = np.empty_like(COMMAND), float(COMMAND[0]), 0.0
     for row, command in enumerate(COMMAND):
         found[row] = q
@@ -44,23 +43,20 @@ def late(positions: np.ndarray) -> np.ndarray:
 
 
 def sticking(positions: np.ndarray) -> np.ndarray:
-    """Return the positions of a joint that rests at another place each time."""
     place = np.repeat(np.random.default_rng(1).normal(0.0, 0.01, 10), 200)
     return positions + np.concatenate([np.where(np.arange(2000) % 200 > 60, place, 0.0), np.zeros(2000)])
 
 
-@pytest.mark.parametrize(
-    ("measured", "word"),
-    [
-        (on_a_spring, "rings at 5"),
-        (lambda base: base + 0.0005 * TIME, "drifts by 20"),
-        (late, "lag that varies"),
-        (lambda _: arm(mass=0.4), "as if its load were 1."),
-        (sticking, "stands still"),
-        (lambda base: base + np.where((TIME < 20.0) & (TIME % 2.0 > 1.3), 0.02, 0.0), "moves while"),
-        (lambda _: arm(wall=0.3), "touches"),
-        (lambda base: base + np.where((TIME > 8.6) & (TIME < 9.9), 0.1, 0.0), "touches"),
-    ],
+@cases(
+    "measured, word",
+    (on_a_spring, "rings at 5"),
+    (lambda base: base + 0.0005 * TIME, "drifts by 20"),
+    (late, "lag that varies"),
+    (lambda _: arm(mass=0.4), "as if its load were 1."),
+    (sticking, "stands still"),
+    (lambda base: base + np.where((TIME < 20.0) & (TIME % 2.0 > 1.3), 0.02, 0.0), "moves while"),
+    (lambda _: arm(wall=0.3), "touches"),
+    (lambda base: base + np.where((TIME > 8.6) & (TIME < 9.9), 0.1, 0.0), "touches"),
 )
 def test_look_names_the_effect(measured, word) -> None:
     base = arm()

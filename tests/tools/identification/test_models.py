@@ -17,8 +17,7 @@ def test_models_name_parameters_of_laws(model) -> None:
 
 def test_models_become_richer() -> None:
     places = [{place for name in names for place in PARAMETERS[name].places} for names in MODELS.values()]
-    assert all(a < b for a, b in itertools.pairwise(places))
-    assert FIRST in MODELS
+    assert all(a < b for a, b in itertools.pairwise(places)) and FIRST in MODELS
 
 
 def test_a_richer_model_has_to_be_better_on_both_parts() -> None:
@@ -27,7 +26,5 @@ def test_a_richer_model_has_to_be_better_on_both_parts() -> None:
     def is_better(new: tuple[float, float], old: tuple[float, float]) -> bool:
         return is_clearly_better(ModelScore("new", (), *new), ModelScore("old", (), *old))
 
-    assert is_better((0.9, 0.9), (1.0, 1.0))
-    assert not is_better((0.96, 0.9), (1.0, 1.0))
-    assert not is_better((0.5, 1.1), (1.0, 1.0))
-    assert is_better((0.5, nan), (1.0, nan))
+    assert is_better((0.9, 0.9), (1.0, 1.0)) and not is_better((0.96, 0.9), (1.0, 1.0))
+    assert not is_better((0.5, 1.1), (1.0, 1.0)) and is_better((0.5, nan), (1.0, nan))

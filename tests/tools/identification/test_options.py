@@ -1,9 +1,8 @@
 import math
 
-import pytest
 from isaacsim.core.experimental.actuators.tools.identification.options import FitOptions
 from isaacsim.core.experimental.actuators.tools.identification.parameters import PARAMETERS
-from refusals import refused
+from refusals import cases, refused
 
 JOINTS = ("hip", "left_knee", "right_knee")
 
@@ -30,27 +29,24 @@ def test_parameters_and_groups_are_of_the_joints_of_their_pattern() -> None:
         ["electrical.inductance"],
     ]
     assert options.rules("hip")["electrical.inductance"].bounds == (0.0, 0.01)
-    assert options.alike("delay", JOINTS) == [[0, 1, 2]]
-    assert options.alike("coulomb", JOINTS) == [[1, 2]]
+    assert options.alike("delay", JOINTS) == [[0, 1, 2]] and options.alike("coulomb", JOINTS) == [[1, 2]]
     assert options.alike("viscous", JOINTS) == []
     options.require_joints(JOINTS)
     refused(ValueError, lambda: options.require_joints(["knee"]), "hip/max_effort: must match one of the joints knee")
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"models": ["friktion"]}, "models: friktion: must be of as in the file, "),
-        ({"shared": ["friktion"]}, "friktion: must be one of armature, "),
-        ({"parameters": ["electrical.inductance"]}, "electrical.inductance: has no usual range: must have bounds"),
-        ({"bounds": {"kp": (2.0, 1.0)}}, r"bounds of kp = \(2, 1\): must be finite, and rise"),
-        ({"bounds": {"kp": (0.0, math.inf)}}, r"bounds of kp = \(0, inf\): must be finite"),
-        ({"priors": {"kp": (2.0, 0.0)}}, r"prior of kp = \(2, 0\): must be a value and a standard deviation > 0"),
-        ({"bounds": {"(/kp": (0.0, 1.0)}}, r"\(/kp: what stands before the / must be a regular expression, but"),
-        ({"search": 40}, "search = 40: must be 0, for fits begin with the best of 512 starts"),
-        ({"refine": -1}, "refine = -1: must be a number, at least 0"),
-        ({"mass_error": 2.0}, "mass_error = 2.0: must be a share of the masses"),
-    ],
+@cases(
+    "given, message",
+    ({"models": ["friktion"]}, "models: friktion: must be of as in the file, "),
+    ({"shared": ["friktion"]}, "friktion: must be one of armature, "),
+    ({"parameters": ["electrical.inductance"]}, "electrical.inductance: has no usual range: must have bounds"),
+    ({"bounds": {"kp": (2.0, 1.0)}}, r"bounds of kp = \(2, 1\): must be finite, and rise"),
+    ({"bounds": {"kp": (0.0, math.inf)}}, r"bounds of kp = \(0, inf\): must be finite"),
+    ({"priors": {"kp": (2.0, 0.0)}}, r"prior of kp = \(2, 0\): must be a value and a standard deviation > 0"),
+    ({"bounds": {"(/kp": (0.0, 1.0)}}, r"\(/kp: what stands before the / must be a regular expression, but"),
+    ({"search": 40}, "search = 40: must be 0, for fits begin with the best of 512 starts"),
+    ({"refine": -1}, "refine = -1: must be a number, at least 0"),
+    ({"mass_error": 2.0}, "mass_error = 2.0: must be a share of the masses"),
 )
 def test_bad_options_are_refused(given, message) -> None:
     refused(ValueError, lambda: FitOptions(**given), message)

@@ -14,13 +14,11 @@ from pxr import Usd, UsdGeom
 
 @pytest.mark.parametrize("ending", [".usda", ".usd"])
 def test_layer_is_the_robot_with_the_motors(tmp_path, ending, capfd) -> None:
-    """The file's own limit is gone, units and default prim are there, and the file stays."""
     found, file = made_up(), tmp_path / f"identified{ending}"
     before = (ROBOTS / "pendulum.usda").read_bytes()
     output.save_identified(found, file)
     assert (ROBOTS / "pendulum.usda").read_bytes() == before
-    assert aa.motors_of(ROBOTS / "pendulum.usda")["hinge"].clamping
-    assert aa.motors_of(file) == found.motors
+    assert aa.motors_of(ROBOTS / "pendulum.usda")["hinge"].clamping and aa.motors_of(file) == found.motors
     assert capfd.readouterr().err == "", "USD has nothing to warn of"
     stage = Usd.Stage.Open(str(file))
     assert stage.GetDefaultPrim().GetName() == "World" and UsdGeom.GetStageUpAxis(stage) == "Z"
@@ -36,13 +34,11 @@ def test_layer_is_the_robot_with_the_motors(tmp_path, ending, capfd) -> None:
     ("robot", "out"), [("a.usda", "motors.usda"), ("a.URDF", "motors.yaml"), ("a.xml", "motors.yaml")]
 )
 def test_the_default_fits_the_robot(robot, out) -> None:
-    """A layer can lie over USD only."""
     assert output.default_output(robot) == Path(out)
     output.require_output(robot, output.default_output(robot))
 
 
 def _position(robot: Path | Usd.Stage) -> float:
-    """Position of the pendulum a tenth of a second after a jump of its target."""
     with aa.Simulation(robot) as simulation:
         wrapper = aa.ArticulationActuators("/World/Pendulum")
         simulation.play()
@@ -53,7 +49,6 @@ def _position(robot: Path | Usd.Stage) -> float:
 
 @pytest.mark.parametrize("ending", [".yaml", ".toml", ".json"])
 def test_motor_file_is_read_again(tmp_path, ending) -> None:
-    """Comments stand on top; JSON has none. No other file remains."""
     found, file = made_up(), tmp_path / f"identified{ending}"
     output.save_identified(found, file)
     assert aa.load_motors(file) == found.motors

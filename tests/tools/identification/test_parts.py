@@ -50,13 +50,10 @@ JOINTS = ["extension", "shoulder"]
 
 
 def test_the_motors_that_made_a_log_repeat_it() -> None:
-    """Columns of the log are in another order than the joints of the robot."""
     motors = {"shoulder": hidden_motor(bias=0.03), "extension": hidden_motor(bias=-0.01)}
     log = hidden_log(ARM, motors, JOINTS, seconds=3.0, noise=0.0)
     found = replay(ARM, motors, log, held_out=True)
-    assert found.held_out
-    assert found.errors.shape == (2,)
-    assert found.errors.max() < 2e-3
+    assert found.held_out and found.errors.shape == (2,) and found.errors.max() < 2e-3
     worse = replay(ARM, {**motors, "shoulder": hidden_motor(coulomb=4.0)}, log, held_out=False)
     assert worse.errors[1] > 10 * found.errors[1]
 
@@ -67,12 +64,10 @@ def test_a_part_of_a_log_begins_in_motion() -> None:
     rows = slice(500, None)
     late = MotorLog(log.time[rows], JOINTS, {name: one[rows] for name, one in log.signals.items()})
     found = replay(ARM, motors, late, held_out=True)
-    assert np.abs(found.positions[:20] - late.position[:20]).max() < 0.02
-    assert found.errors.max() < 5e-3
+    assert np.abs(found.positions[:20] - late.position[:20]).max() < 0.02 and found.errors.max() < 5e-3
 
 
 def test_errors_are_those_of_physx(tmp_path) -> None:
-    """Of motors reopened from USD that are not quite those of the log."""
     installed("physx")
     gains = {"kp": 800.0, "kd": 20.0, "armature": 0.2}
     true = {name: hidden_motor(coulomb=8.0, bias=0.01, **gains) for name in JOINTS}

@@ -26,7 +26,6 @@ ARM = """<mujoco model="arm"><worldbody><body name="base"><geom size="0.01" cont
 
 @pytest.mark.slow
 def test_the_whole_robot_is_nearer_to_the_log(tmp_path) -> None:
-    """Two links that hang on each other, with encoders that are off, decoupled as if they were not."""
     arm = tmp_path / "arm.xml"
     arm.write_text(ARM)
     true = {name: hidden_motor(bias=bias, **GAINS) for name, bias in zip(NAMES, (0.05, -0.05), strict=True)}

@@ -9,7 +9,6 @@ from refusals import refused
 
 
 def test_page_says_all_and_needs_no_other_file(tmp_path) -> None:
-    """Errors, the chosen model, estimates with their bounds, escaped warnings, and a picture in the page."""
     file = tmp_path / "report.html"
     write_report(made_up(), file)
     page = file.read_text("utf-8")

@@ -87,12 +87,10 @@ def test_sizes_and_reasons(case) -> None:
     for size, error in residuals.sizes(TRUE).values():
         assert 0 < error < 0.05 * size
     without = Residuals(Rollout("hinge", wound_motor(), list(TRUE), 1, COLUMNS), [case], 0, {"current": "it is noise"})
-    assert without.columns == ("effort",)
-    assert without.left_out == residuals.left_out | {"current": "it is noise"}
+    assert without.columns == ("effort",) and without.left_out == residuals.left_out | {"current": "it is noise"}
     assert list(without.sizes(TRUE)) == ["effort"]
 
 
 def test_faults_are_bounded(case) -> None:
     residuals = residuals_of(case, 1)
-    found = residuals.weighted([{**TRUE, "torque_constant": -1.0}], residuals.weights(TRUE))
-    assert np.isfinite(found).all()
+    assert np.isfinite(residuals.weighted([{**TRUE, "torque_constant": -1.0}], residuals.weights(TRUE))).all()

@@ -15,7 +15,6 @@ NAMES = ("viscous", "coulomb", "armature", "delay", "encoder_bias")
 
 
 def case(dt: float = 0.002, samples: int = 400) -> Decoupled:
-    """A log of one joint with an inertia and a load that vary."""
     time = np.arange(samples) * dt
     position = 0.3 * np.sin(6 * time)[:, None]
     command = (0.3 * np.sin(6 * time + 0.4) + 0.1)[:, None]
@@ -78,7 +77,6 @@ def test_a_second_run_has_its_own_parameters() -> None:
 
 
 def test_many_variants_are_those_one_by_one() -> None:
-    """More than the core computes at once."""
     one = case(samples=50)
     values = [dict.fromkeys(NAMES, 0.01) | {"coulomb": 0.5 * k / 3000} for k in range(3000)]
     found = Rollout("hinge", MOTOR, NAMES, len(values)).run([one], 0, values)[0][0]
@@ -141,8 +139,7 @@ def test_duty_and_voltage_of_a_servo() -> None:
     dt = one.log.dt
     late = np.interp(np.arange(400) - 0.5 * (1 - 1 / substeps_of(dt)), np.arange(400), one.log.command[:, 0])
     np.testing.assert_allclose(duty[0], np.clip(4.0 * (late - positions[0]), -1.0, 1.0), atol=1e-5)
-    assert volts.max() <= 12.0
-    assert volts.min() < 11.9
+    assert volts.max() <= 12.0 and volts.min() < 11.9
 
 
 @pytest.mark.parametrize(("dt", "steps"), [(0.0005, 1), (0.0025, 3), (0.02, 24)])

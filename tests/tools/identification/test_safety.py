@@ -5,6 +5,7 @@ from isaacsim.core.experimental.actuators import DCMotorClampingConfig, MotorCon
 from isaacsim.core.experimental.actuators.tools.identification import safety
 from isaacsim.core.experimental.actuators.tools.identification.commanded import CommandedRobot
 from places import ROBOTS
+from refusals import cases
 
 ARM, FRANKA = str(ROBOTS / "arm_2dof.usda"), str(ROBOTS / "franka_panda.usda")
 JOINTS = ["shoulder", "extension"]
@@ -47,21 +48,17 @@ def test_a_motion_within_all_limits_breaks_none() -> None:
     assert words(motion(positions=column([0, 90, 0, 0], 1), efforts=column([0, 9e9, 0, 0], 1))) == []
 
 
-@pytest.mark.parametrize(
-    ("name", "values", "limit", "said"),
-    [
-        ("positions", [0, 0.99, 0, 0], "position", "hip comes to 0.99 rad, and its position limit with the margin"),
-        ("positions", [0, -0.99, 0, 0], "position", "hip comes to -0.99"),
-        ("velocities", [0, -1.9, 0, 0], "speed", "hip has 1.9 rad/s, and 90% of its speed limit are 1.8"),
-        ("efforts", [0, 0, 9.5, 0], "effort", "hip needs 9.5 N·m, and 90% of its effort limit are 9"),
-    ],
+@cases(
+    "name, values, limit, said",
+    ("positions", [0, 0.99, 0, 0], "position", "hip comes to 0.99 rad, and its position limit with the margin"),
+    ("positions", [0, -0.99, 0, 0], "position", "hip comes to -0.99"),
+    ("velocities", [0, -1.9, 0, 0], "speed", "hip has 1.9 rad/s, and 90% of its speed limit are 1.8"),
+    ("efforts", [0, 0, 9.5, 0], "effort", "hip needs 9.5 N·m, and 90% of its effort limit are 9"),
 )
 def test_what_breaks_a_limit_is_said(name, values, limit, said) -> None:
     found = motion(**{name: column(values)})
     (one,) = safety.broken(found, limits(), WHOLE, np.zeros(2), 0.025)
-    assert (one.joint, one.limit) == (0, limit)
-    assert one.over > 1.0
-    assert one.words.startswith(said)
+    assert (one.joint, one.limit) == (0, limit) and one.over > 1.0 and one.words.startswith(said)
     assert words(found, rows=slice(3, 4)) == [], "other parts have nothing to do with it"
 
 
@@ -102,12 +99,9 @@ def test_a_motion_has_the_peaks_between_commands() -> None:
     with CommandedRobot(ARM, motors, JOINTS, 0.05) as robot:
         found = safety.moved(robot, command, JOINTS)
     assert found.positions.shape == found.velocities.shape == found.efforts.shape == found.limited.shape == (60, 2)
-    assert found.limited[5, 0]
-    assert not found.limited[:5].any()
-    assert found.efforts[5, 0] == pytest.approx(500.0)
+    assert found.limited[5, 0] and not found.limited[:5].any() and found.efforts[5, 0] == pytest.approx(500.0)
     coarse = np.abs(np.diff(found.positions[:, 0])).max() / 0.05
-    assert np.abs(found.velocities[:, 0]).max() > 1.2 * coarse
-    assert found.diverged is None
+    assert np.abs(found.velocities[:, 0]).max() > 1.2 * coarse and found.diverged is None
 
 
 def test_links_that_touch_are_found(tmp_path) -> None:
@@ -119,15 +113,13 @@ def test_links_that_touch_are_found(tmp_path) -> None:
         assert safety.Contacts(robot.simulation).there_are
         assert safety.moved(robot, 0.2 * command, ["left", "right"]).touching == {}
         found = safety.moved(robot, command, ["left", "right"])
-    assert set(found.touching.values()) == {("left", "right")}
-    assert min(found.touching) > 20
+    assert set(found.touching.values()) == {("left", "right")} and min(found.touching) > 20
 
 
 def test_a_robot_without_shapes_touches_nothing() -> None:
     with CommandedRobot(ARM, {"shoulder": known_motor(), "extension": known_motor()}, JOINTS, 0.02) as robot:
         contacts = safety.Contacts(robot.simulation)
-    assert not contacts.there_are
-    assert contacts.found() == []
+    assert not contacts.there_are and contacts.found() == []
 
 
 def test_a_simulation_that_diverges_is_told() -> None:
@@ -136,6 +128,5 @@ def test_a_simulation_that_diverges_is_told() -> None:
     command[50:] = 0.1
     with CommandedRobot(ARM, dict.fromkeys(JOINTS, wild), JOINTS, 0.01) as robot:
         found = safety.moved(robot, command, JOINTS)
-    assert found.diverged is not None
-    assert found.velocities.shape == (400, 2)
+    assert found.diverged is not None and found.velocities.shape == (400, 2)
     assert not found.velocities[found.diverged :].any()

@@ -8,8 +8,7 @@ from isaacsim.core.experimental.actuators.tools.identification.spread import eac
 
 
 def test_results_are_in_order() -> None:
-    assert each(lambda number: number**2, 5) == [0, 1, 4, 9, 16]
-    assert each(lambda number: number, 0) == []
+    assert each(lambda number: number**2, 5) == [0, 1, 4, 9, 16] and each(lambda number: number, 0) == []
 
 
 def test_errors_are_those_of_the_function() -> None:

@@ -26,8 +26,7 @@ def cases() -> list[Decoupled]:
 def test_a_long_delay_is_found(cases) -> None:
     start = {"viscous": 0.05, "coulomb": 0.05, "delay": 0.005}
     found = starts(BENCH, cases, start, {name: TRUE[name] for name in ("armature", "encoder_bias")}, 0)[0]
-    assert found["delay"] == pytest.approx(TRUE["delay"], abs=0.02)
-    assert found["viscous"] == 0.05
+    assert found["delay"] == pytest.approx(TRUE["delay"], abs=0.02) and found["viscous"] == 0.05
 
 
 @pytest.mark.parametrize("factor", [0.25, 0.5, 2.0, 4.0])
@@ -35,8 +34,7 @@ def test_gains_are_found_below_and_above_the_known_ones(cases, factor) -> None:
     start = {"kp": 40.0 * factor, "kd": 1.0 * factor, "viscous": 0.05, "coulomb": 0.05, "delay": 0.005}
     fixed = {name: TRUE[name] for name in ("armature", "encoder_bias")}
     found = starts(BENCH, cases, start, fixed, 0)
-    assert found == starts(BENCH, cases, start, fixed, 0)
-    assert 1 < len(found) <= 3
+    assert found == starts(BENCH, cases, start, fixed, 0) and 1 < len(found) <= 3
     best = min([BENCH.fit(cases, one, fixed) for one in found], key=lambda fit: fit.error)
     assert best.values["kp"] == pytest.approx(40.0, rel=0.02)
     # which damps the joint likewise

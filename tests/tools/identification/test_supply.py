@@ -35,7 +35,6 @@ def servos(supply: aa.SupplyConfig, *, hidden: bool) -> dict[str, aa.MotorConfig
 
 @pytest.mark.slow
 def test_volts_tell_the_supply_of_two_joints() -> None:
-    """And the joints fit better than with a supply that does not sag."""
     true = servos(aa.SupplyConfig(24.0, resistance=0.15), hidden=True)
     known = servos(aa.SupplyConfig(22.0), hidden=False)
     options = FitOptions(models=["Coulomb friction"])
@@ -44,21 +43,18 @@ def test_volts_tell_the_supply_of_two_joints() -> None:
     estimates = {one.name: one for one in found.estimates if one.joint == "shoulder, extension"}
     for name, value, unit in (("supply.voltage", 24.0, "V"), ("supply_resistance", 0.15, "Ω")):
         assert estimates[name].value == pytest.approx(value, rel=0.03)
-        assert estimates[name].standard_error < 0.02 * value
-        assert estimates[name].unit == unit
+        assert estimates[name].standard_error < 0.02 * value and estimates[name].unit == unit
         assert not estimates[name].is_at_bound
         for joint in JOINTS:
             assert value_of(found.motors[joint], name) == estimates[name].value
-    assert value_of(found.motors["shoulder"], "coulomb") == pytest.approx(2.0, rel=0.1)
-    assert found.error < 2.5e-3
+    assert value_of(found.motors["shoulder"], "coulomb") == pytest.approx(2.0, rel=0.1) and found.error < 2.5e-3
     assert found.unused_columns == [
         "volts of shoulder, extension is not fitted: joints with a winding are simulated with it, and it tells their "
         "supply."
     ]
     blind = [MotorLog(log.time, JOINTS, {name: log.signals[name] for name in ("command", "position")}) for log in logs]
     without = identify(ARM, blind, known, options)
-    assert without.error > 2 * found.error
-    assert any("volts in the logs" in one for one in without.warnings)
+    assert without.error > 2 * found.error and any("volts in the logs" in one for one in without.warnings)
 
 
 def case_of(volts: np.ndarray) -> Decoupled:
@@ -82,8 +78,7 @@ def test_it_is_a_line_through_currents() -> None:
         volts = 0.5 * (24.0 + np.sqrt(24.0**2 - 4.0 * 0.02 * power))
     assert volts.min() < 23.5
     found = shared_supply(benches, fits, [case])
-    assert found is not None
-    assert found.numbers == pytest.approx((24.0, 0.02), rel=0.03)
+    assert found is not None and found.numbers == pytest.approx((24.0, 0.02), rel=0.03)
 
 
 def test_without_windings_or_a_sag_there_is_none() -> None:
@@ -111,5 +106,4 @@ def test_volts_are_in_all_logs_or_in_none() -> None:
     require_volts([with_volts, with_volts])
     with pytest.raises(ValueError, match="volts: with volts: must be in all logs or in none"):
         require_volts([plain, with_volts])
-    one = [hidden_log(PENDULUM, {"hinge": hidden_motor()}, ["hinge"], seconds=0.1)]
-    require_volts(one)
+    require_volts([hidden_log(PENDULUM, {"hinge": hidden_motor()}, ["hinge"], seconds=0.1)])

@@ -29,18 +29,15 @@ def test_errors_are_measured_by_noise(error, word) -> None:
     log = log_of(1e-3)
     replays = [Replay(log, log.position + off, held_out) for off, held_out in ((1.0, False), (error, True))]
     (one,) = verdicts(replace(made_up(), replays=replays, noise=(1e-3,), errors_before=(0.1,)))
-    assert one.word == word
-    assert one.error == pytest.approx(error)
-    assert one.before == 0.1
-    assert one.changed == "coulomb 0.25 ± 0.05, armature 0.062"
+    assert one.word == word and one.error == pytest.approx(error)
+    assert one.before == 0.1 and one.changed == "coulomb 0.25 ± 0.05, armature 0.062"
 
 
 def test_a_joint_at_rest_has_no_verdict() -> None:
     still = np.zeros((2000, 1))
     log = MotorLog(TIME, ["hinge"], {"command": still, "position": still})
     (one,) = verdicts(replace(made_up(), replays=[Replay(log, still + 1.0, True)], noise=(1e-3,)))
-    assert one.word == ""
-    assert np.isnan(one.error)
+    assert one.word == "" and np.isnan(one.error)
 
 
 def test_gains_come_first_and_what_stayed_none_is_left_out() -> None:

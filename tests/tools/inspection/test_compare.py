@@ -16,7 +16,6 @@ def between(first: Path, second: Path) -> list[Difference]:
 
 
 def test_a_file_does_not_differ_from_itself() -> None:
-    """Nor from the same robot in MJCF, except for the kind of its actuators."""
     arm = ROBOTS / "arm_2dof.usda"
     assert between(arm, arm) == []
     found = between(arm, ROBOTS / "arm_2dof.xml")

@@ -8,7 +8,7 @@ from isaacsim.core.experimental.actuators import InspectedRobot, Simulation, ins
 from isaacsim.core.experimental.actuators.tools.inspection.inspect import robots_of_model
 from places import ROBOTS
 from pxr import Sdf, Usd
-from refusals import refused
+from refusals import cases, refused
 from robot_files import ARM, OF_EXTENSION, OF_SHOULDER, SHOULDER, Edit, edited, number, schema, without
 from small_stages import pendulum
 
@@ -83,16 +83,14 @@ def test_values_are_si_with_units_and_layers(tmp_path) -> None:
     shoulder, extension = robot.joints
     assert shoulder.value("upper_limit") == pytest.approx(math.pi / 2)
     assert shoulder.values["upper_limit"].source == "above.usda"
-    assert shoulder.values["lower_limit"].source == "below.usda"
-    assert not shoulder.values["armature"].said
+    assert shoulder.values["lower_limit"].source == "below.usda" and not shoulder.values["armature"].said
     assert extension.values["upper_limit"].unit == "m"
 
 
 def test_stages_in_other_units_are_told_in_si(tmp_path) -> None:
     """In centimetres, torques of a file are 1e-4 N·m."""
     file = edited(tmp_path, lambda stage: stage.SetMetadata("metersPerUnit", 0.01))
-    shoulder = robot_of(file).actuators[0]
-    assert shoulder.values["PD", "kp"].value == pytest.approx(200e-4)
+    assert robot_of(file).actuators[0].values["PD", "kp"].value == pytest.approx(200e-4)
     assert robot_of(file).joint("extension").value("upper_limit") == pytest.approx(0.004)
 
 
@@ -105,8 +103,7 @@ def test_what_drives_a_joint(tmp_path) -> None:
         stage.DefinePrim(f"{ARM}/servo", "MjcActuator").CreateRelationship("mjc:target").SetTargets([SHOULDER])
 
     bare, drive = without(OF_SHOULDER), number(SHOULDER, "drive:angular:physics:damping", 1.0)
-    assert driven(drive) == ("actuator", OF_SHOULDER)
-    assert driven(bare, drive, servo) == ("USD drive", None)
+    assert driven(drive) == ("actuator", OF_SHOULDER) and driven(bare, drive, servo) == ("USD drive", None)
     assert driven(bare, servo) == ("MjcActuator", f"{ARM}/servo")
     assert driven(bare, schema(SHOULDER, "NewtonMimicAPI")) == ("another joint", None)
     assert driven(bare) == ("nothing", None)
@@ -194,26 +191,23 @@ def found(folder: Path, text: str, ending: str) -> tuple[str, ...]:
 
 @pytest.mark.parametrize(("option", "mass", "count"), [("true", 3.0, 1), ("true", 2.0, 0), ("auto", 3.0, 0)])
 def test_masses_that_those_of_shapes_replace(option: str, mass: float, count: int, tmp_path: Path) -> None:
-    """MuJoCo does so without a word; as a rule `<inertial>` counts, and nothing is replaced."""
     lines = found(tmp_path, MJCF.format(option, mass), "xml")
     assert len(lines) == count
     expected = "<arm>: its mass by shapes = 2, as inertiafromgeom has it, and that of its <inertial> = 3 (SI) mean the"
     assert all(line.startswith(expected) for line in lines)
 
 
-@pytest.mark.parametrize(
-    ("command", "low", "high", "told"),
-    [
-        ("position", -1.0, 1.5, []),
-        ("position", -0.5, 0.5, []),
-        ("position", -57.2957795, 1.5, ["min of its position command = -57.2958 (SI) mean the same and differ, by a"]),
-        ("effort", -9.0, 9.0, []),
-        ("effort", -9.0, 12.0, ["max of its effort command = 12 (SI) mean the same and differ."]),
-        ("effort", "", "${most}", []),
-        # a velocity of 0 is no limit
-        ("velocity", -12.0, 12.0, []),
-        ("stiffness", -12.0, 12.0, []),
-    ],
+@cases(
+    "command, low, high, told",
+    ("position", -1.0, 1.5, []),
+    ("position", -0.5, 0.5, []),
+    ("position", -57.2957795, 1.5, ["min of its position command = -57.2958 (SI) mean the same and differ, by a"]),
+    ("effort", -9.0, 9.0, []),
+    ("effort", -9.0, 12.0, ["max of its effort command = 12 (SI) mean the same and differ."]),
+    ("effort", "", "${most}", []),
+    # a velocity of 0 is no limit
+    ("velocity", -12.0, 12.0, []),
+    ("stiffness", -12.0, 12.0, []),
 )
 def test_commands_of_ros2_control_beyond_the_limits_of_the_joint(
     command: str, low: object, high: object, told: list[str], tmp_path: Path

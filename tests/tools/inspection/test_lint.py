@@ -21,14 +21,12 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     for file in (usd, xml):
         (finding,) = lint(file)
         assert (finding.rule, finding.severity, finding.where) == ("unreadable-file", "error", str(file))
-        assert "\n" not in finding.problem and not finding.problem.startswith(str(file))
-        assert finding.remedy
+        assert "\n" not in finding.problem and not finding.problem.startswith(str(file)) and finding.remedy
     with pytest.raises(FileNotFoundError):
         lint(tmp_path / "nothing.usda")
 
 
 def test_files_without_robots(tmp_path: Path) -> None:
-    """No robot is a finding: a converter may have omitted the schema."""
     Usd.Stage.CreateNew(str(tmp_path / "empty.usda")).Save()
     (finding,) = lint(tmp_path / "empty.usda")
     assert finding.rule == "no-robot"
@@ -65,7 +63,6 @@ def test_a_joint_of_an_unusable_actuator_is_told_once(tmp_path: Path) -> None:
 
 
 def test_remarks_on_a_file_are_told_once(tmp_path: Path) -> None:
-    """A remark on the file appears once, for any number of robots."""
     inertia = '<inertial mass="1" pos="0 0 0" diaginertia="1 1 1"/>'
     body = f'<body name="{{0}}">{inertia}<joint name="{{0}}" range="-90 90"/></body>'
     servo = '<intvelocity name="servo_{0}" joint="{0}" kp="5" actrange="-1 1"/>'
@@ -231,8 +228,7 @@ def test_nothing_to_correct_writes_nothing(tmp_path: Path) -> None:
     """A correct file, or one in which all corrections would be guesses."""
     file, overlay = edited(tmp_path, number(OF_SHOULDER, "newton:kd", 0.0)), tmp_path / "fixed.usda"
     fixed, left = fix(file, overlay)
-    assert (fixed, [finding.rule for finding in left]) == ([], ["undamped"])
-    assert not overlay.exists()
+    assert (fixed, [finding.rule for finding in left]) == ([], ["undamped"]) and not overlay.exists()
 
 
 def test_places_that_are_refused(tmp_path: Path) -> None:
@@ -249,5 +245,4 @@ def test_an_overlay_is_replaced(tmp_path: Path) -> None:
     file, overlay = edited(tmp_path, *BROKEN), tmp_path / "fixed.usda"
     first = fix(file, overlay)
     text = overlay.read_text()
-    assert fix(file, overlay) == first
-    assert overlay.read_text() == text
+    assert fix(file, overlay) == first and overlay.read_text() == text

@@ -58,7 +58,6 @@ def test_friction_is_that_of_the_stage_or_of_the_simulator() -> None:
 
 
 def test_a_configuration_takes_the_place_of_actuators() -> None:
-    """Its gains, limit and armature apply; a joint without a motor has its drive, without gains here."""
     motor = aa.MotorConfig(aa.PDControlConfig(80.0, 4.0), [aa.MaxEffortClampingConfig(70.0)], armature=0.01)
     found = table(resolve(ARM, {"shoulder": motor}))
     kp, limit = found["shoulder", "kp"], found["shoulder", "actuator_limit"]
@@ -143,8 +142,7 @@ def test_each_value_has_its_reason(tmp_path) -> None:
     assert free.rule == "explicit: Isaac Lab leaves the limit to the model"
     armature = rows["extension", "armature"]
     assert (armature.group, armature.config, armature.rule) == ("sliding", None, "unspecified: that of the robot")
-    assert armature.applied == armature.file
-    assert all(row.robot == ARM_PATH for row in rows.values())
+    assert armature.applied == armature.file and all(row.robot == ARM_PATH for row in rows.values())
 
 
 @pytest.mark.parametrize(("file", "words"), [("arm_2dof.usda", "isaacLab:actuatorGroups"), ("arm_2dof.xml", "not USD")])

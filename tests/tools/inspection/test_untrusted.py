@@ -42,7 +42,6 @@ def problem_of(file: Path, **limits: float) -> str:
 @pytest.mark.parametrize("dt", [None, 0.004])
 @pytest.mark.slow
 def test_result_is_that_of_lint(dt, tmp_path) -> None:
-    """For sound files, for findings and for files that USD refuses."""
     assert lint_untrusted(ROBOTS / "pendulum.usda", dt) == []
     (tmp_path / "broken.usda").write_text("#usda 1.0\ndef {")
     for file in (edited(tmp_path, number(OF_SHOULDER, "newton:kp", -1.0)), tmp_path / "broken.usda"):
@@ -68,7 +67,6 @@ def test_crash_is_reported(tmp_path, capsys) -> None:
 @needs_pipes
 @pytest.mark.slow
 def test_time_limit_is_reported(tmp_path) -> None:
-    """USD waits for the other end of a pipe."""
     os.mkfifo(tmp_path / "pipe.usda")
     file = tmp_path / "top.usda"
     file.write_text("#usda 1.0\n(\n subLayers = [@./pipe.usda@]\n)\n")

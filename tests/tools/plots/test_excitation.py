@@ -19,8 +19,7 @@ def test_limits_that_are_near_are_drawn() -> None:
     hip, knee, speed, effort = drawn.axes
     assert [hip.get_ylabel(), knee.get_ylabel()] == ["position [rad]", "position [m]"]
     # command, position, and the lower limit, and the begin of the part
-    assert len(hip.lines) == 4
-    assert len(knee.lines) == 3
+    assert len(hip.lines) == 4 and len(knee.lines) == 3
     assert [text.get_text() for text in hip.texts if text.get_text() == "chirp"] == ["chirp"]
     for panel in (speed, effort):
         assert [text.get_text() for text in panel.get_legend().get_texts()] == ["used at most, 90%"]

@@ -82,8 +82,7 @@ def test_a_mark_is_a_dashed_line_with_its_words() -> None:
     style.mark(panel, "target", y=0.5)
     style.mark(other, x=0.2)
     assert [line.get_linestyle() for one in (panel, other) for line in one.lines] == ["--", "--"]
-    assert list(panel.lines[0].get_ydata()) == [0.5, 0.5]
-    assert list(other.lines[0].get_xdata()) == [0.2, 0.2]
+    assert list(panel.lines[0].get_ydata()) == [0.5, 0.5] and list(other.lines[0].get_xdata()) == [0.2, 0.2]
     legend = panel.get_legend()
     assert legend is not None and [text.get_text() for text in legend.get_texts()] == ["target"]
     assert other.get_legend() is None
@@ -94,8 +93,7 @@ def test_panels_share_axes_and_have_a_headline() -> None:
     found = drawn
     upper.set_xlim(0.0, 7.0)
     upper.set_ylim(0.0, 7.0)
-    assert lower.get_xlim() == (0.0, 7.0) != lower.get_ylim()
-    assert found.get_suptitle() == "What it shows"
+    assert lower.get_xlim() == (0.0, 7.0) != lower.get_ylim() and found.get_suptitle() == "What it shows"
     _, (left, right) = style.panels(4, 3, columns=2)
     left.set_ylim(0.0, 7.0)
     assert right.get_ylim() == (0.0, 7.0)
@@ -115,8 +113,7 @@ def test_bands_hold_their_share_of_the_samples() -> None:
     found = panel
     style.bands(panel, [0.0, 1.0], np.tile(np.arange(101.0), (2, 1)), "robots", (50, 100))
     reached = [band.get_paths()[0].get_extents().intervaly.tolist() for band in found.collections]
-    assert reached == [[25.0, 75.0], [0.0, 100.0]]
-    assert found.lines[0].get_ydata().tolist() == [50.0, 50.0]
+    assert reached == [[25.0, 75.0], [0.0, 100.0]] and found.lines[0].get_ydata().tolist() == [50.0, 50.0]
     assert [text.get_text() for text in found.texts] == ["median", "50 % of robots", "all robots"]
 
 

@@ -12,20 +12,19 @@ from isaacsim.core.experimental.actuators.tools.plots.units import (
     units_of,
     with_unit,
 )
+from refusals import cases
 
 
-@pytest.mark.parametrize(
-    ("turns", "units"),
-    [
-        ([True, True], TURNING),
-        ([False], SLIDING),
-        ([True, False], BOTH),
-        # a joint of an unknown kind may be either
-        ([True, None], BOTH),
-        ([False, None], BOTH),
-        (None, BOTH),
-        ([], BOTH),
-    ],
+@cases(
+    "turns, units",
+    ([True, True], TURNING),
+    ([False], SLIDING),
+    ([True, False], BOTH),
+    # a joint of an unknown kind may be either
+    ([True, None], BOTH),
+    ([False, None], BOTH),
+    (None, BOTH),
+    ([], BOTH),
 )
 def test_units_are_those_of_the_joints(turns, units) -> None:
     assert units_of(turns) == units
@@ -33,36 +32,30 @@ def test_units_are_those_of_the_joints(turns, units) -> None:
 
 def test_numbers_have_a_unit_if_it_is_known() -> None:
     """Two units beside a number would be none."""
-    assert with_unit("80", TURNING.effort) == "80 N·m"
-    assert with_unit("80", BOTH.effort) == "80"
+    assert with_unit("80", TURNING.effort) == "80 N·m" and with_unit("80", BOTH.effort) == "80"
 
 
-@pytest.mark.parametrize(
-    ("turns", "words"),
-    [
-        ([True, True], "effort [N·m]"),
-        ([False], "effort [N]"),
-        # the numbers below it have their own
-        ([True, False], "effort"),
-        ([True, False, None], "effort"),
-        ([True, None], "effort [N·m or N]"),
-        (None, "effort [N·m or N]"),
-    ],
+@cases(
+    "turns, words",
+    ([True, True], "effort [N·m]"),
+    ([False], "effort [N]"),
+    # the numbers below it have their own
+    ([True, False], "effort"),
+    ([True, False, None], "effort"),
+    ([True, None], "effort [N·m or N]"),
+    (None, "effort [N·m or N]"),
 )
 def test_heading_has_the_unit_of_all_joints_below_it(turns, words) -> None:
-    assert heading("effort", "effort", turns) == words
-    assert are_mixed(turns) == (words == "effort")
+    assert heading("effort", "effort", turns) == words and are_mixed(turns) == (words == "effort")
 
 
-@pytest.mark.parametrize(
-    ("unit", "turns", "said"),
-    [
-        ("N·m/rad or N/m", True, "N·m/rad"),
-        ("N·m/rad or N/m", False, "N/m"),
-        ("N·m/rad or N/m", None, "N·m/rad or N/m"),
-        ("Ω", False, "Ω"),
-        ("", True, ""),
-    ],
+@cases(
+    "unit, turns, said",
+    ("N·m/rad or N/m", True, "N·m/rad"),
+    ("N·m/rad or N/m", False, "N/m"),
+    ("N·m/rad or N/m", None, "N·m/rad or N/m"),
+    ("Ω", False, "Ω"),
+    ("", True, ""),
 )
 def test_parameter_has_the_unit_of_its_joint(unit, turns, said) -> None:
     assert unit_of(unit, turns) == said

@@ -62,7 +62,6 @@ def recorded(robots: int = 1, steps: int = 5, **options) -> Recording:
 
 
 def test_recording_is_what_foxglove_reads(tmp_path) -> None:
-    """By its own library: names, stamps and numbers of each step."""
     reader = pytest.importorskip("mcap_ros2.reader", exc_type=ImportError)
     pytest.importorskip("rosbags.rosbag2", exc_type=ImportError)
     log = recorded()

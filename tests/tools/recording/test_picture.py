@@ -10,7 +10,6 @@ from refusals import refused
 
 
 def recorded(signals=None, gain: float = 10.0) -> aa.Recording:
-    """Two joints; the knee is limited in the second half."""
     motor = [aa.PDControlConfig(gain, 0.0), aa.DelayConfig(delay_steps=2), aa.MaxEffortClampingConfig(5.0)]
     leg = aa.ActuatedArrays(["hip", "knee"], {".*": motor})
     q, qd, target = np.zeros((3, 2), np.float32)
@@ -36,8 +35,7 @@ def test_one_joint_in_three_panels(tmp_path) -> None:
     assert (tmp_path / "knee.png").stat().st_size > 10000
     position, effort, motion, other = figure.axes
     assert words(position) == {"target", "delayed target", "position"}
-    assert words(effort) == {"computed", "applied", "limit"}
-    assert effort.get_title("left") == "Effort"
+    assert words(effort) == {"computed", "applied", "limit"} and effort.get_title("left") == "Effort"
     assert explained(effort) == ["limited by ClampingMaxEffort"]
     (shade,) = effort.patches
     # the command of step 10 arrives in step 12
@@ -110,8 +108,7 @@ def rubbed() -> aa.Recording:
 def test_efforts_of_motor_and_friction_are_drawn_and_sticking_is_shaded() -> None:
     log = rubbed()
     effort = log.plot("knee").axes[1]
-    assert words(effort) == {"computed", "motor", "friction", "limit"}
-    assert effort.get_title("left") == "Effort"
+    assert words(effort) == {"computed", "motor", "friction", "limit"} and effort.get_title("left") == "Effort"
     assert explained(effort) == ["sticks"]
     drawn = {tuple(line.get_ydata()) for line in effort.lines}
     assert tuple(log.motor_efforts[:, 0, 1]) in drawn and tuple(log.passive_efforts[:, 0, 1]) in drawn
@@ -124,10 +121,8 @@ def test_efforts_of_motor_and_friction_are_drawn_and_sticking_is_shaded() -> Non
 
 
 def test_units_are_those_of_the_joints(tmp_path) -> None:
-    """Of one kind if all drawn joints are of it, also of a saved recording; arrays have joints of an unknown kind."""
     with aa.Simulation(REPOSITORY / "data" / "robots" / "arm_2dof.usda") as simulation:
         simulation.play()
-        # unreferenced actuators close
         arm = aa.ArticulationActuators("/World/Arm")
         with arm.record() as log:
             simulation.step(3)
@@ -135,8 +130,7 @@ def test_units_are_those_of_the_joints(tmp_path) -> None:
     turn, slide = log.joints
     for one in (log, aa.Recording.load(tmp_path / "arm.npz")):
         units = {joint: [panel.get_ylabel() for panel in one.plot(joint).axes[:2]] for joint in (turn, slide, None)}
-        assert units[turn] == ["position [rad]", "effort [N·m]"]
-        assert units[slide] == ["position [m]", "effort [N]"]
+        assert units[turn] == ["position [rad]", "effort [N·m]"] and units[slide] == ["position [m]", "effort [N]"]
         # each label has the unit of its joint
         assert units[None] == ["position", "effort"]
         position, effort, power = one.plot().axes

@@ -6,6 +6,7 @@ import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 from places import ROBOTS
+from refusals import cases
 
 DT = 0.01
 SPEEDS = np.float32([1.0, 3.0, -2.0, 5.0, 4.0])
@@ -20,14 +21,12 @@ def energy_of(sim: aa.Simulation) -> float:
     return float(data.energy.sum())
 
 
-@pytest.mark.parametrize(
+@cases(
     "motor",
-    [
-        # kd dt / I = 0.8: it oscillates about its target; power by the first velocity alone would brake
-        [aa.PDControlConfig(400.0, 20.0)],
-        # kd dt / I = 7.7: it vibrates between its limits
-        [aa.PDControlConfig(400.0, 200.0), aa.MaxEffortClampingConfig(20.0)],
-    ],
+    # kd dt / I = 0.8: it oscillates about its target; power by the first velocity alone would brake
+    [aa.PDControlConfig(400.0, 20.0)],
+    # kd dt / I = 7.7: it vibrates between its limits
+    [aa.PDControlConfig(400.0, 200.0), aa.MaxEffortClampingConfig(20.0)],
     ids=["stiff", "rattling"],
 )
 @pytest.mark.filterwarnings("ignore:.*will vibrate")
@@ -61,7 +60,6 @@ def pushed(capacity: int | None = None, reset=None, motor=None, after: float | N
 
 
 def test_velocity_is_the_mean_over_the_step() -> None:
-    """After the last step it is the value of the array at the end of the block, independent of later use."""
     np.testing.assert_array_equal(pushed().power[:, :, 0].T, [[4, 1, 3, 9, 8]] * 2)
     np.testing.assert_array_equal(pushed(after=-2.0).power[:, :, 0].T, [[4, 1, 3, 9, 2]] * 2)
     np.testing.assert_array_equal(pushed(after=np.nan).power[:, :, 0].T, [[4, 1, 3, 9, 8]] * 2)
@@ -114,14 +112,12 @@ class Constant(aa.Controller):
 
 @pytest.mark.parametrize("native", [True, False])
 @pytest.mark.parametrize("capacity", [None, 2, 3, 4])
-@pytest.mark.parametrize(
-    ("reset", "rows"),
-    [
-        (lambda arm: arm.reset(indices=[1]), [1]),
-        (lambda arm: arm.reset(), [0, 1]),
-        (lambda arm: arm.restore_state(arm.save_state()), [0, 1]),
-        (lambda arm: (arm.reset(indices=[0]), arm.reset(indices=[1])), [0, 1]),
-    ],
+@cases(
+    "reset, rows",
+    (lambda arm: arm.reset(indices=[1]), [1]),
+    (lambda arm: arm.reset(), [0, 1]),
+    (lambda arm: arm.restore_state(arm.save_state()), [0, 1]),
+    (lambda arm: (arm.reset(indices=[0]), arm.reset(indices=[1])), [0, 1]),
     ids=["one", "all", "restored", "one by one"],
 )
 def test_step_before_a_reset_has_no_velocity_after_it(native, capacity, reset, rows) -> None:
@@ -144,7 +140,6 @@ def test_velocity_that_is_not_finite_is_none_after_the_step_before() -> None:
 
 @pytest.mark.parametrize("way", ["npz", "csv", "pickle"])
 def test_power_is_kept_with_the_resets(tmp_path, way) -> None:
-    """Users of a recording do not see resets."""
     log = pushed(reset=lambda arm: arm.reset(indices=[1]))
     if way == "pickle":
         back = pickle.loads(pickle.dumps(log))

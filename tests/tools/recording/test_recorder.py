@@ -9,7 +9,7 @@ import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators.tools.recording import recorder
 from places import REPOSITORY
-from refusals import refused
+from refusals import cases, refused
 
 PENDULUM = REPOSITORY / "data" / "robots" / "pendulum.usda"
 NAMES, ROBOTS, DT = ["hip", "knee", "ankle", "toe"], 3, 0.005
@@ -22,7 +22,7 @@ MOTORS = {
 }
 OF_LAWS = {
     *(*recorder.OF_PASSIVE_STAGES, *recorder.OF_TRANSMISSIONS, *recorder.OF_STATES, *recorder.MEASURED),
-    *("losses", "at_voltage_limit"),
+    *("losses", "at_voltage_limit", "magnet_temperatures"),
 }
 ALL = tuple(name for name in recorder.SIGNALS if name not in OF_LAWS)
 
@@ -45,7 +45,6 @@ class Leg:
 
 
 def test_it_notes_what_a_loop_by_hand_does(way) -> None:
-    """All signals bit-identical, in growing memory; the driven joints in the order of their columns."""
     leg = Leg()
     leg.actuated.observe_efforts()
     efforts, computed, limited = [], [], []
@@ -108,7 +107,6 @@ def test_a_pendulum_is_recorded_as_it_swings(way) -> None:
 
 
 def test_a_ring_keeps_the_last_steps(way) -> None:
-    """Before it is full it keeps all rows; time starts at the first kept step."""
     leg = Leg()
     with leg.actuated.record(["positions", "limited_by", "faults"], capacity=4) as log, leg.actuated.record() as whole:
         for count in range(1, 11):
@@ -121,23 +119,20 @@ def test_a_ring_keeps_the_last_steps(way) -> None:
     np.testing.assert_array_equal(log.positions, whole.positions[-4:])
 
 
-@pytest.mark.parametrize(
-    ("robots", "dofs", "rows", "columns"),
-    [
-        ([2, 0], "knee", [2, 0], [1]),
-        (np.array([False, True, True]), ["ankle", "hip"], [1, 2], [0, 2]),
-        ([1], [2, 0], [1], [0, 2]),
-        (None, 2, [0, 1, 2], [2]),
-        (None, ".*e.*", [0, 1, 2], [1, 2]),
-    ],
+@cases(
+    "robots, dofs, rows, columns",
+    ([2, 0], "knee", [2, 0], [1]),
+    (np.array([False, True, True]), ["ankle", "hip"], [1, 2], [0, 2]),
+    ([1], [2, 0], [1], [0, 2]),
+    (None, 2, [0, 1, 2], [2]),
+    (None, ".*e.*", [0, 1, 2], [1, 2]),
 )
 def test_some_robots_and_joints_can_be_chosen(way, robots, dofs, rows, columns) -> None:
     leg = Leg()
     with leg.actuated.record(robots=robots, dofs=dofs) as some, leg.actuated.record() as whole:
         for _ in range(6):
             leg.step()
-    assert some.joints == [NAMES[column] for column in columns]
-    assert some.robots == [f"robot {row}" for row in rows]
+    assert some.joints == [NAMES[column] for column in columns] and some.robots == [f"robot {row}" for row in rows]
     for name, array in some.arrays().items():
         if name != "time":
             np.testing.assert_array_equal(array, getattr(whole, name)[:, rows][:, :, columns], err_msg=name)
@@ -176,13 +171,11 @@ def test_faults_are_noted_until_the_reset(way) -> None:
             if step == 3:
                 leg.actuated.reset(indices=[2])
     expected = np.zeros((6, ROBOTS, 3))
-    # the second input
     expected[2:5, 2, 2] = 2
     np.testing.assert_array_equal(log.faults, expected)
     # a reused row of a ring
     np.testing.assert_array_equal(last.faults, expected[-2:])
-    assert log.applied_efforts[2, 2, 2] == 0.0
-    assert log.applied_efforts[3, 2, 2] != 0.0
+    assert log.applied_efforts[2, 2, 2] == 0.0 and log.applied_efforts[3, 2, 2] != 0.0
 
 
 def test_nothing_is_left_behind() -> None:
@@ -222,16 +215,13 @@ def test_two_record_at_once_and_end_one_after_the_other(way) -> None:
         with leg.actuated.record(("positions", "computed_efforts")) as short:
             leg.step()
         leg.step()
-    assert (len(long), len(short)) == (3, 1)
-    assert short.signals == ("positions", "computed_efforts")
+    assert (len(long), len(short)) == (3, 1) and short.signals == ("positions", "computed_efforts")
     np.testing.assert_array_equal(short.computed_efforts, long.computed_efforts[1:2])
     # without other observers, the third one would be zero
     assert long.computed_efforts[2].any()
 
 
 class Broken(aa.Controller):
-    """A controller that computes arrays, and raises on request."""
-
     SHARED_PARAMS: ClassVar[set[str]] = set()
     raises = False
 
@@ -247,7 +237,6 @@ class Broken(aa.Controller):
 
 
 def test_a_step_that_raises_is_not_noted() -> None:
-    """No part of it is recorded, and recording continues; an error that leaves the block ends it."""
     count = ROBOTS
     delay = aa.Delay(wp.full(count, 2, dtype=wp.int32, device="cpu"), 2)
     clamp = aa.ClampingMaxEffort(wp.full(count, 2.0, dtype=wp.float32, device="cpu"))
@@ -264,12 +253,10 @@ def test_a_step_that_raises_is_not_noted() -> None:
         Broken.raises = True
         actuated.step(q, q, q, DT)
     Broken.raises = False
-    assert len(log) == 5
-    assert log.position_targets[:, 0, 0].tolist() == [0, 1, 2, 3, 9]
+    assert len(log) == 5 and log.position_targets[:, 0, 0].tolist() == [0, 1, 2, 3, 9]
     assert log.delayed_position_targets[:, 1, 0].tolist() == [0, 0, 0, 1, 2]
     assert log.computed_efforts.ravel().tolist() == [3.0] * 15
-    assert log.applied_efforts.ravel().tolist() == [2.0] * 15
-    assert (log.limited_by == "ClampingMaxEffort").all()
+    assert log.applied_efforts.ravel().tolist() == [2.0] * 15 and (log.limited_by == "ClampingMaxEffort").all()
     assert inside._assembly._watchers == []
 
 
@@ -306,17 +293,15 @@ def test_physics_may_stop_and_start_in_between(way) -> None:
         np.testing.assert_array_equal(log.positions[3], log.positions[0])
 
 
-@pytest.mark.parametrize(
-    ("ask", "message"),
-    [
-        (lambda one: one.record(("torque",)), r"signals: \['torque'\]: must be some of"),
-        (lambda one: one.record(capacity=0), "capacity = 0: must be at least 1"),
-        (lambda one: one.record(()), "nothing to record"),
-        (lambda one: one.record(robots=[]), "nothing to record"),
-        (lambda one: one.record(robots=[3]), "robot index 3: must be in"),
-        (lambda one: one.record(dofs="toe"), "dofs: 'toe' is no actuated joint: must be one of"),
-        (lambda one: one.record(dofs=[0, 3]), "dofs: 3 is no actuated joint"),
-    ],
+@cases(
+    "ask, message",
+    (lambda one: one.record(("torque",)), r"signals: \['torque'\]: must be some of"),
+    (lambda one: one.record(capacity=0), "capacity = 0: must be at least 1"),
+    (lambda one: one.record(()), "nothing to record"),
+    (lambda one: one.record(robots=[]), "nothing to record"),
+    (lambda one: one.record(robots=[3]), "robot index 3: must be in"),
+    (lambda one: one.record(dofs="toe"), "dofs: 'toe' is no actuated joint: must be one of"),
+    (lambda one: one.record(dofs=[0, 3]), "dofs: 3 is no actuated joint"),
 )
 def test_what_does_not_fit_is_refused(ask, message) -> None:
     refused(ValueError, lambda: ask(Leg().actuated), message)
@@ -326,8 +311,7 @@ def test_what_was_not_recorded_is_no_attribute() -> None:
     leg = Leg()
     with leg.actuated.record("power") as log:
         leg.step()
-    assert isinstance(log, aa.Recording)
-    assert log.signals == ("velocities", "applied_efforts", "power")
+    assert isinstance(log, aa.Recording) and log.signals == ("velocities", "applied_efforts", "power")
     refused(AttributeError, lambda: print(log.positions), r"positions was not recorded, only velocities, .* Ask for it")
 
 

@@ -58,8 +58,7 @@ def test_steps_of_other_lengths_weigh_as_long_as_they_last() -> None:
     assert log.saturation() == [
         aa.Saturation("robot 0", "hip", "ClampingMaxEffort", pytest.approx(0.3), pytest.approx(0.03))
     ]
-    assert log.time.tolist() == pytest.approx([0.0, 0.01, 0.03])
-    assert log.dt == 0.07
+    assert log.time.tolist() == pytest.approx([0.0, 0.01, 0.03]) and log.dt == 0.07
 
 
 def test_without_limits_and_without_steps() -> None:
@@ -95,10 +94,7 @@ def test_a_table_has_a_line_per_step_robot_and_joint(tmp_path) -> None:
     assert len(rows) == 8 * 2 * 2
     row = rows[2 * 4 + 3]
     assert (row["time"], row["robot"], row["joint"], row["limited_by"]) == (
-        "0.02",
-        "robot 1",
-        "knee",
-        "ClampingMaxEffort",
+        *("0.02", "robot 1", "knee", "ClampingMaxEffort"),
     )
     assert float(row["applied_efforts"]) == log.applied_efforts[2, 1, 1] == 5.0
 

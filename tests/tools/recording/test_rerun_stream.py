@@ -36,7 +36,6 @@ def read(path: Path) -> dict:
 
 
 def test_each_joint_is_an_entity_with_what_was_recorded(tmp_path) -> None:
-    """The numbers are bit-identical, at the times of the steps; limits are lines from the first step to the last."""
     pytest.importorskip("rerun", exc_type=ImportError)
     log = recorded()
     log.save(tmp_path / "log.rrd")
@@ -61,8 +60,7 @@ def test_each_joint_is_an_entity_with_what_was_recorded(tmp_path) -> None:
                 np.testing.assert_allclose([one.total_seconds() for one in table["time"]], log.time, atol=1e-6)
     limits = [tables[f"/robot 1/knee/effort/{which}"] for which in ("largest", "least")]
     assert [np.ravel(table["Scalars:scalars"]).tolist() for table in limits] == [[5.0, 5.0], [-5.0, -5.0]]
-    assert limits[0]["step"] == [0, 7]
-    assert "/robot 1/hip/effort/largest" not in tables
+    assert limits[0]["step"] == [0, 7] and "/robot 1/hip/effort/largest" not in tables
 
 
 def test_what_limits_is_told_where_it_changes(tmp_path) -> None:

@@ -7,9 +7,7 @@ from typing import Any
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators.engine import assembly
 from isaacsim.core.experimental.actuators.engine.recorded_signals import OF_PASSIVE_STAGES, STICKING_SPEED
-from isaacsim.core.experimental.actuators.tools.recording import recorder
 from isaacsim.core.experimental.actuators.tools.recording.statistics import (
     JointFriction,
     intervals,
@@ -17,6 +15,7 @@ from isaacsim.core.experimental.actuators.tools.recording.statistics import (
     text_table,
 )
 from places import ROBOTS
+from refusals import cases
 
 
 def test_intervals_at_the_ends_and_between() -> None:
@@ -25,7 +24,6 @@ def test_intervals_at_the_ends_and_between() -> None:
 
 
 def test_longest_is_in_seconds() -> None:
-    """A single long step is longer than two short ones."""
     durations = np.array([0.01, 0.01, 0.01, 0.05])
     assert np.isclose(longest(np.array([True, True, False, True]), durations), 0.05)
     assert longest(np.zeros(4, bool), durations) == 0.0
@@ -38,16 +36,6 @@ def test_names_are_left_and_numbers_right() -> None:
 DT, INERTIA, COULOMB = 0.005, 0.02, 0.5
 MOTOR = [aa.PDControlConfig(30.0, 1.0), aa.MaxEffortClampingConfig(2.0)]
 FRICTION = aa.FrictionConfig(coulomb=COULOMB, viscous=0.02, assumed_inertia=INERTIA)
-
-
-@pytest.fixture(params=["native", "python", "warp"])
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The recorder: the native step itself, or Python with the native step or that of Warp."""
-    if request.param != "native":
-        monkeypatch.setattr(recorder, "NativeStep", type("Never", (), {}))
-    if request.param == "warp":
-        monkeypatch.setattr(assembly, "_use_native", lambda device: False)
-    return request.param
 
 
 def moved(stages: dict[str, Any] | None = None, signals: Any = None) -> tuple[aa.Recording, np.ndarray]:
@@ -69,8 +57,7 @@ def moved(stages: dict[str, Any] | None = None, signals: Any = None) -> tuple[aa
 def test_friction_effort_is_what_is_applied_less_that_of_the_motor(way: str) -> None:
     log, _ = moved()
     np.testing.assert_array_equal(log.passive_efforts, log.applied_efforts - log.motor_efforts)
-    assert (log.passive_efforts[:, 0, 1] == 0.0).all()
-    assert np.abs(log.motor_efforts).max() == 2.0
+    assert (log.passive_efforts[:, 0, 1] == 0.0).all() and np.abs(log.motor_efforts).max() == 2.0
     assert COULOMB - 1e-3 < np.abs(log.passive_efforts[:, 0, 0]).max() < COULOMB + 0.02 * np.abs(log.velocities).max()
 
 
@@ -103,7 +90,6 @@ def test_viscous_friction_does_not_hold_a_joint() -> None:
 
 
 def test_a_reversing_joint_does_not_stick() -> None:
-    """It is slow in no more than one of two velocities."""
     leg = aa.ActuatedArrays(["hip"], {"hip": [*MOTOR, FRICTION]})
     q, qd = np.zeros((2, 1, 1), np.float32)
     with leg.record() as log:
@@ -145,20 +131,16 @@ def test_table_of_friction() -> None:
     assert head.replace("  ", " ").split() == [
         *("robot", "joint", "sticks", "longest", "[s]", "largest", "effort", "[N·m", "or", "N]", "dissipated", "[J]")
     ]
-    assert row.split()[2:3] == ["hip"] and len(head) == len(row)
-    assert str(aa.FrictionTable()) == "no friction acted"
+    assert row.split()[2:3] == ["hip"] and len(head) == len(row) and str(aa.FrictionTable()) == "no friction acted"
 
 
-@pytest.mark.parametrize(
-    ("turns", "heading", "cells"),
-    [
-        ([True, True], "largest effort [N·m]", ["2", "3"]),
-        ([False, False], "largest effort [N]", ["2", "3"]),
-        ([True, False], "largest effort  ", ["2 N·m", "3 N"]),
-    ],
+@cases(
+    "turns, heading, cells",
+    ([True, True], "largest effort [N·m]", ["2", "3"]),
+    ([False, False], "largest effort [N]", ["2", "3"]),
+    ([True, False], "largest effort  ", ["2 N·m", "3 N"]),
 )
 def test_table_has_the_unit_of_each_joint(turns: list[bool], heading: str, cells: list[str]) -> None:
-    """In the heading if all joints share it, else behind the effort."""
     rows = [
         JointFriction("r", "j", 0.5, 1.0, effort, 4.0, kind) for effort, kind in zip((2.0, 3.0), turns, strict=True)
     ]
@@ -181,7 +163,6 @@ def test_files_keep_it(extension: str, tmp_path: Path) -> None:
 
 
 def test_table_that_a_spreadsheet_saved(tmp_path: Path) -> None:
-    """It writes TRUE and FALSE."""
     log, _ = moved()
     log.save(path := tmp_path / "log.csv")
     path.write_text(path.read_text().replace("True", "TRUE").replace("False", "FALSE"))
@@ -200,7 +181,6 @@ def test_reset_between_two_steps_is_no_rest() -> None:
 
 
 def test_arm_in_mujoco_sticks_where_its_targets_leave_it() -> None:
-    """The inertia comes from the simulator; the energy that friction takes is positive for each joint."""
     with aa.Simulation(ROBOTS / "arm_2dof.usda", dt=DT) as sim:
         sim.play()
         motor = [

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import ActuatedArrays, MaxEffortClampingConfig, PDControlConfig, Recording
-from refusals import refused
+from refusals import cases, refused
 
 Row = dict[str, str]
 NUMBERS = ("step", "robot_index", "joint_index")
@@ -77,7 +77,6 @@ def test_order_of_lines_does_not_matter(tmp_path, extension, order) -> None:
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_table_of_an_earlier_version_is_sorted_by_names(tmp_path, order) -> None:
-    """Without numbers, robots and joints have the order of their first lines, each with its own values."""
     back, log = Recording.load(rewritten(tmp_path / "log.csv", ORDERS[order], without=NUMBERS)), recorded()
     assert sorted(back.robots) == log.robots and sorted(back.joints) == sorted(log.joints)
     rows, columns = [back.robots.index(name) for name in log.robots], [back.joints.index(name) for name in log.joints]
@@ -92,8 +91,6 @@ def test_robots_of_one_name_stay_apart(tmp_path) -> None:
 
 
 def test_part_of_a_table_is_a_recording(tmp_path) -> None:
-    """Some steps of a joint, filtered by a spreadsheet; integers may have become decimals."""
-
     def filtered(rows: list[Row]) -> list[Row]:
         rows = [row for row in rows if row["joint"] == "hip" and int(row["step"]) > 6]
         return [{**row, **{name: f"{row[name]}.0" for name in NUMBERS}} for row in rows]
@@ -119,28 +116,24 @@ def test_line_that_comes_twice_is_told_by_name(tmp_path, extension, gap) -> None
     refused(ValueError, lambda: Recording.load(path), rf"log\.{extension} {said}")
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda rows: [{**row, "step": "nan"} for row in rows], "step is no number in some lines"),
-        (lambda rows: [{**row, "time": "x"} for row in rows], "could not convert string to float"),
-        (lambda rows: [{**row, "faults": "nan"} for row in rows], "faults are no whole numbers from 0 to 255"),
-        (lambda rows: [{**row, "robot": row["robot"] + row["time"]} for row in rows], "has no line of"),
-    ],
+@cases(
+    "change, message",
+    (lambda rows: [{**row, "step": "nan"} for row in rows], "step is no number in some lines"),
+    (lambda rows: [{**row, "time": "x"} for row in rows], "could not convert string to float"),
+    (lambda rows: [{**row, "faults": "nan"} for row in rows], "faults are no whole numbers from 0 to 255"),
+    (lambda rows: [{**row, "robot": row["robot"] + row["time"]} for row in rows], "has no line of"),
 )
 def test_columns_that_say_nothing_are_refused(tmp_path, change, message) -> None:
     refused(ValueError, lambda: Recording.load(rewritten(tmp_path / "log.csv", change)), rf"log\.csv.*{message}.*must")
 
 
-@pytest.mark.parametrize(
-    ("name", "data", "said"),
-    [
-        ("log.csv", b"\xff\xfe\x00", "can't decode"),
-        ("log.csv", b'"' + b"x" * 200_000, "field larger than field limit"),
-        ("log.csv", b"time,robot,joint,dt,max_effort\n0,a\n", "zip"),
-        ("log.csv", b"", "has no time, robot, joint, dt, max_effort"),
-        ("log.parquet", b"PAR1", "Parquet"),
-    ],
+@cases(
+    "name, data, said",
+    ("log.csv", b"\xff\xfe\x00", "can't decode"),
+    ("log.csv", b'"' + b"x" * 200_000, "field larger than field limit"),
+    ("log.csv", b"time,robot,joint,dt,max_effort\n0,a\n", "zip"),
+    ("log.csv", b"", "has no time, robot, joint, dt, max_effort"),
+    ("log.parquet", b"PAR1", "Parquet"),
 )
 def test_file_of_another_kind_is_refused(tmp_path, name, data, said) -> None:
     if name.endswith("parquet"):

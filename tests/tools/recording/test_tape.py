@@ -10,7 +10,6 @@ ROWS = {"wide": ((50_000,), np.dtype(np.float32)), "number": ((), np.dtype(np.fl
 
 
 def written(count: int, capacity: int | None = None) -> Tape:
-    """A tape with some rows, each filled with its number."""
     tape = Tape(ROWS, capacity)
     for number in range(count):
         row = tape.next_row()
@@ -25,8 +24,7 @@ def written(count: int, capacity: int | None = None) -> Tape:
 def test_rows_are_read_in_their_order(count, capacity) -> None:
     tape = written(count, capacity)
     expected = np.arange(count)[-(capacity or count) :] if count else np.arange(0)
-    assert (len(tape), tape.count) == (len(expected), count)
-    assert tape.read("number").tolist() == expected.tolist()
+    assert (len(tape), tape.count) == (len(expected), count) and tape.read("number").tolist() == expected.tolist()
     wide = tape.read("wide")
     assert wide.shape == (len(expected), 50_000) and (wide.T == expected).all()
 

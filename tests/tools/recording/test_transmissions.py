@@ -13,7 +13,6 @@ pytestmark = pytest.mark.usefixtures("engine_kind")
 
 
 def moved(hip, signals=None) -> aa.Recording:
-    """Two joints of two robots, the second joint without a transmission."""
     leg = aa.ActuatedArrays(["hip", "knee"], {"hip": hip, "knee": PD}, num_robots=2)
     q, qd, target = np.random.default_rng(5).normal(size=(3, 30, 2, 2)).astype(np.float32)
     with leg.record() if signals is None else leg.record(signals) as log:
@@ -40,7 +39,6 @@ def test_shafts_turn_as_their_gears_make_them() -> None:
 
 
 def test_table_of_the_joint_bounds_the_shaft() -> None:
-    """Behind the gear: the least of both limits holds."""
     log = moved([*PD, aa.PositionBasedClampingConfig([-9.0, 9.0], [3.0, 3.0]), aa.TransmissionConfig(RATIO)])
     assert np.abs(log.motor_efforts[..., 0]).max() == 3.0
     np.testing.assert_allclose(np.abs(log.shaft_efforts[..., 0]).max(), 0.25, rtol=1e-6)
@@ -60,7 +58,6 @@ def test_they_are_recorded_where_there_are_gears(tmp_path) -> None:
 
 @wp.func
 def own_effort(effort: float, position: float, velocity: float, ratio: float, offset: float, of_motor: float):
-    """Return the effort behind a transmission of the user's own."""
     return ratio * effort
 
 

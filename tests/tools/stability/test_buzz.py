@@ -4,6 +4,7 @@ import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 from places import ROBOTS
+from refusals import cases
 
 DT = 0.005
 TIME = np.arange(0.0, 2.0, DT)
@@ -17,24 +18,19 @@ def test_tone_is_measured_in_spite_of_motion(frequency, count, rng) -> None:
     moves = 0.3 * np.sin(2 * np.pi * 0.6 * time) + 1e-4 * rng.normal(size=count)
     buzzing = moves + 0.01 * np.cos(2 * np.pi * frequency * time)
     (found,) = aa.buzz(np.stack([moves, buzzing], axis=1), DT)
-    assert found.joint == 1
-    assert found.frequency == pytest.approx(frequency, rel=0.01)
+    assert found.joint == 1 and found.frequency == pytest.approx(frequency, rel=0.01)
     assert found.amplitude == pytest.approx(0.01, rel=0.03)
 
 
-@pytest.mark.parametrize(
+@cases(
     "calm",
-    [
-        np.zeros_like(TIME),
-        0.3 * TIME + 0.1 * TIME**2,
-        # a decaying oscillation
-        0.5 - 0.5 * np.exp(-4 * TIME) * np.cos(2 * np.pi * 8 * TIME),
-        # steps from target to target
-        0.2 * np.sign(np.sin(2 * np.pi * TIME)),
-        np.random.default_rng(0).normal(size=len(TIME)),
-        # negligible
-        1e-7 * np.sin(2 * np.pi * 40 * TIME),
-    ],
+    np.zeros_like(TIME),
+    0.3 * TIME + 0.1 * TIME**2,
+    0.5 - 0.5 * np.exp(-4 * TIME) * np.cos(2 * np.pi * 8 * TIME),
+    # steps from target to target
+    0.2 * np.sign(np.sin(2 * np.pi * TIME)),
+    np.random.default_rng(0).normal(size=len(TIME)),
+    1e-7 * np.sin(2 * np.pi * 40 * TIME),
     ids=["rest", "ramp", "ringing", "jumps", "noise", "tiny"],
 )
 def test_what_is_no_tone_is_no_buzz(calm) -> None:
@@ -75,14 +71,12 @@ def test_simulation_that_is_told_to_vibrate_buzzes(dt) -> None:
     assert aa.buzz(recorded(limit / 2, dt), dt) == []
 
 
-@pytest.mark.parametrize(
-    ("positions", "dt", "words"),
-    [
-        (np.zeros(39), DT, "with 40 steps or more"),
-        (np.zeros((2, 50, 1)), DT, r"must be \(steps, joints\)"),
-        (np.full(50, np.nan), DT, "finite"),
-        (np.zeros(50), 0.0, "dt = 0.0: must be"),
-    ],
+@cases(
+    "positions, dt, words",
+    (np.zeros(39), DT, "with 40 steps or more"),
+    (np.zeros((2, 50, 1)), DT, r"must be \(steps, joints\)"),
+    (np.full(50, np.nan), DT, "finite"),
+    (np.zeros(50), 0.0, "dt = 0.0: must be"),
 )
 def test_recordings_that_cannot_be_read_are_refused(positions, dt, words) -> None:
     with pytest.raises(ValueError, match=words):

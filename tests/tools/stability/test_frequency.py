@@ -11,7 +11,7 @@ from isaacsim.core.experimental.actuators.tools.stability.timing import Timing
 from isaacsim.core.experimental.actuators.tools.trials.bode import loop_response
 from late_loop import Joint
 from places import REPOSITORY
-from refusals import refused
+from refusals import cases, refused
 
 CASES = [(20.0, 2.0, 0.0, 0.26, 1 / 240), (50.0, 5.0, 40.0, 0.3, 0.01), (0.0, 5.0, 0.0, 0.3, 0.01)]
 
@@ -127,15 +127,13 @@ def test_late_joint_of_a_robot() -> None:
 
 
 @pytest.mark.parametrize("weight", [1.0, 33 / 64])
-@pytest.mark.parametrize(
+@cases(
     "joint",
-    [
-        Joint((100.0, 8.0, 0.0), latency=4.7),
-        Joint((100.0, 8.0, 50.0), effort_delay=2.3),
-        Joint((100.0, 8.0, 0.0), latency=0.5, difference=True, filter_time=0.004),
-        Joint((100.0, 8.0, 20.0), 1.25, 0.5, True, 0.004, 3),
-        Joint((100.0, 8.0, 0.0), effort_delay=5.25, decimation=4),
-    ],
+    Joint((100.0, 8.0, 0.0), latency=4.7),
+    Joint((100.0, 8.0, 50.0), effort_delay=2.3),
+    Joint((100.0, 8.0, 0.0), latency=0.5, difference=True, filter_time=0.004),
+    Joint((100.0, 8.0, 20.0), 1.25, 0.5, True, 0.004, 3),
+    Joint((100.0, 8.0, 0.0), effort_delay=5.25, decimation=4),
 )
 def test_open_loop_reaches_minus_one_at_the_margin(joint, weight) -> None:
     found = frequency_response("hip", joint.gains, 0.25, 1 / 500, 0, weight, Timing.of(joint.configs(), 1))
@@ -156,18 +154,15 @@ def test_late_effort_turns_the_closed_loop_and_a_late_measurement_does_not() -> 
     np.testing.assert_allclose(effort.closed_loop, measured.closed_loop * turned, rtol=1e-6, atol=1e-9)
 
 
-@pytest.mark.parametrize(
+@cases(
     "stages",
-    [
-        [],
-        [aa.EncoderConfig(latency=0.012)],
-        [aa.EncoderConfig(latency=0.004, velocity_filter=0.003), aa.EffortDelayConfig(steps=1.5)],
-        [aa.RateConfig(decimation=4)],
-        "rates",
-    ],
+    [],
+    [aa.EncoderConfig(latency=0.012)],
+    [aa.EncoderConfig(latency=0.004, velocity_filter=0.003), aa.EffortDelayConfig(steps=1.5)],
+    [aa.RateConfig(decimation=4), aa.EffortLagConfig(0.006)],
+    "rates",
 )
 def test_margins_of_a_loop_are_where_it_vibrates_with_all_others_closed(stages) -> None:
-    """A factor of the gains of a joint alone, and one that turns their phase, by the eigenvalues of the whole robot."""
     mixed = np.random.default_rng(0).normal(size=(4, 4))
     inverse = np.linalg.inv(mixed @ mixed.T + 2.0 * np.eye(4))
     timing = Timing.of([] if stages == "rates" else stages, 4)

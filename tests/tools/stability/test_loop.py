@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.tools.stability.loop import Loop, StepMatrix
 from late_loop import Joint, Reference, timing_of
+from refusals import cases
 
 
 def loop(inverse: np.ndarray, kp: object, kd: object, ki: object = 0.0, weight: float = 1.0) -> Loop:
@@ -22,15 +23,13 @@ def coupled(rng: np.random.Generator, joints: int) -> np.ndarray:
 def test_one_joint_is_stable_up_to_the_known_damping(dt, kp, limit) -> None:
     """`kd·dt + kp·dt²/2 < 2·I`, of an inertia of 0.2501 kg·m²."""
     inverse = np.array([[1 / 0.2501]])
-    assert loop(inverse, kp, limit * 0.999).is_stable(dt)
-    assert not loop(inverse, kp, limit * 1.001).is_stable(dt)
+    assert loop(inverse, kp, limit * 0.999).is_stable(dt) and not loop(inverse, kp, limit * 1.001).is_stable(dt)
 
 
 @pytest.mark.parametrize("gain", [1e308, np.inf])
 def test_gains_that_no_number_holds_are_unstable(gain) -> None:
     unstable = loop(np.array([[1e6]]), gain, 0.0)
-    assert unstable.radius(1.0) == np.inf
-    assert not unstable.is_stable(1.0)
+    assert unstable.radius(1.0) == np.inf and not unstable.is_stable(1.0)
 
 
 def test_joints_together_are_stable_where_their_demand_is_below_two(rng) -> None:
@@ -120,7 +119,6 @@ DT = 1 / 500
 
 
 def radius(inverse: np.ndarray, joints: list[Joint], dt: float, weight: float) -> float:
-    """Growth in a physics step, from the map of all physics steps until they repeat."""
     with np.errstate(all="raise"):
         matrix = StepMatrix(np.array([joint.gains for joint in joints]).T, dt, weight, timing_of(joints))
         after, steps = matrix.repeated(inverse)
@@ -153,14 +151,12 @@ def test_radius_is_the_growth_of_a_joint_stepped_one_by_one(name: str, weight: f
     assert radius(inverse, [ALONE[name]], DT, weight) == pytest.approx(grown, abs=2e-4)
 
 
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [
-        (Joint((400.0, 8.0, 0.0), latency=3.5), Joint((100.0, 2.0, 0.0), latency=0.25)),
-        (Joint((400.0, 8.0, 200.0), latency=1.0, difference=True), Joint((100.0, 2.0, 0.0))),
-        (Joint((400.0, 8.0, 0.0), effort_delay=1.5, decimation=2), Joint((100.0, 2.0, 0.0), 2.0, decimation=3)),
-        (Joint((400.0, 8.0, 0.0)), Joint((300.0, 1.0, 0.0), latency=4.0)),
-    ],
+@cases(
+    "first, second",
+    (Joint((400.0, 8.0, 0.0), latency=3.5), Joint((100.0, 2.0, 0.0), latency=0.25)),
+    (Joint((400.0, 8.0, 200.0), latency=1.0, difference=True), Joint((100.0, 2.0, 0.0))),
+    (Joint((400.0, 8.0, 0.0), effort_delay=1.5, decimation=2), Joint((100.0, 2.0, 0.0), 2.0, decimation=3)),
+    (Joint((400.0, 8.0, 0.0)), Joint((300.0, 1.0, 0.0), latency=4.0)),
 )
 def test_coupled_joints_with_latencies_of_their_own(first: Joint, second: Joint) -> None:
     inverse = np.linalg.inv([[0.5, 0.1], [0.1, 0.05]])

@@ -18,6 +18,7 @@ from own_components import OwnController
 from physics_engines import ENGINES, installed, set_iterations
 from places import ROBOTS
 from pxr import Sdf, Usd, UsdPhysics
+from refusals import cases
 
 # with limits, growth would become a vibration of constant amplitude
 pytestmark = pytest.mark.filterwarnings("ignore:.*have no effort limit:UserWarning")
@@ -32,17 +33,13 @@ PANDA_GAINS, PANDA_ARMATURE = (400.0, 40.0), {60: 0.5, 120: 0.2, 240: 0.1, 480: 
 
 
 def weightless(name: str) -> Usd.Stage:
-    """A shipped robot without effects of gravity."""
     stage = Usd.Stage.Open(Usd.Stage.Open(str(ROBOTS / f"{name}.usda")).Flatten())
     UsdPhysics.Scene(stage.GetPrimAtPath("/World/physicsScene")).CreateGravityMagnitudeAttr(0.0)
     return stage
 
 
 class Bench:
-    """A robot that is pushed a little and observed.
-
-    `rest`: Position of each joint, far from its limits. `stage`: Instead of that of the robot's file.
-    """
+    """A robot that is pushed a little and observed."""
 
     def __init__(
         self,
@@ -145,6 +142,7 @@ LATE: dict[str, list[Any]] = {
     "encoder in steps": [aa.EncoderConfig(latency_steps=1.5, velocity="register")],
     "filtered velocity": [aa.EncoderConfig(velocity_filter=0.01)],
     "effort": [aa.EffortDelayConfig(seconds=0.003, steps=1.5)],
+    "lagged effort": [aa.EffortLagConfig(0.004), aa.EffortDelayConfig(steps=1.0)],
     "both": [aa.EncoderConfig(latency=0.0033), aa.EffortDelayConfig(steps=1.25)],
     "rate": [aa.RateConfig(4)],
     "rate, and what counts in its steps": [aa.RateConfig(frequency=250.0), aa.EncoderConfig(latency_steps=1.5)],
@@ -155,6 +153,7 @@ LATENCIES = {
     "encoder in steps": 0.003,
     "filtered velocity": 0.0,
     "effort": 0.006,
+    "lagged effort": 0.006,
     "both": 0.0058,
     "rate": 0.003,
     "rate, and what counts in its steps": 0.007,
@@ -207,8 +206,7 @@ def test_arm_vibrates_from_the_limit_on(engine: str, dt: float, delay: int) -> N
         kp, kd = gains(np.array([0.5, 1.0]) * shares, dt, stiff)
         bench.set_gains(kp, kd)
         bench.robot.set_dof_positions(bench.rest)
-        told = bench.actuators.stability()
-        assert bench.grows_from(told.robots[0].margin, kp, kd, within=0.1)
+        assert bench.grows_from(bench.actuators.stability().robots[0].margin, kp, kd, within=0.1)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -265,7 +263,6 @@ def panda() -> Iterator[Any]:
 @pytest.mark.filterwarnings("ignore:.*will vibrate")
 @pytest.mark.slow
 def test_panda_needs_the_armature_that_it_was_measured_to_need(panda: Any, rate: int) -> None:
-    """The smallest ones of the measurements in `docs/tutorials/tips.md`."""
     verdicts = {
         armature: panda(1 / rate, armature).stability().stable for armature in (0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
     }
@@ -275,13 +272,11 @@ def test_panda_needs_the_armature_that_it_was_measured_to_need(panda: Any, rate:
 @pytest.mark.filterwarnings("ignore:.*will vibrate")
 @pytest.mark.slow
 def test_cures_cure(panda: Any) -> None:
-    """With the armatures of the table, or the step, the robot is stable; with a little less of either it is not."""
     table = panda(1 / 240, 0.0).stability()
     assert not table.stable and table.robots[0].robot == table.joints[0].robot == "/World/Panda"
     needed = np.array([joint.smallest_armature for joint in table.joints])
     assert [joint.armature for joint in table.joints] == [0.0] * 7
-    assert panda(1 / 240, needed * 1.001).stability().stable
-    assert not panda(1 / 240, needed * 0.99).stability().stable
+    assert panda(1 / 240, needed * 1.001).stability().stable and not panda(1 / 240, needed * 0.99).stability().stable
     step = table.robots[0].largest_step
     assert panda(step, 0.0).stability().stable and not panda(step * 1.01, 0.0).stability().stable
 
@@ -312,8 +307,7 @@ def test_warning_comes_with_play_and_once() -> None:
         sim.play()
         sim.stop()
         sim.play()
-    assert [Path(one.filename) for one in told] == [Path(__file__)]
-    assert not actuators.stability().stable
+    assert [Path(one.filename) for one in told] == [Path(__file__)] and not actuators.stability().stable
     with pytest.warns(UserWarning, match="the first of 3 and the only one looked at"):
         many = pendulums(1 / 60, 60.0, 3)
         many[0].play()
@@ -348,14 +342,12 @@ def test_quiet_robots_are_not_spoken_of() -> None:
 
 
 def test_integral_that_swings_up_is_shown_and_not_warned_of() -> None:
-    """Neither an armature nor a smaller step helps, and friction may hold it."""
     sim = aa.Simulation(ROBOTS / "pendulum.usda")
     motor = {"hinge": [aa.PIDControlConfig(100.0, 10.0, 0.0)]}
     actuators = aa.ArticulationActuators.from_configs("/World/Pendulum", motor)
     sim.play()
     table = actuators.stability()
-    assert not table.stable and table.robots[0].largest_step == 0.0
-    assert table.joints[0].smallest_armature == np.inf
+    assert not table.stable and table.robots[0].largest_step == 0.0 and table.joints[0].smallest_armature == np.inf
 
 
 def test_robots_with_gains_of_their_own_have_rows_of_their_own() -> None:
@@ -383,7 +375,6 @@ def test_joints_without_known_law_are_named(robots: Path) -> None:
 
 
 def test_floating_robot_is_free_to_recoil() -> None:
-    """The base counts: its coordinates precede the joints in the mass matrix."""
     sim = aa.Simulation(ROBOTS / "anymal_c.usda")
     actuators = aa.ArticulationActuators("/World/Anymal")
     sim.play()
@@ -517,18 +508,15 @@ def test_stability_of_joints_that_are_tied(
             actuators.close()
 
 
-@pytest.mark.parametrize(
-    ("encoder", "factor"),
-    [
-        (aa.EncoderConfig(velocity="register"), 0.58),
-        (aa.EncoderConfig(velocity="register"), 0.72),
-        (aa.EncoderConfig(latency=0.004), 0.65),
-        (aa.EncoderConfig(latency=0.004), 0.8),
-        (aa.EncoderConfig(velocity="register", latency=0.004, side="motor"), 4.8),
-    ],
+@cases(
+    "encoder, factor",
+    (aa.EncoderConfig(velocity="register"), 0.58),
+    (aa.EncoderConfig(velocity="register"), 0.72),
+    (aa.EncoderConfig(latency=0.004), 0.65),
+    (aa.EncoderConfig(latency=0.004), 0.8),
+    (aa.EncoderConfig(velocity="register", latency=0.004, side="motor"), 4.8),
 )
 def test_loops_have_the_spring_of_an_elastic_gear(encoder, factor) -> None:
-    """A pendulum behind a spring swings down or up as fast as the eigenvalues of its loop say."""
     gear = aa.ElasticTransmissionConfig(1.0, rotor_inertia=0.05, stiffness=100.0, damping=0.2)
     law = aa.PDControlConfig(60.0 * factor, 2.0 * factor)
     with aa.Simulation(ROBOTS / "pendulum.usda", 1 / 240) as sim:

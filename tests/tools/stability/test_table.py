@@ -8,8 +8,8 @@ import pytest
 from isaacsim.core.experimental.actuators import stability_of
 from isaacsim.core.experimental.actuators.tools.stability.table import Mechanics, cures_of, stability_with
 from isaacsim.core.experimental.actuators.tools.stability.timing import Timing
+from refusals import cases
 
-# two coupled joints
 MATRIX = [[0.5, 0.1], [0.1, 0.05]]
 
 
@@ -65,14 +65,12 @@ def test_text_is_a_table() -> None:
     assert remedy == '/R would be stable with effort_mode="implicit"'
 
 
-@pytest.mark.parametrize(
-    ("turns", "units", "first", "second"),
-    [
-        ([True, True], "[N·m/rad] [N·m·s/rad] [kg·m²] [kg·m²] [kg·m²] [s]", "40", "2000"),
-        ([False, False], "[N/m] [N·s/m] [kg] [kg] [kg] [s]", "40", "2000"),
-        # each number has its own
-        ([True, False], "[s]", "40 N·m/rad", "2000 N/m"),
-    ],
+@cases(
+    "turns, units, first, second",
+    ([True, True], "[N·m/rad] [N·m·s/rad] [kg·m²] [kg·m²] [kg·m²] [s]", "40", "2000"),
+    ([False, False], "[N/m] [N·s/m] [kg] [kg] [kg] [s]", "40", "2000"),
+    # each number has its own
+    ([True, False], "[s]", "40 N·m/rad", "2000 N/m"),
 )
 def test_text_has_the_units_of_the_joints(turns, units, first, second) -> None:
     mechanics = Mechanics(np.array(MATRIX), joints=["hip", "toe"], turns=turns)
@@ -91,7 +89,6 @@ def test_columns_of_what_no_joint_has_are_left_out() -> None:
 
 
 def test_json_holds_everything() -> None:
-    """Infinity is text, as JSON has no such number."""
     read = json.loads(stability_of(MATRIX, 0.01, 0.0, 0.0, robot="/R").to_json())
     assert read["stable"] is True and read["dt"] == 0.01
     whole = {"robot": "/R", "margin": "inf", "spectral_radius": 0.0, "largest_step": "inf", "velocity_weight": 1.0}
@@ -99,19 +96,17 @@ def test_json_holds_everything() -> None:
     assert read["joints"][1]["inertia"] == pytest.approx(0.03) and read["joints"][1]["margin"] == "inf"
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"dt": 0.0}, "dt = 0.0: must be a finite number of seconds > 0"),
-        ({"mass_matrix": [[1.0, 2.0], [2.0, 1.0]]}, "symmetric and positive definite"),
-        ({"mass_matrix": [[1.0, 0.5], [0.0, 1.0]]}, "symmetric and positive definite"),
-        ({"velocity_weight": 0.4}, r"velocity_weight = 0.4: must be in 0.5 … 1"),
-        ({"mass_matrix": [[1.0, 0.0]]}, r"shape \(1, 2\): must be \(J, J\)"),
-        ({"kp": -1.0}, "kp = -1.0: must be a finite number >= 0"),
-        ({"kd": [1.0, 2.0, 3.0]}, "or 2 of them"),
-        ({"ki": np.nan}, "ki = nan"),
-        ({"joints": ["hip"]}, "joints has 1 names: must have 2"),
-    ],
+@cases(
+    "change, words",
+    ({"dt": 0.0}, "dt = 0.0: must be a finite number of seconds > 0"),
+    ({"mass_matrix": [[1.0, 2.0], [2.0, 1.0]]}, "symmetric and positive definite"),
+    ({"mass_matrix": [[1.0, 0.5], [0.0, 1.0]]}, "symmetric and positive definite"),
+    ({"velocity_weight": 0.4}, r"velocity_weight = 0.4: must be in 0.5 … 1"),
+    ({"mass_matrix": [[1.0, 0.0]]}, r"shape \(1, 2\): must be \(J, J\)"),
+    ({"kp": -1.0}, "kp = -1.0: must be a finite number >= 0"),
+    ({"kd": [1.0, 2.0, 3.0]}, "or 2 of them"),
+    ({"ki": np.nan}, "ki = nan"),
+    ({"joints": ["hip"]}, "joints has 1 names: must have 2"),
 )
 def test_numbers_that_cannot_be_used_are_refused(change, words) -> None:
     with pytest.raises(ValueError, match=words):

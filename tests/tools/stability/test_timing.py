@@ -10,6 +10,7 @@ from isaacsim.core.experimental.actuators.tools.stability.loop import Loop
 from isaacsim.core.experimental.actuators.tools.stability.table import cures_of, late_joints, least_damping
 from isaacsim.core.experimental.actuators.tools.stability.timing import Timing
 from late_loop import Joint, Reference, timing_of
+from refusals import cases
 
 DT = 1 / 500
 # of a loop delayed by n steps: largest b = kd·h/I without kp, largest a = kp·h²/I and its b, and largest ω·h at a
@@ -88,7 +89,6 @@ def test_latency_in_seconds_is_one_of_steps() -> None:
 
 
 def test_largest_step_with_a_latency_in_seconds_and_in_steps() -> None:
-    """Steps become shorter with the step, seconds do not: a shorter step does not make up for them."""
     kp, kd = 100.0, 6.0
     stable = aa.stability_of([[0.25]], DT, kp, kd, latency=0.02).joints[0]
     assert stable.margin > 1.0 and stable.largest_step > DT
@@ -125,7 +125,6 @@ def test_smallest_armature_counts_the_latency() -> None:
 @pytest.mark.parametrize("frequency", [125.0, 200.0, 333.0])
 @pytest.mark.slow
 def test_rate_in_hertz_is_kept_on_average(frequency) -> None:
-    """Between those of the decimations next to it; one that physics steps divide is one of them."""
     periods = 1 / (frequency * DT)
 
     def margin(rate: aa.RateConfig) -> float:
@@ -149,15 +148,13 @@ def test_very_late_joints_are_computed_with_fewer_steps(config) -> None:
     assert mixed.joints[1].margin == aa.stability_of([[0.25]], 1e-3, 100.0, 60.0).joints[0].margin
 
 
-@pytest.mark.parametrize(
-    ("change", "error", "words"),
-    [
-        ({"latency": -1.0}, ValueError, "latency = -1.0: must be a finite number >= 0"),
-        ({"latency": [0.0, 0.0, 0.0]}, ValueError, "or 2 of them"),
-        ({"stages": [aa.EncoderConfig(latency=-1.0)]}, ValueError, "EncoderConfig.latency = -1.0"),
-        ({"stages": [aa.RateConfig(), aa.RateConfig(2)]}, ValueError, "stages has 2 rates"),
-        ({"stages": [3]}, TypeError, "stages = 3: must be configs of stages"),
-    ],
+@cases(
+    "change, error, words",
+    ({"latency": -1.0}, ValueError, "latency = -1.0: must be a finite number >= 0"),
+    ({"latency": [0.0, 0.0, 0.0]}, ValueError, "or 2 of them"),
+    ({"stages": [aa.EncoderConfig(latency=-1.0)]}, ValueError, "EncoderConfig.latency = -1.0"),
+    ({"stages": [aa.RateConfig(), aa.RateConfig(2)]}, ValueError, "stages has 2 rates"),
+    ({"stages": [3]}, TypeError, "stages = 3: must be configs of stages"),
 )
 def test_latencies_that_cannot_be_are_refused(change, error, words) -> None:
     with pytest.raises(error, match=words):

@@ -8,7 +8,7 @@ from actuator_logs import DT, pd_log
 from isaacsim.core.experimental.actuators.laws.networks.metadata import Metadata
 from isaacsim.core.experimental.actuators.tools.training.log import SIGNALS, ActuatorLog, features_of
 from pipe_files import needs_pipes, require_refused
-from refusals import refused
+from refusals import cases, refused
 
 TABLE = """\
 joint,time,position,velocity,position_target,effort,note
@@ -41,18 +41,16 @@ def test_one_joint_is_a_column() -> None:
         log.effort[0] = 1.0
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"dt": 0.0}, r"dt = 0\.0: must be a finite number of seconds > 0"),
-        ({"dt": float("nan")}, "dt = nan"),
-        ({"turns": "yes"}, "turns = 'yes': must be True, False or None"),
-        ({"position": np.zeros((3, 2, 1))}, r"position has shape \(3, 2, 1\)"),
-        ({name: np.zeros((1, 2)) for name in SIGNALS}, r"shape \(1, 2\): must be \(steps, joints\), at least \(2, 1\)"),
-        ({name: np.zeros((3, 0)) for name in SIGNALS}, r"shape \(3, 0\)"),
-        ({"effort": np.zeros((3, 1))}, r"effort has shape \(3, 1\): must be \(3, 2\)"),
-        ({"velocity": [[0, 0], [0, np.inf], [0, 0]]}, r"velocity\[1, 1\] = inf: must be finite"),
-    ],
+@cases(
+    "given, said",
+    ({"dt": 0.0}, r"dt = 0\.0: must be a finite number of seconds > 0"),
+    ({"dt": float("nan")}, "dt = nan"),
+    ({"turns": "yes"}, "turns = 'yes': must be True, False or None"),
+    ({"position": np.zeros((3, 2, 1))}, r"position has shape \(3, 2, 1\)"),
+    ({name: np.zeros((1, 2)) for name in SIGNALS}, r"shape \(1, 2\): must be \(steps, joints\), at least \(2, 1\)"),
+    ({name: np.zeros((3, 0)) for name in SIGNALS}, r"shape \(3, 0\)"),
+    ({"effort": np.zeros((3, 1))}, r"effort has shape \(3, 1\): must be \(3, 2\)"),
+    ({"velocity": [[0, 0], [0, np.inf], [0, 0]]}, r"velocity\[1, 1\] = inf: must be finite"),
 )
 def test_refused(given, said) -> None:
     refused(ValueError, lambda: made(**given), said)
@@ -90,24 +88,21 @@ def test_table_of_others(tmp_path) -> None:
 def test_step_may_be_given(tmp_path) -> None:
     path = tmp_path / "log.csv"
     path.write_text(TABLE.replace("0.005", "0.004"), "utf-8")
-    assert ActuatorLog.load(path).dt == 0.004
-    assert ActuatorLog.load(path, DT).dt == DT
+    assert ActuatorLog.load(path).dt == 0.004 and ActuatorLog.load(path, DT).dt == DT
     path.write_text(TABLE.replace("time", "when"), "utf-8")
     assert ActuatorLog.load(path, DT).dt == DT
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        (TABLE.replace("velocity", "speed"), "must have velocity too"),
-        (TABLE.replace("time", "when"), "must have time too"),
-        (TABLE.replace("60", "sixty"), r"log\.csv, line 5: .*'sixty'.*: must be numbers"),
-        (TABLE.replace("knee,0.005,50,60,70,80,d\n", ""), r"\{'hip': 2, 'knee': 1\} lines by joint"),
-        (TABLE.splitlines()[0], r"\{\} lines by joint"),
-        (TABLE + "hip,0.02,1,1,1,1,\nknee,0.02,1,1,1,1,\n", r"0\.005 to 0\.015 s apart: must be evenly .*, dt or --dt"),
-        (TABLE.replace("0.005", "0"), "times are 0 to 0 s apart"),
-        ("", "has nothing"),
-    ],
+@cases(
+    "text, said",
+    (TABLE.replace("velocity", "speed"), "must have velocity too"),
+    (TABLE.replace("time", "when"), "must have time too"),
+    (TABLE.replace("60", "sixty"), r"log\.csv, line 5: .*'sixty'.*: must be numbers"),
+    (TABLE.replace("knee,0.005,50,60,70,80,d\n", ""), r"\{'hip': 2, 'knee': 1\} lines by joint"),
+    (TABLE.splitlines()[0], r"\{\} lines by joint"),
+    (TABLE + "hip,0.02,1,1,1,1,\nknee,0.02,1,1,1,1,\n", r"0\.005 to 0\.015 s apart: must be evenly .*, dt or --dt"),
+    (TABLE.replace("0.005", "0"), "times are 0 to 0 s apart"),
+    ("", "has nothing"),
 )
 def test_table_refused(text, said, tmp_path) -> None:
     path = tmp_path / "log.csv"

@@ -9,7 +9,7 @@ from actuator_logs import DT, pd_log
 from isaacsim.core.experimental.actuators.files.networks.load import load_checkpoint
 from isaacsim.core.experimental.actuators.tools.training import ActuatorLog, train_actuator
 from places import REPOSITORY
-from refusals import refused
+from refusals import cases, refused
 
 KINDS = ["mlp", "lstm", "gru"]
 
@@ -20,7 +20,6 @@ def torch():
 
 
 def train(log: ActuatorLog, kind="mlp", **given):
-    """Short training of a small network, without a progress bar."""
     return train_actuator(log, kind, progress=False, **{"hidden": (8,), "epochs": 3, "input_idx": (0, 1), **given})
 
 
@@ -55,8 +54,7 @@ def test_same_seed_same_network(kind, torch) -> None:
     """Bit-identical, on any number of threads; another seed differs, and the process keeps its random state."""
     before, threads = torch.random.get_rng_state(), torch.get_num_threads()
     first = train(pd_log(1), kind, seed=1)
-    assert torch.get_num_threads() == threads
-    assert torch.equal(torch.random.get_rng_state(), before)
+    assert torch.get_num_threads() == threads and torch.equal(torch.random.get_rng_state(), before)
     torch.set_num_threads(threads + 1)
     try:
         second = train(pd_log(1), kind, seed=1)
@@ -70,21 +68,18 @@ def test_same_seed_same_network(kind, torch) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_nothing_is_learned_from_the_last_part(kind, torch) -> None:
-    """With another tail, training is the same: the same scales and the same errors in every epoch."""
     log = pd_log(1)
     cut = round(0.8 * log.steps)
     signals = [np.array(values) for values in (log.position, log.velocity, log.position_target, log.effort)]
     for values in signals:
         values[cut:] = 1e3 * np.random.default_rng(0).normal(size=values[cut:].shape)
     honest, broken = train(log, kind, epochs=5), train(ActuatorLog(DT, *signals), kind, epochs=5)
-    assert honest.cut == broken.cut == cut
-    assert honest.metadata == broken.metadata
+    assert honest.cut == broken.cut == cut and honest.metadata == broken.metadata
     np.testing.assert_array_equal(honest.history[:, 0], broken.history[:, 0])
     assert (honest.history[:, 1] != broken.history[:, 1]).all()
 
 
 def test_ends_when_nothing_gets_better(torch) -> None:
-    """A random effort is soon overfitted; the weights are those of the best epoch."""
     log = pd_log(1, 300, 1)
     noise = np.random.default_rng(0).normal(size=log.effort.shape)
     noisy = ActuatorLog(DT, log.position, log.velocity, log.position_target, noise)
@@ -123,22 +118,20 @@ def test_metadata_of_each_kind(torch) -> None:
     assert of["targets"]["std"]["torque"] == pytest.approx(learned.effort.std(dtype=np.float64))
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"kind": "rnn"}, "kind = 'rnn': must be mlp, lstm or gru"),
-        ({"hidden": ()}, r"hidden = \(\): must be whole numbers > 0"),
-        ({"kind": "lstm", "hidden": (8, 4)}, r"hidden = \(8, 4\): must be equal numbers"),
-        ({"input_idx": (0, 0)}, r"input_idx = \(0, 0\): must be different"),
-        ({"input_idx": (-1,)}, r"input_idx = \(-1,\)"),
-        ({"validation": 1.0}, r"validation = 1\.0: must be a share"),
-        ({"epochs": 0}, "epochs = 0: must be a whole number >= 1"),
-        ({"patience": 2.5}, r"patience = 2\.5: must be a whole number"),
-        ({"warm_up": -1}, "warm_up = -1"),
-        ({"seed": True}, "seed = True"),
-        ({"max_seconds": 0}, "max_seconds = 0: must be a number of seconds > 0"),
-        ({"learning_rate": 0.0}, r"learning_rate = 0\.0"),
-    ],
+@cases(
+    "given, said",
+    ({"kind": "rnn"}, "kind = 'rnn': must be mlp, lstm or gru"),
+    ({"hidden": ()}, r"hidden = \(\): must be whole numbers > 0"),
+    ({"kind": "lstm", "hidden": (8, 4)}, r"hidden = \(8, 4\): must be equal numbers"),
+    ({"input_idx": (0, 0)}, r"input_idx = \(0, 0\): must be different"),
+    ({"input_idx": (-1,)}, r"input_idx = \(-1,\)"),
+    ({"validation": 1.0}, r"validation = 1\.0: must be a share"),
+    ({"epochs": 0}, "epochs = 0: must be a whole number >= 1"),
+    ({"patience": 2.5}, r"patience = 2\.5: must be a whole number"),
+    ({"warm_up": -1}, "warm_up = -1"),
+    ({"seed": True}, "seed = True"),
+    ({"max_seconds": 0}, "max_seconds = 0: must be a number of seconds > 0"),
+    ({"learning_rate": 0.0}, r"learning_rate = 0\.0"),
 )
 def test_arguments_refused(given, said) -> None:
     refused(ValueError, lambda: train(pd_log(1, 100), **given), said)
@@ -168,10 +161,7 @@ def test_progress_bar(torch, capsys) -> None:
 
 
 def test_known_actuator_is_learned(torch, monkeypatch) -> None:
-    """PD, delay, saturation and friction on the test bench of the examples: 5 % of effort RMS on another log.
-
-    The example learns for longer.
-    """
+    """PD, delay, saturation and friction on the test bench of the examples: 5 % of effort RMS on another log."""
     monkeypatch.syspath_prepend(REPOSITORY / "standalone_examples")
     from bench import record
 

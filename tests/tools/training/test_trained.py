@@ -112,8 +112,7 @@ def test_report(part, pd, tmp_path) -> None:
     pytest.importorskip("matplotlib", reason="the report draws with matplotlib, which is not installed")
     test = pd_log(4) if part == "test" else None
     picture = pd.report(tmp_path / "new" / "folder", test)
-    assert picture == tmp_path / "new" / "folder" / "training.png"
-    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert picture == tmp_path / "new" / "folder" / "training.png" and picture.read_bytes().startswith(b"\x89PNG")
     said = json.loads(picture.with_suffix(".json").read_text("utf-8"))
     assert list(said["errors"]) == ["training", "validation", *(["test"] if test else [])]
     assert said["errors"]["validation"]["rms"] == pd.errors["validation"].rms

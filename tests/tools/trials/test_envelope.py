@@ -22,8 +22,7 @@ def test_motor_with_a_limit() -> None:
     np.testing.assert_allclose(found.clamps["ClampingDCMotor"], motor, rtol=1e-5, atol=1e-4)
     np.testing.assert_allclose(found.clamps["ClampingMaxEffort"], [[-LIMIT] * len(v), [LIMIT] * len(v)])
     np.testing.assert_allclose(found.whole, np.clip(motor, -LIMIT, LIMIT), rtol=1e-5, atol=1e-4)
-    assert found.stall_effort == LIMIT
-    assert found.corner_speed == pytest.approx(FREE * (1 - LIMIT / STALL), abs=1e-3)
+    assert found.stall_effort == LIMIT and found.corner_speed == pytest.approx(FREE * (1 - LIMIT / STALL), abs=1e-3)
     assert found.no_load_speed == pytest.approx(FREE, abs=1e-3)
     # up to the last change: full effort against the motion
     assert v[-1] == pytest.approx(1.15 * FREE * (1 + LIMIT / STALL), rel=0.02)
@@ -53,15 +52,13 @@ def test_motor_that_is_cut_off() -> None:
 
 
 def test_envelope_of_both_sides() -> None:
-    """Less where it drives than where it brakes; it falls to zero from the corner on."""
     found = envelope(leg(aa.EnvelopeClampingConfig.from_unitree(13.5, 30.0, 20.25, 23.5)), "knee")
     v = found.velocities
     expected = np.interp(v, [-30.0, -13.5, -1e-9, 0.0, 13.5, 30.0], [0.0, 23.5, 23.5, 20.25, 20.25, 0.0])
     moving = np.abs(v) > 1e-6
     np.testing.assert_allclose(found.whole[1][moving], expected[moving], atol=1e-4)
     np.testing.assert_allclose(found.whole[0][moving], -expected[::-1][moving], atol=1e-4)
-    assert found.no_load_speed == pytest.approx(30.0, abs=1e-2)
-    assert draw_envelope(found).axes
+    assert found.no_load_speed == pytest.approx(30.0, abs=1e-2) and draw_envelope(found).axes
 
 
 def test_table_of_positions_is_drawn_over_them() -> None:

@@ -13,7 +13,6 @@ TIME = np.arange(-0.1, 4.0, 0.001)
 
 
 def swing(frequency: float = 2.0, damping: float = 0.3) -> Response:
-    """A system of second order, with known characteristics."""
     after = np.maximum(TIME, 0.0)
     natural = 2 * np.pi * frequency
     turned = natural * np.sqrt(1 - damping**2)
@@ -29,8 +28,7 @@ def test_figures_of_a_second_order_system() -> None:
     assert one.rise_time == pytest.approx(1.32 / (2 * np.pi * 2.0), rel=0.02)
     assert one.settling_time is not None and 0.7 < one.settling_time < 4 / (0.3 * 2 * np.pi * 2.0) * 1.1
     late = TIME >= one.settling_time
-    assert np.abs(one.position[late] - 1).max() <= 0.0201
-    assert one.final == pytest.approx(1.0, abs=1e-3)
+    assert np.abs(one.position[late] - 1).max() <= 0.0201 and one.final == pytest.approx(1.0, abs=1e-3)
 
 
 def test_what_does_not_move_or_settle_has_no_figures() -> None:
@@ -72,8 +70,7 @@ def test_clamps_and_delay_slow_a_joint_down() -> None:
         for name, one in (("actual", found.actual), ("ideal", found.ideal))
     }
     assert first["ideal"] == pytest.approx(0.0, abs=1e-9) and first["actual"] == pytest.approx(6 * dt)
-    assert np.abs(found.actual.effort).max() == pytest.approx(10.0)
-    assert np.abs(found.ideal.effort).max() > 15.0
+    assert np.abs(found.actual.effort).max() == pytest.approx(10.0) and np.abs(found.ideal.effort).max() > 15.0
     np.testing.assert_allclose(found.bounds, [[-10.0] * len(found.actual.time), [10.0] * len(found.actual.time)])
     assert found.actual.target[-1] - found.actual.target[0] == pytest.approx(1.0)
     # without clamps, the same law

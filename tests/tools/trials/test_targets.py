@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.tools.trials.targets import Room, clipped, from_csv, hold, sine, step
+from refusals import cases
 
 # in the middle, at a limit, in a narrow range, without limits
 ROOM = Room(
@@ -31,12 +32,10 @@ def test_a_joint_that_begins_outside_its_limits_goes_to_the_nearest(tmp_path) ->
 
 
 def test_sine_begins_in_the_pose_and_stays_inside() -> None:
-    """Full amplitude with enough room, shifted at a limit, smaller in a narrow range."""
     curve = np.array([sine(ROOM, 0.2, 0.5)(time)[0] for time in TIMES])
     np.testing.assert_allclose(curve[0], ROOM.initial[0], atol=1e-9)
     assert (curve >= ROOM.lower - 1e-9).all() and (curve <= ROOM.upper + 1e-9).all()
     np.testing.assert_allclose(np.ptp(curve, axis=0), [0.4, 0.4, 0.09, 0.4], atol=1e-3)
-    # continuous and periodic
     assert np.abs(np.diff(curve, axis=0)).max() < 0.2 * np.pi * 0.005 * 1.01
     np.testing.assert_allclose(curve[400], curve[0], atol=1e-9)
 
@@ -69,19 +68,17 @@ def test_file_of_excite_is_one_of_targets(tmp_path) -> None:
     np.testing.assert_allclose(own, [0.0, -0.5, 0.01, 5.5])
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "begins with nothing: must have a column `time .s.` first"),
-        ("a,b\n0,1\n", "begins with a, b"),
-        ("time,a\n", "and a line at least"),
-        ("time,e\n0,1\n", "column 'e': must be a joint"),
-        ("time,a\n0,x\n", "could not convert string to float: 'x'"),
-        ("time,a\n0,1\n1\n", "inhomogeneous"),
-        ("time,a\n0\n1\n", "finite numbers"),
-        ("time,a\n0,nan\n", "finite numbers"),
-        ("time,a\n1,0\n1,0\n", "times that rise"),
-    ],
+@cases(
+    "text, message",
+    ("", "begins with nothing: must have a column `time .s.` first"),
+    ("a,b\n0,1\n", "begins with a, b"),
+    ("time,a\n", "and a line at least"),
+    ("time,e\n0,1\n", "column 'e': must be a joint"),
+    ("time,a\n0,x\n", "could not convert string to float: 'x'"),
+    ("time,a\n0,1\n1\n", "inhomogeneous"),
+    ("time,a\n0\n1\n", "finite numbers"),
+    ("time,a\n0,nan\n", "finite numbers"),
+    ("time,a\n1,0\n1,0\n", "times that rise"),
 )
 def test_file_that_holds_something_else_is_an_error(text, message, tmp_path) -> None:
     with pytest.raises(ValueError, match=message):

@@ -3,24 +3,22 @@
 from types import SimpleNamespace
 
 import numpy as np
-import pytest
 from isaacsim.core.experimental.actuators.tools.trials.trial import _buzzing
+from refusals import cases
 
 DT = 0.005
 TIME = np.arange(0.0, 4.0, DT)
 ROBOTS = SimpleNamespace(paths=["/R"], dof_names=["hip", "knee", "ankle"])
 
 
-@pytest.mark.parametrize(
-    ("amplitudes", "reported"),
-    [
-        ((0.01, 0.0, 0.0), ["hip"]),
-        # too little to be felt
-        ((5e-5, 0.0, 0.0), []),
-        # the hip shakes the others
-        ((0.01, 5e-4, 5e-4), ["hip"]),
-        ((0.01, 5e-3, 0.0), ["hip", "knee"]),
-    ],
+@cases(
+    "amplitudes, reported",
+    ((0.01, 0.0, 0.0), ["hip"]),
+    # too little to be felt
+    ((5e-5, 0.0, 0.0), []),
+    # the hip shakes the others
+    ((0.01, 5e-4, 5e-4), ["hip"]),
+    ((0.01, 5e-3, 0.0), ["hip", "knee"]),
 )
 def test_what_is_reported(amplitudes, reported) -> None:
     positions = (np.sin(2 * np.pi * 30.0 * TIME)[:, None] * amplitudes)[:, None]

@@ -1,5 +1,7 @@
 """Steps of joints, and what of them was missed."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.tools.tuning.steps import not_shown, steps_of
@@ -47,3 +49,10 @@ def test_what_steps_miss_is_said(shown, says) -> None:
         *("knee", *three, three, 1.0, 1.0, pair, *seven, 1.0, 0.0, "delay", "", 1.0, "as asked"), measured=measured
     )
     assert not_shown([row], Wish(None, 0.2, 1.0, None, 0.0, None, None)) == says
+
+
+def test_a_simulation_that_diverged_shows_nothing() -> None:
+    row, ask = SimpleNamespace(joint="hinge", verdict="best", measured={}), Wish(None, 0.2, None, None, 0.0, None, None)
+    assert not_shown([row], ask) == []
+    row.measured = {"overshoot": 0.5, "settling": 0.5, "chatter": 0.1}
+    assert len(not_shown([row], ask)) == 3

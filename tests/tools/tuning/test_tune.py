@@ -9,6 +9,7 @@ import pytest
 from isaacsim.core.experimental.actuators.tools.tuning.tune import GAIN_MARGIN, PHASE_MARGIN
 from physics_engines import ENGINES, installed
 from places import ROBOTS
+from refusals import cases
 
 LIMIT = aa.MaxEffortClampingConfig(60.0)
 FREE = aa.MaxEffortClampingConfig(1e6)
@@ -31,16 +32,14 @@ def test_shows_what_was_asked_for(asked) -> None:
         assert row.measured["settling"] <= 1.3 * asked.get("settle", math.inf)
 
 
-@pytest.mark.parametrize(
-    ("stages", "asked", "bound"),
-    [
-        ([LIMIT], {}, "torque"),
-        ([FREE], {}, "physics step"),
-        ([FREE, aa.EncoderConfig(latency=0.02)], {}, "delay"),
-        ([FREE, aa.EffortDelayConfig(seconds=0.02)], {}, "delay"),
-        ([LIMIT, aa.EncoderConfig(resolution=0.01)], {"step": 0.001}, "encoder"),
-        ([FREE, aa.ElasticTransmissionConfig(1.0, rotor_inertia=0.1, stiffness=200.0)], {"step": 0.001}, "elasticity"),
-    ],
+@cases(
+    "stages, asked, bound",
+    ([LIMIT], {}, "torque"),
+    ([FREE], {}, "physics step"),
+    ([FREE, aa.EncoderConfig(latency=0.02)], {}, "delay"),
+    ([FREE, aa.EffortDelayConfig(seconds=0.02)], {}, "delay"),
+    ([LIMIT, aa.EncoderConfig(resolution=0.01)], {"step": 0.001}, "encoder"),
+    ([FREE, aa.ElasticTransmissionConfig(1.0, rotor_inertia=0.1, stiffness=200.0)], {"step": 0.001}, "elasticity"),
 )
 def test_says_what_bounds_a_joint(stages, asked, bound) -> None:
     motors = {"shoulder": [aa.PDControlConfig(10.0, 1.0), *stages], "extension": [aa.PDControlConfig(100.0, 10.0)]}
@@ -134,17 +133,15 @@ def test_plants_that_were_not_seen_stay_stable(change) -> None:
             assert scaled.is_stable(sim.dt)
 
 
-@pytest.mark.parametrize(
-    ("asked", "says"),
-    [
-        ({"bandwidth": 1.0, "settle": 1.0}, "bandwidth, settle: must not be given together"),
-        ({"explain": True, "rule": "inertia"}, "rule, explain: must not be given together"),
-        ({"bandwidth": -1.0}, "bandwidth = -1.0: must be a finite number > 0"),
-        ({"frequency": 5.0}, "frequency = 5.0: must be given with a rule"),
-        ({"rule": "magic"}, "rule = 'magic': must be one of inertia, armature"),
-        ({"saturation": -1.0}, "saturation = -1.0: must be a time >= 0"),
-        ({"poses": 0}, "poses = 0: must be >= 1"),
-    ],
+@cases(
+    "asked, says",
+    ({"bandwidth": 1.0, "settle": 1.0}, "bandwidth, settle: must not be given together"),
+    ({"explain": True, "rule": "inertia"}, "rule, explain: must not be given together"),
+    ({"bandwidth": -1.0}, "bandwidth = -1.0: must be a finite number > 0"),
+    ({"frequency": 5.0}, "frequency = 5.0: must be given with a rule"),
+    ({"rule": "magic"}, "rule = 'magic': must be one of inertia, armature"),
+    ({"saturation": -1.0}, "saturation = -1.0: must be a time >= 0"),
+    ({"poses": 0}, "poses = 0: must be >= 1"),
 )
 def test_refuses(asked, says) -> None:
     with pytest.raises(ValueError, match=re.escape(says)):

@@ -13,7 +13,6 @@ ARM = ROBOTS / "arm_2dof.usda"
 
 @pytest.fixture
 def sim():
-    """Three arms with actuators, the second one moving."""
     with aa.Simulation(ARM, num_envs=3) as made:
         made.play()
         yield made
@@ -38,7 +37,6 @@ def test_bodies_are_where_mujoco_has_them(sim, actuators) -> None:
 
 
 def test_ghost_is_where_the_targets_are(sim, actuators) -> None:
-    """As `mj_forward` places a robot; physics does not change."""
     robots = aa.Articulation("/World/Arm")
     robots.set_dof_position_targets([[0.0, 0.0], [0.9, 0.25], [0.0, 0.0]])
     live = live_of(sim)
@@ -135,7 +133,6 @@ def test_temperatures_are_those_of_the_recorder() -> None:
 
 
 def test_efforts_of_motor_and_friction_are_shown_apart() -> None:
-    """The motor is within its limits, friction is beside it; a joint without passive stages has the applied effort."""
     motor = [aa.PDControlConfig(200.0, 20.0), aa.MaxEffortClampingConfig(60.0)]
     with aa.Simulation(ARM, 0.005) as sim:
         sim.play()
@@ -168,8 +165,7 @@ def test_target_and_gain_are_set_where_asked_for(sim, actuators) -> None:
     assert live.gain(0, "kp") == before[0][1]
     live.set_gain(0, "kp", 7.0)
     assert live.gain(0, "kp") == 7.0
-    targets = aa.Articulation("/World/Arm").get_dof_position_targets().numpy()
-    assert targets[:, 0].tolist() == [0.0, 0.5, 0.0]
+    assert aa.Articulation("/World/Arm").get_dof_position_targets().numpy()[:, 0].tolist() == [0.0, 0.5, 0.0]
     assert (actuators.actuators[0].controller.read("kp") != before[0]).tolist() == [False, True, False]
     sim.step()
     computed = {effort.column: effort.computed for effort in live.efforts()}

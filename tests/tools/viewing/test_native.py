@@ -134,8 +134,7 @@ def test_window_draws_robot_and_ghost_and_takes_keys(display, tmp_path) -> None:
     program.write_text(PROGRAM)
     told = window(display, program, str(ROBOTS / "arm_2dof.usda"), *map(str, LIBRARIES[:2]))
     assert "error" not in told, told
-    assert 0.003 < told["away"] < 0.2 and told["arrived"] == 0.0
-    assert told["steps"] == 1 and told["moved"] > 1e-3
+    assert 0.003 < told["away"] < 0.2 and told["arrived"] == 0.0 and told["steps"] == 1 and told["moved"] > 1e-3
 
 
 def window(display: str, *command):

@@ -11,14 +11,12 @@ from isaacsim.core.experimental.actuators.base.errors import HostError
 from isaacsim.core.experimental.actuators.tools.viewing.live import Live
 from isaacsim.core.experimental.actuators.tools.viewing.view import View
 from places import ROBOTS
-from refusals import refused
+from refusals import cases, refused
 
 ARM = ROBOTS / "arm_2dof.usda"
 
 
 class Nobody:
-    """A screen without a user, which counts frames."""
-
     url: str | None = None
 
     def __init__(self, live: Live, ask: Callable[..., None]) -> None:
@@ -70,20 +68,18 @@ def test_requests_wait_for_sync(sim, view) -> None:
     assert target() == 0.5
 
 
-@pytest.mark.parametrize(
-    ("request_", "told"),
-    [
-        (("set_target", 0, float("nan")), "target of shoulder = nan: must be finite in single precision"),
-        (("set_target", 0, 1e39), "target of shoulder = 1e+39: must be finite in single precision"),
-        (("set_target", 7, 0.0), "joint = 7: must be below 2"),
-        (("set_gain", 0, "kp", -1e30), "kp of shoulder = -1e+30: must be finite and >= 0"),
-        (("set_gain", 0, "kpp", 1.0), "kpp of shoulder: must be a gain of its actuator"),
-        (("select", 1, 0), "environment = 1: must be below 1"),
-        (("select", 0, 4), "robot = 4: must be below 1"),
-        (("select", 0, -1), "robot = -1: must be an integer >= 0"),
-        (("refresh",), "request = 'refresh': must be one of"),
-        (("__init__", None, None), "request = '__init__': must be one of"),
-    ],
+@cases(
+    "request_, told",
+    (("set_target", 0, float("nan")), "target of shoulder = nan: must be finite in single precision"),
+    (("set_target", 0, 1e39), "target of shoulder = 1e+39: must be finite in single precision"),
+    (("set_target", 7, 0.0), "joint = 7: must be below 2"),
+    (("set_gain", 0, "kp", -1e30), "kp of shoulder = -1e+30: must be finite and >= 0"),
+    (("set_gain", 0, "kpp", 1.0), "kpp of shoulder: must be a gain of its actuator"),
+    (("select", 1, 0), "environment = 1: must be below 1"),
+    (("select", 0, 4), "robot = 4: must be below 1"),
+    (("select", 0, -1), "robot = -1: must be an integer >= 0"),
+    (("refresh",), "request = 'refresh': must be one of"),
+    (("__init__", None, None), "request = '__init__': must be one of"),
 )
 def test_request_that_cannot_be_done_is_told(view, request_, told) -> None:
     screen = screen_of(view)
@@ -91,8 +87,7 @@ def test_request_that_cannot_be_done_is_told(view, request_, told) -> None:
     screen.ask("set_target", 0, 0.25)
     view.sync()
     (message,) = screen.told
-    assert message.startswith(told)
-    assert target() == 0.25 and view.is_running
+    assert message.startswith(told) and target() == 0.25 and view.is_running
 
 
 def test_error_of_the_simulation_is_told_and_logged(sim, view, monkeypatch, caplog) -> None:
@@ -118,7 +113,6 @@ def test_requests_without_end_do_not_hold_the_loop(view, monkeypatch) -> None:
 
 
 def test_it_shows_thirty_times_a_second_at_most(sim, view) -> None:
-    """For any number of calls of `sync`."""
     begin = time.monotonic()
     while time.monotonic() - begin < 0.5:
         view.sync()
@@ -148,7 +142,6 @@ def test_pause_ends_when_nobody_looks_any_more(sim, view) -> None:
 
 
 def test_step_button_steps_once(sim, view) -> None:
-    """In `run`, independent of the clock."""
     screen_of(view).ask("step")
     threading.Timer(0.3, view.close).start()
     view.run()

@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.base.errors import HostError
 from places import ROBOTS
-from refusals import refused
+from refusals import cases, refused
 from small_stages import two_robots
 
 pytestmark = pytest.mark.skipif(find_spec("viser") is None, reason="viser is not installed")
@@ -87,7 +87,6 @@ def test_page_says_that_the_program_has_ended(sim) -> None:
 
 
 def test_friction_has_a_strip_and_a_curve_of_its_own() -> None:
-    """The chart follows the chosen joint, also to one without friction; sticking is a word behind the name."""
     motor = [aa.PDControlConfig(200.0, 20.0), aa.MaxEffortClampingConfig(60.0)]
     with aa.Simulation(ROBOTS / "arm_2dof.usda", 0.005) as sim:
         sim.play()
@@ -131,7 +130,6 @@ def test_joints_of_both_kinds_have_their_own_units(sim) -> None:
 
 
 def test_temperature_is_red_where_it_derates() -> None:
-    """Joints without a thermal law have none, and a robot without any has no room for them."""
     motor = [aa.PDControlConfig(200.0, 20.0), aa.MaxEffortClampingConfig(60.0)]
     heat = {"winding_resistance": 1.0, "motor_constant": 0.5, "derating_start": 30.0, "max_temperature": 90.0}
     warm = [*motor, aa.ThermalConfig(winding_capacity=1e9, ambient=40.0, **heat)]
@@ -159,7 +157,6 @@ def test_paused_simulation_is_continued_by_the_button_that_paused_it(sim) -> Non
 
 
 def test_camera_sees_all_robots_above_the_panel_of_a_phone() -> None:
-    """Its angle is as wide for a narrow picture as for a square one, and their middle is in the upper half."""
     from isaacsim.core.experimental.actuators.tools.viewing.web import _camera
 
     middle, fov = np.array([0.0, 0.0, 0.5]), 1.2
@@ -171,8 +168,7 @@ def test_camera_sees_all_robots_above_the_panel_of_a_phone() -> None:
     ahead = to_target / np.linalg.norm(to_target)
     height = up - (up @ ahead) * ahead
     share = to_robot @ height / np.linalg.norm(height) / (to_robot @ ahead) / math.tan(fov / 2)
-    assert 0.3 < share < 0.7
-    assert np.isfinite(_camera(middle, 2.0, 0.0, fov)).all()
+    assert 0.3 < share < 0.7 and np.isfinite(_camera(middle, 2.0, 0.0, fov)).all()
 
 
 def shown(view: aa.View):
@@ -192,10 +188,7 @@ def test_two_pages_have_two_ports(sim) -> None:
 
 
 class Browser(threading.Thread):
-    """Acts on a page, while the simulation runs in another thread.
-
-    `act`: What is done, once the page is there.
-    """
+    """Acts on a page, while the simulation runs in another thread."""
 
     def __init__(self, url: str, act: Callable) -> None:
         super().__init__()
@@ -203,7 +196,6 @@ class Browser(threading.Thread):
         self.error: BaseException | None = None
 
     def run(self) -> None:
-        """Act, and close the tab while the simulation runs."""
         from playwright.sync_api import sync_playwright
 
         try:
@@ -219,7 +211,6 @@ class Browser(threading.Thread):
 
 
 def run_with(view: aa.View, act: Callable) -> None:
-    """Run a simulation until all actions on its page are done."""
     assert view.url is not None
     browser = Browser(view.url, act)
     browser.start()
@@ -233,7 +224,6 @@ def run_with(view: aa.View, act: Callable) -> None:
 
 
 def wait_for(holds: Callable, page) -> None:
-    """Wait until a condition holds; fail after a timeout."""
     begin = time.monotonic()
     while not holds():
         assert time.monotonic() - begin < 30, "it never happens"
@@ -327,14 +317,12 @@ def test_buttons_and_selectors_do_what_they_say() -> None:
 
             drag_and_see(0, 0, 20.0)
             wait_for(lambda: robots[0].get_dof_positions().numpy()[0, 0] > 0.1, page)
-            # pause
             page.get_by_role("button", name="pause").click()
             told("paused")
             time_then, steps = sim.time, sim.step_count
             told(f"{time_then:.2f} s")
             page.wait_for_timeout(300)
             assert (sim.time, sim.step_count) == (time_then, steps)
-            # a step
             page.get_by_role("button", name="step").click()
             wait_for(lambda: sim.step_count == steps + 1, page)
             page.wait_for_timeout(300)
@@ -365,7 +353,6 @@ def test_buttons_and_selectors_do_what_they_say() -> None:
                 number.press(key)
             page.wait_for_timeout(300)
             assert view._live.env == 11
-            # continue
             page.get_by_role("button", name="continue").click()
             told("running")
             wait_for(lambda: robots[1].get_dof_positions().numpy()[11, 0] > 0.1, page)
@@ -401,7 +388,6 @@ def test_what_somebody_gives_is_kept_until_it_is_heard() -> None:
 
 
 def settled(view: aa.View | None, holds: Callable) -> bool:
-    """Wait until a condition holds, and sync a view meanwhile."""
     begin = time.monotonic()
     while not (is_so := holds()) and time.monotonic() - begin < 20:
         if view is not None:
@@ -411,10 +397,7 @@ def settled(view: aa.View | None, holds: Callable) -> bool:
 
 
 class Visitor:
-    """A client of the page's server that behaves as a browser.
-
-    `host`: By which name it says to have come here.
-    """
+    """A client of the page's server that behaves as a browser."""
 
     def __init__(self, view: aa.View, origin: str | None = None, host: str | None = None) -> None:
         import viser
@@ -514,17 +497,15 @@ def test_own_page_moves_the_robot(sim, of) -> None:
             assert settled(view, lambda: target() == -0.5)
 
 
-@pytest.mark.parametrize(
-    ("label", "value", "message"),
-    [
-        ("shoulder [rad]", math.nan, "target of shoulder = nan: must be finite in single precision"),
-        ("kp", math.nan, "kp of shoulder = nan: must be finite and >= 0"),
-        ("kp", math.inf, "kp of shoulder = inf: must be finite and >= 0"),
-        ("kp", -1e30, "kp of shoulder = -1e+30: must be finite and >= 0"),
-        ("kp", 1e39, "kp of shoulder = 1e+39: must be finite and >= 0 in single precision"),
-        ("kd", -1.0, "kd of shoulder = -1.0: must be finite and >= 0"),
-        ("simulation", "close", "request = 'close': must be one of ['pause', 'step'"),
-    ],
+@cases(
+    "label, value, message",
+    ("shoulder [rad]", math.nan, "target of shoulder = nan: must be finite in single precision"),
+    ("kp", math.nan, "kp of shoulder = nan: must be finite and >= 0"),
+    ("kp", math.inf, "kp of shoulder = inf: must be finite and >= 0"),
+    ("kp", -1e30, "kp of shoulder = -1e+30: must be finite and >= 0"),
+    ("kp", 1e39, "kp of shoulder = 1e+39: must be finite and >= 0 in single precision"),
+    ("kd", -1.0, "kd of shoulder = -1.0: must be finite and >= 0"),
+    ("simulation", "close", "request = 'close': must be one of ['pause', 'step'"),
 )
 def test_value_out_of_range_is_told_on_the_page(sim, view, label, value, message) -> None:
     before = [view._live.gain(0, name) for name in ("kp", "kd")]

@@ -5,7 +5,6 @@ import importlib
 import itertools
 import logging
 import math
-import subprocess
 import sys
 
 import isaacsim.core.experimental.actuators as aa
@@ -18,7 +17,9 @@ from isaacsim.core.experimental.actuators.extension.action_graphs.nodes.OgnArtic
 )
 from isaacsim.core.experimental.actuators.extension.action_graphs.omnigraph import database
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
+from processes import ran
 from pxr import Usd, UsdPhysics
+from refusals import cases
 from torch_stand_in import run_by_torch, unknown_file
 
 __all__ = ["run_by_torch"]
@@ -58,7 +59,6 @@ class Graph:
         return made
 
     def callbacks(self) -> int:
-        """How many callbacks run before a physics step."""
         return len(self.host.bus.pre_step.entries)
 
 
@@ -81,7 +81,6 @@ def graph():
 
 
 def test_first_pulse_takes_the_drives(graph) -> None:
-    """Before it the robot is left alone; after it the actuated joints have no drive."""
     db = graph.node()
     assert not db.per_instance_state.initialized and graph.arrays.stiffnesses.tolist() == GAINS
     assert db.evaluate("execIn"), errors(db)
@@ -121,8 +120,7 @@ def test_manual_steps_with_its_step(graph, monkeypatch) -> None:
 @pytest.mark.parametrize("step_dt", [0.0, -0.01, math.nan, math.inf])
 def test_manual_step_must_be_a_duration(graph, step_dt) -> None:
     db = graph.node(autoStepPrePhysics=False, stepDt=step_dt)
-    assert not db.evaluate("execIn")
-    assert f"stepDt = {step_dt}: must be a finite number of seconds > 0" in errors(db)
+    assert not db.evaluate("execIn") and f"stepDt = {step_dt}: must be a finite number of seconds > 0" in errors(db)
     assert "Connect deltaSimulationTime of On Physics Step" in errors(db)
     assert graph.arrays.stiffnesses.tolist() == GAINS
 
@@ -152,15 +150,13 @@ def test_execution_goes_on_after_success_only(graph) -> None:
     assert db.outputs.execOut == 0
 
 
-@pytest.mark.parametrize(
-    ("inputs", "expected"),
-    [
-        ({"feedforwardCommand": [1.5]}, [1.5, 1.5, 0.0]),
-        ({"feedforwardCommand": [1.0, 2.0, 3.0]}, [1.0, 2.0, 0.0]),
-        ({"feedforwardCommand": [4.0], "dofIndices": [1]}, [0.0, 4.0, 0.0]),
-        ({"feedforwardCommand": [4.0, 3.0], "dofNames": ["knee", "hip"]}, [3.0, 4.0, 0.0]),
-        ({"feedforwardCommand": [4.0], "dofNames": ["ankle"]}, [0.0, 0.0, 0.0]),
-    ],
+@cases(
+    "inputs, expected",
+    ({"feedforwardCommand": [1.5]}, [1.5, 1.5, 0.0]),
+    ({"feedforwardCommand": [1.0, 2.0, 3.0]}, [1.0, 2.0, 0.0]),
+    ({"feedforwardCommand": [4.0], "dofIndices": [1]}, [0.0, 4.0, 0.0]),
+    ({"feedforwardCommand": [4.0, 3.0], "dofNames": ["knee", "hip"]}, [3.0, 4.0, 0.0]),
+    ({"feedforwardCommand": [4.0], "dofNames": ["ankle"]}, [0.0, 0.0, 0.0]),
 )
 def test_feedforward_reaches_its_joints(graph, inputs, expected) -> None:
     db = graph.node(**inputs)
@@ -170,7 +166,6 @@ def test_feedforward_reaches_its_joints(graph, inputs, expected) -> None:
 
 
 def test_emptied_feedforward_stays(graph) -> None:
-    """As documented: an empty array changes nothing, zeros do."""
     db = graph.node(feedforwardCommand=[2.0])
     efforts = []
     for command in ([2.0], [], [0.0]):
@@ -200,22 +195,19 @@ def test_feedforward_reaches_its_robots() -> None:
         assert graph.arrays.efforts.tolist() == [0, 0, 0, 2, 2, 0]
 
 
-@pytest.mark.parametrize(
-    ("inputs", "message"),
-    [
-        ({"dofNames": ["kne"], "feedforwardCommand": [1.0]}, "'kne' is found 0 times in </World/Leg>"),
-        ({"dofNames": ["kne"], "feedforwardCommand": [1.0]}, "Available: ['hip', 'knee', 'ankle']"),
-        ({"dofNames": ["knee"], "dofIndices": [1]}, "dofNames and dofIndices are both given: must be one of them"),
-        ({"feedforwardCommand": [1.0, 2.0]}, "target_feedforward_efforts has shape (2,): must fit (1, 3)"),
-        ({"feedforwardCommand": [1.0], "dofIndices": [3]}, "DOF index 3: must be in 0 … 2"),
-        ({"feedforwardCommand": [1.0], "indices": [-1]}, "robot index -1: must be in 0 … 0"),
-        ({"feedforwardCommand": [math.nan]}, "target_feedforward_efforts[0, 0] = nan: must be finite"),
-    ],
+@cases(
+    "inputs, message",
+    ({"dofNames": ["kne"], "feedforwardCommand": [1.0]}, "'kne' is found 0 times in </World/Leg>"),
+    ({"dofNames": ["kne"], "feedforwardCommand": [1.0]}, "Available: ['hip', 'knee', 'ankle']"),
+    ({"dofNames": ["knee"], "dofIndices": [1]}, "dofNames and dofIndices are both given: must be one of them"),
+    ({"feedforwardCommand": [1.0, 2.0]}, "target_feedforward_efforts has shape (2,): must fit (1, 3)"),
+    ({"feedforwardCommand": [1.0], "dofIndices": [3]}, "DOF index 3: must be in 0 … 2"),
+    ({"feedforwardCommand": [1.0], "indices": [-1]}, "robot index -1: must be in 0 … 0"),
+    ({"feedforwardCommand": [math.nan]}, "target_feedforward_efforts[0, 0] = nan: must be finite"),
 )
 def test_wrong_feedforward_is_an_error_of_the_node(graph, inputs, message) -> None:
     db = graph.node(**inputs)
-    assert not db.evaluate("execIn")
-    assert message in errors(db)
+    assert not db.evaluate("execIn") and message in errors(db)
     graph.arrays.position_targets[:] = 0.1
     graph.host.step(DT)
     np.testing.assert_allclose(graph.arrays.efforts, [10.0, 1.0, 0.0], rtol=1e-6)
@@ -243,21 +235,18 @@ def test_several_targets_are_several_robots() -> None:
 def test_no_robot_is_an_error_with_a_remedy(graph) -> None:
     """Neither path nor target: the node says which to set, and nothing is made."""
     db = graph.node(robotPath="")
-    assert not db.evaluate("execIn")
-    assert "Set robotPath" in errors(db) and not db.per_instance_state.initialized
+    assert not db.evaluate("execIn") and "Set robotPath" in errors(db) and not db.per_instance_state.initialized
 
 
 @pytest.mark.parametrize("path", ["/World/Nothing", "/World/Leg/joints", "/World/("])
 def test_wrong_path_is_an_error_until_corrected(graph, path) -> None:
     db = graph.node(robotPath=path)
-    assert not db.evaluate("execIn")
-    assert path in errors(db) and "ValueError" in errors(db)
+    assert not db.evaluate("execIn") and path in errors(db) and "ValueError" in errors(db)
     db.write("inputs:robotPath", "/World/Leg")
     assert db.evaluate("execIn") and errors(db) == ""
 
 
 def test_another_path_releases_the_robot_of_before() -> None:
-    """The first robot gets its drives back, the second one loses them; one callback is left."""
     graph = Graph(robots=2)
     with aa.use_host(graph.host):
         graph.host.play()
@@ -353,7 +342,6 @@ def test_fault_is_a_line(graph) -> None:
 
 
 def test_stopped_stepping_is_an_error_until_reset(graph, monkeypatch) -> None:
-    """An error before a physics step shows on the node at each pulse, unchanged; reset resumes stepping."""
     db = graph.node()
     db.evaluate("execIn")
     actuators = db.per_instance_state.actuators
@@ -366,8 +354,7 @@ def test_stopped_stepping_is_an_error_until_reset(graph, monkeypatch) -> None:
         assert not db.evaluate("execIn")
         said.append(errors(db))
     assert len(set(said)) == 1 and "stopped stepping on RuntimeError: no memory" in said[0]
-    assert "pulse resetIn" in said[0]
-    assert db.evaluate("execIn", "resetIn")
+    assert "pulse resetIn" in said[0] and db.evaluate("execIn", "resetIn")
     graph.arrays.position_targets[:] = 0.1
     graph.host.step(DT)
     assert graph.arrays.efforts[0] == pytest.approx(10.0)
@@ -382,7 +369,6 @@ def test_error_shows_what_and_where(graph, monkeypatch) -> None:
 
 
 def test_same_error_is_told_once(graph) -> None:
-    """The node says the same words at each failing pulse, which OmniGraph prints once."""
     db = graph.node(robotPath="/World/Nothing")
     known = []
     for _ in range(3):
@@ -408,7 +394,6 @@ def test_without_a_simulation_the_error_says_how_to_open_one() -> None:
 
 
 def test_deleted_node_gives_the_robot_back(graph) -> None:
-    """Drives and efforts as without the node, no callback left, and the state is another one."""
     db = graph.node(feedforwardCommand=[1.0])
     db.evaluate("execIn")
     graph.host.step(DT)
@@ -483,7 +468,6 @@ def test_all_states_are_released(monkeypatch, caplog) -> None:
 
 
 def test_forgotten_state_closes_by_itself(graph) -> None:
-    """Nothing keeps the actuators of a node alive that Kit dropped without a word."""
     state = OgnArticulationActuators.internal_state()
     state.initialize("/World/Leg", True)
     del state
@@ -492,7 +476,6 @@ def test_forgotten_state_closes_by_itself(graph) -> None:
 
 
 def test_node_drives_a_real_arm(robots) -> None:
-    """On MuJoCo the Panda goes where its targets say, and the outputs are those of its actuators."""
     with aa.Simulation(robots / "franka_panda.usda") as sim:
         db = database.node_database(OgnArticulationActuators)(database.Node("/World/Graph/node"))
         db.write("inputs:robotPath", "/World/Panda")
@@ -552,14 +535,11 @@ assert type(built.OgnArticulationActuators.internal_state()) is state.OgnArticul
 
 def test_built_node_has_the_same_state() -> None:
     """NVIDIA's build imports the node from another place: node and state are the same classes by either name."""
-    done = subprocess.run(
-        [sys.executable, "-c", BUILT, node_module.__file__], capture_output=True, text=True, check=False
-    )
+    done = ran([sys.executable, "-c", BUILT, node_module.__file__])
     assert done.returncode == 0, done.stderr
 
 
 def test_documented_name_leads_to_the_state() -> None:
-    """Once the node is loaded, as it is in Kit, scripts for the documented extension import its state."""
     from isaacsim.core.experimental.actuators.ogn.python.nodes.OgnArticulationActuators import (
         OgnArticulationActuatorsInternalState,
     )

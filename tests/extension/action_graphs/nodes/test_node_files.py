@@ -15,6 +15,7 @@ import jsonschema
 import pytest
 from isaacsim.core.experimental.actuators.extension.action_graphs.omnigraph.ogn_file import read_ogn
 from places import REPOSITORY
+from refusals import cases
 
 NODES = Path(package.__path__[0]) / "extension" / "action_graphs" / "nodes"
 FILE = NODES / "OgnArticulationActuators.ogn"
@@ -42,24 +43,22 @@ def test_file_follows_the_schema(ogn) -> None:
     jsonschema.validate(ogn, SCHEMA)
 
 
-@pytest.mark.parametrize(
-    ("place", "value"),
-    [
-        (["inputs", "stepDt", "type"], "real"),
-        (["inputs", "stepDt", "unit"], "s"),
-        (["inputs", "stepDt", "optional"], "yes"),
-        (["inputs", "targetPrim", "metadata"], {"multiple": "1"}),
-        (["inputs", "step dt"], {"type": "int", "description": "x"}),
-        (["inputs", "x"], {"type": "int"}),
-        (["outputs", "x"], {"description": "x"}),
-        (["scheduling"], ["usd-sometimes"]),
-        (["language"], "Lua"),
-        (["memoryType"], "gpu"),
-        (["exclude"], ["everything"]),
-        (["category"], "newtonActuators"),
-        (["version"], 0),
-        (["tests"], [{"result": 1}]),
-    ],
+@cases(
+    "place, value",
+    (["inputs", "stepDt", "type"], "real"),
+    (["inputs", "stepDt", "unit"], "s"),
+    (["inputs", "stepDt", "optional"], "yes"),
+    (["inputs", "targetPrim", "metadata"], {"multiple": "1"}),
+    (["inputs", "step dt"], {"type": "int", "description": "x"}),
+    (["inputs", "x"], {"type": "int"}),
+    (["outputs", "x"], {"description": "x"}),
+    (["scheduling"], ["usd-sometimes"]),
+    (["language"], "Lua"),
+    (["memoryType"], "gpu"),
+    (["exclude"], ["everything"]),
+    (["category"], "newtonActuators"),
+    (["version"], 0),
+    (["tests"], [{"result": 1}]),
 )
 def test_schema_refuses(ogn, place, value) -> None:
     *above, last = place

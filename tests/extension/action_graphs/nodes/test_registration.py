@@ -9,15 +9,10 @@ import pytest
 from fakes import omni_graph
 from fakes.extension_loader import ExtensionManager
 from isaacsim.core.experimental.actuators import PDControlConfig, __version__, add_actuator, use_host
+from isaacsim.core.experimental.actuators.extension.action_graphs.nodes import registration
 from isaacsim.core.experimental.actuators.extension.action_graphs.nodes.OgnArticulationActuators import (
     GENERATED,
     OgnArticulationActuators,
-)
-from isaacsim.core.experimental.actuators.extension.action_graphs.nodes.registration import (
-    NODE_TYPE,
-    keep_registered,
-    register_if_missing,
-    take_back,
 )
 from isaacsim.core.experimental.actuators.extension.action_graphs.nodes.state import release_all
 from isaacsim.core.experimental.actuators.extension.action_graphs.omnigraph import database
@@ -31,11 +26,10 @@ EXT_ID = f"isaacsim.core.experimental.actuators-{__version__}"
 
 @pytest.fixture
 def graph(monkeypatch: pytest.MonkeyPatch):
-    """OmniGraph, and nothing of ours left in it."""
     made = omni_graph.install(monkeypatch)
     yield made
     release_all()
-    take_back()
+    registration.take_back()
     assert made.registered == {} and GENERATED not in sys.modules
 
 
@@ -53,37 +47,40 @@ def host():
 
 
 def test_without_omni_graph_nothing_happens() -> None:
-    assert register_if_missing(EXT_ID) == "no OmniGraph"
+    assert registration.register_if_missing(EXT_ID) == "no OmniGraph"
 
 
 def test_missing_node_is_registered_once(graph) -> None:
-    assert [register_if_missing(EXT_ID), register_if_missing(EXT_ID)] == ["registered", "found"]
-    assert graph.get_registered_nodes() == [NODE_TYPE]
+    assert [registration.register_if_missing(EXT_ID), registration.register_if_missing(EXT_ID)] == [
+        "registered",
+        "found",
+    ]
+    assert graph.get_registered_nodes() == [registration.NODE_TYPE]
 
 
 def test_node_found_by_kit_stays_kits(graph) -> None:
-    graph.registered[NODE_TYPE] = object()
-    assert register_if_missing(EXT_ID) == "found"
-    take_back()
-    assert graph.registered.pop(NODE_TYPE) is not None
+    graph.registered[registration.NODE_TYPE] = object()
+    assert registration.register_if_missing(EXT_ID) == "found"
+    registration.take_back()
+    assert graph.registered.pop(registration.NODE_TYPE) is not None
 
 
 def test_extension_may_come_back(graph) -> None:
-    register_if_missing(EXT_ID)
-    take_back()
-    assert graph.registered == {} and register_if_missing(EXT_ID) == "registered"
+    registration.register_if_missing(EXT_ID)
+    registration.take_back()
+    assert graph.registered == {} and registration.register_if_missing(EXT_ID) == "registered"
 
 
 def test_type_name_does_not_depend_on_the_folder(graph) -> None:
     """A clone called otherwise still serves graphs that name the documented type."""
-    register_if_missing("my-clone-1.0.0")
-    assert graph.get_registered_nodes() == [NODE_TYPE]
+    registration.register_if_missing("my-clone-1.0.0")
+    assert graph.get_registered_nodes() == [registration.NODE_TYPE]
 
 
 def test_registered_text_has_its_category(graph) -> None:
     """Without a file, the label of the category comes along; everything else is as in the file."""
-    register_if_missing(EXT_ID)
-    keys = graph.registered[NODE_TYPE].DESCRIPTION.keys
+    registration.register_if_missing(EXT_ID)
+    keys = graph.registered[registration.NODE_TYPE].DESCRIPTION.keys
     assert keys["categories"] == {"newtonActuators": "Newton Actuators"}
     file = Path(importlib.import_module(OgnArticulationActuators.__module__).__file__).with_suffix(".ogn")
     (original,) = json.loads(file.read_text("utf-8")).values()
@@ -92,16 +89,14 @@ def test_registered_text_has_its_category(graph) -> None:
 
 
 def test_registered_node_has_its_icon(graph) -> None:
-    """From text alone the generator finds no picture; the node type receives its path."""
-    register_if_missing(EXT_ID)
-    icon = graph.get_node_type(NODE_TYPE).get_metadata(omni_graph.MetadataKeys.ICON_PATH)
+    registration.register_if_missing(EXT_ID)
+    icon = graph.get_node_type(registration.NODE_TYPE).get_metadata(omni_graph.MetadataKeys.ICON_PATH)
     assert icon is not None and Path(icon).is_absolute() and Path(icon).suffix == ".svg" and Path(icon).is_file()
 
 
 def test_registered_node_runs(graph, host) -> None:
-    """With Kit's execution states, path objects and arrays of text."""
-    register_if_missing(EXT_ID)
-    db = graph.registered[NODE_TYPE](database.Node("/World/Graph/node"))
+    registration.register_if_missing(EXT_ID)
+    db = graph.registered[registration.NODE_TYPE](database.Node("/World/Graph/node"))
     for name, value in {"targetPrim": ["/World/Leg"], "feedforwardCommand": [2.0], "dofNames": ["knee"]}.items():
         db.write(f"inputs:{name}", value)
     assert db.evaluate("execIn"), db.node.get_compute_messages(database.Severity.ERROR)
@@ -112,8 +107,8 @@ def test_registered_node_runs(graph, host) -> None:
 
 
 def test_deleted_node_is_found_in_kits_database(graph, host) -> None:
-    register_if_missing(EXT_ID)
-    db = graph.registered[NODE_TYPE](database.Node("/World/Graph/node"))
+    registration.register_if_missing(EXT_ID)
+    db = graph.registered[registration.NODE_TYPE](database.Node("/World/Graph/node"))
     db.write("inputs:robotPath", "/World/Leg")
     db.evaluate("execIn")
     assert host.arrays().stiffnesses[0] == 0.0
@@ -124,8 +119,8 @@ def test_deleted_node_is_found_in_kits_database(graph, host) -> None:
 
 
 def test_shutdown_gives_every_robot_back(graph, host) -> None:
-    register_if_missing(EXT_ID)
-    db = graph.registered[NODE_TYPE](database.Node("/World/Graph/node"))
+    registration.register_if_missing(EXT_ID)
+    db = graph.registered[registration.NODE_TYPE](database.Node("/World/Graph/node"))
     db.write("inputs:robotPath", "/World/Leg")
     assert db.evaluate("execIn") and host.arrays().stiffnesses[0] == 0.0
     release_all()
@@ -139,25 +134,25 @@ def test_node_is_registered_at_once_and_whenever_omni_graph_comes_back(graph, te
     manager = ExtensionManager(tells_at_once=tells_at_once)
     manager.provide("omni.graph-1.141.0")
     manager.set_extension_enabled_immediate("omni.graph", True)
-    keep_registered(EXT_ID, manager)
+    registration.keep_registered(EXT_ID, manager)
     counts = [len(graph.registered)]
     for enabled in (False, True, False, True):
         manager.set_extension_enabled_immediate("omni.graph", enabled)
         counts.append(len(graph.registered))
     assert counts == [1, 0, 1, 0, 1] and len(manager.hooks) == 1
-    take_back()
+    registration.take_back()
     assert manager.hooks == [] and graph.registered == {}
 
 
 def test_node_waits_for_omni_graph(monkeypatch) -> None:
     manager = ExtensionManager()
     manager.provide("omni.graph-1.141.0")
-    keep_registered(EXT_ID, manager)
+    registration.keep_registered(EXT_ID, manager)
     graph = omni_graph.install(monkeypatch)
     assert graph.registered == {}
     manager.set_extension_enabled_immediate("omni.graph", True)
-    assert list(graph.registered) == [NODE_TYPE]
-    take_back()
+    assert list(graph.registered) == [registration.NODE_TYPE]
+    registration.take_back()
     assert graph.registered == {}
 
 
@@ -179,5 +174,4 @@ def test_example_graph_fits_the_node(tmp_path) -> None:
         for attribute in node.GetAttributes()
         for source in attribute.GetConnections()
     ]
-    assert len(wires) == 4
-    assert all(sink.GetTypeName() == source.GetTypeName() for sink, source in wires)
+    assert len(wires) == 4 and all(sink.GetTypeName() == source.GetTypeName() for sink, source in wires)

@@ -9,21 +9,13 @@ import pytest
 from isaacsim.core.experimental.actuators.extension.action_graphs.nodes.OgnArticulationActuators import (
     OgnArticulationActuators,
 )
-from isaacsim.core.experimental.actuators.extension.action_graphs.omnigraph.database import (
-    Database,
-    Node,
-    ReadOnlyError,
-    Severity,
-    make_database,
-    node_database,
-)
+from isaacsim.core.experimental.actuators.extension.action_graphs.omnigraph import database
 from isaacsim.core.experimental.actuators.extension.action_graphs.omnigraph.ogn_file import parse_ogn
 from isaacsim.core.experimental.actuators.extension.action_graphs.omnigraph.ogn_types import ExecutionAttributeState
+from refusals import cases
 
 
 class Recorder:
-    """A node class that does what its test says, and remembers that it ended."""
-
     ended: list[tuple[Any, int]]
 
     @staticmethod
@@ -36,8 +28,7 @@ class Recorder:
 
 
 @pytest.fixture
-def recorder() -> type[Database]:
-    """The database class of a node with two ports of each group."""
+def recorder() -> type[database.Database]:
     text = """{"x.Recorder": {"$comment": "is left out", "description": "Records.",
         "inputs": {"execIn": {"type": "execution", "description": "pulse"},
                    "values": {"type": "float[]", "default": [1, 2], "description": "numbers", "$note": 3}},
@@ -45,7 +36,7 @@ def recorder() -> type[Database]:
                     "sums": {"type": "double[]", "description": "numbers"},
                     "names": {"type": "token[]", "description": "texts"}},
         "state": {"count": {"type": "int", "default": 5, "description": "a number"}}}}"""
-    made = make_database("RecorderDatabase", parse_ogn(text, "recorder.ogn"))
+    made = database.make_database("RecorderDatabase", parse_ogn(text, "recorder.ogn"))
     made.register(type("Recorder", (Recorder,), {"ended": []}))
     return made
 
@@ -55,28 +46,27 @@ def test_comments_are_left_out(recorder) -> None:
 
 
 def test_database_class_is_made_once() -> None:
-    assert node_database(OgnArticulationActuators) is node_database(OgnArticulationActuators)
+    assert database.node_database(OgnArticulationActuators) is database.node_database(OgnArticulationActuators)
 
 
 def test_inputs_have_their_defaults(recorder) -> None:
-    db = recorder(Node("/G/n"))
+    db = recorder(database.Node("/G/n"))
     assert db.inputs.values.tolist() == [1.0, 2.0] and db.inputs.values.dtype == np.float32
     assert db.state.count == 5 and db.outputs.sums.size == 0
 
 
 def test_input_arrays_are_read_only(recorder) -> None:
-    """Writing an element raises, as in Kit."""
     with pytest.raises(ValueError, match="read-only"):
-        recorder(Node("/G/n")).inputs.values[0] = 3.0
+        recorder(database.Node("/G/n")).inputs.values[0] = 3.0
 
 
 def test_inputs_are_read_only(recorder) -> None:
-    with pytest.raises(ReadOnlyError, match=re.escape("</G/n>.inputs:values: a node cannot set its inputs")):
-        recorder(Node("/G/n")).inputs.values = [3.0]
+    with pytest.raises(database.ReadOnlyError, match=re.escape("</G/n>.inputs:values: a node cannot set its inputs")):
+        recorder(database.Node("/G/n")).inputs.values = [3.0]
 
 
 def test_outputs_are_assigned_or_sized_and_filled(recorder) -> None:
-    db = recorder(Node("/G/n"))
+    db = recorder(database.Node("/G/n"))
     db.outputs.names = ["hip"]
     db.outputs.sums_size = 2
     db.outputs.sums[:] = [1, 2]
@@ -87,7 +77,7 @@ def test_outputs_are_assigned_or_sized_and_filled(recorder) -> None:
 
 
 def test_state_is_kept_between_runs(recorder) -> None:
-    db = recorder(Node("/G/n"))
+    db = recorder(database.Node("/G/n"))
     db.state.count = db.state.count + 1
     db.evaluate()
     assert db.state.count == 6
@@ -96,17 +86,16 @@ def test_state_is_kept_between_runs(recorder) -> None:
 @pytest.mark.parametrize("name", ["vlues", "values_length", "execIn_size"])
 def test_unknown_port_is_refused_with_a_list(recorder, name) -> None:
     with pytest.raises(AttributeError, match=re.escape("no such port. Available: ['execIn', 'values']")):
-        getattr(recorder(Node("/G/n")).inputs, name)
+        getattr(recorder(database.Node("/G/n")).inputs, name)
 
 
 def test_wrong_value_names_node_and_port(recorder) -> None:
     with pytest.raises(ValueError, match=re.escape("</G/n>.outputs:sums = 'x': must be double[].")):
-        recorder(Node("/G/n")).outputs.sums = "x"
+        recorder(database.Node("/G/n")).outputs.sums = "x"
 
 
 def test_pulse_lasts_for_one_run(recorder, monkeypatch) -> None:
-    """An execution input is enabled in the run it caused, an output until the next run."""
-    db, seen = recorder(Node("/G/n")), []
+    db, seen = recorder(database.Node("/G/n")), []
 
     def compute(db) -> bool:
         seen.append((db.inputs.execIn, db.outputs.execOut))
@@ -114,47 +103,46 @@ def test_pulse_lasts_for_one_run(recorder, monkeypatch) -> None:
         return True
 
     monkeypatch.setattr(recorder.NODE_TYPE_CLASS, "compute", staticmethod(compute))
-    assert db.evaluate("execIn") and db.evaluate()
-    assert seen == [(1, 0), (0, 0)] and db.node.get_compute_count() == 2
+    assert db.evaluate("execIn") and db.evaluate() and seen == [(1, 0), (0, 0)] and db.node.get_compute_count() == 2
 
 
 def test_exception_in_a_node_is_its_error(recorder, monkeypatch) -> None:
-    db = recorder(Node("/G/n"))
+    db = recorder(database.Node("/G/n"))
     monkeypatch.setattr(recorder.NODE_TYPE_CLASS, "compute", staticmethod(lambda db: 1 / 0))
     assert not db.evaluate("execIn")
-    (message,) = db.node.get_compute_messages(Severity.ERROR)
+    (message,) = db.node.get_compute_messages(database.Severity.ERROR)
     assert message.startswith("</G/n>: compute raised:") and "ZeroDivisionError" in message
 
 
-@pytest.mark.parametrize(
-    ("method", "severity"),
-    [
-        ("log_error", Severity.ERROR),
-        ("log_warn", Severity.WARNING),
-        ("log_warning", Severity.WARNING),
-        ("log_info", Severity.INFO),
-    ],
+@cases(
+    "method, severity",
+    ("log_error", database.Severity.ERROR),
+    ("log_warn", database.Severity.WARNING),
+    ("log_warning", database.Severity.WARNING),
+    ("log_info", database.Severity.INFO),
 )
 def test_messages_have_their_severity(recorder, method, severity) -> None:
-    db = recorder(Node("/G/n"))
+    db = recorder(database.Node("/G/n"))
     getattr(db, method)("hot")
     getattr(db, method)("cold", add_context=False)
     assert db.node.get_compute_messages(severity) == ["</G/n>: hot", "cold"]
 
 
 def test_messages_are_those_of_the_last_run(recorder) -> None:
-    node = Node("/G/n")
-    assert not node.log_compute_message(Severity.ERROR, "hot")
-    assert node.log_compute_message(Severity.ERROR, "hot")
+    node = database.Node("/G/n")
+    assert not node.log_compute_message(database.Severity.ERROR, "hot")
+    assert node.log_compute_message(database.Severity.ERROR, "hot")
     node.begin_compute()
-    assert node.get_compute_messages(Severity.ERROR) == [] and node.log_compute_message(Severity.ERROR, "hot")
+    assert node.get_compute_messages(database.Severity.ERROR) == [] and node.log_compute_message(
+        database.Severity.ERROR, "hot"
+    )
     node.begin_compute()
     node.begin_compute()
-    assert not node.log_compute_message(Severity.ERROR, "hot")
+    assert not node.log_compute_message(database.Severity.ERROR, "hot")
 
 
 def test_state_belongs_to_node_and_instance(recorder) -> None:
-    node, other = Node("/G/n"), Node("/G/n")
+    node, other = database.Node("/G/n"), database.Node("/G/n")
     db = recorder(node)
     db.per_instance_state.append("mine")
     assert recorder.get_internal_state(node, 0) == recorder.per_instance_internal_state(node) == ["mine"]
@@ -163,13 +151,13 @@ def test_state_belongs_to_node_and_instance(recorder) -> None:
 
 
 def test_two_node_types_share_no_state(recorder) -> None:
-    node = Node("/G/n")
+    node = database.Node("/G/n")
     recorder.get_internal_state(node, 0).append("mine")
-    assert not node_database(OgnArticulationActuators).get_internal_state(node, 0).initialized
+    assert not database.node_database(OgnArticulationActuators).get_internal_state(node, 0).initialized
 
 
 def test_hook_runs_before_the_state_is_dropped(recorder, monkeypatch) -> None:
-    node, last = Node("/G/n"), []
+    node, last = database.Node("/G/n"), []
     recorder.get_internal_state(node, 0).append("mine")
 
     def release_instance(node, graph_instance_id: int) -> None:
@@ -181,7 +169,7 @@ def test_hook_runs_before_the_state_is_dropped(recorder, monkeypatch) -> None:
 
 
 def test_state_goes_with_its_node(recorder) -> None:
-    node = Node("/G/n")
+    node = database.Node("/G/n")
     recorder.get_internal_state(node, 0)
     before = len(recorder._states)
     del node

@@ -4,18 +4,17 @@ import re
 
 import pytest
 from isaacsim.core.experimental.actuators.extension.action_graphs.omnigraph.ogn_file import parse_ogn
+from refusals import cases
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ('{"a.A": {"description": "a"}, "a.B": {"description": "b"}}', "a.ogn: 2 nodes: must hold exactly one"),
-        ('{"a.A": {"description": "a", "inputs": {"x": {"description": "x"}}}}', "a.ogn: inputs:x: 'type'"),
-        (
-            '{"a.A": {"description": "a", "inputs": {"x": {"type": "int", "default": "1", "description": "x"}}}}',
-            "a.ogn: inputs:x: '1': must be int",
-        ),
-    ],
+@cases(
+    "text, message",
+    ('{"a.A": {"description": "a"}, "a.B": {"description": "b"}}', "a.ogn: 2 nodes: must hold exactly one"),
+    ('{"a.A": {"description": "a", "inputs": {"x": {"description": "x"}}}}', "a.ogn: inputs:x: 'type'"),
+    (
+        '{"a.A": {"description": "a", "inputs": {"x": {"type": "int", "default": "1", "description": "x"}}}}',
+        "a.ogn: inputs:x: '1': must be int",
+    ),
 )
 def test_wrong_file_is_refused_with_the_place(text, message) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):

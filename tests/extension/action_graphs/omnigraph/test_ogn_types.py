@@ -57,7 +57,6 @@ UNKNOWN_TYPES = ["real", "float[5]", "float[3", "union", "floats[]", ""]
 
 @pytest.mark.parametrize(("declared", "given", "seen"), VALUES)
 def test_value_is_seen_as_its_type(declared, given, seen) -> None:
-    """Scalars become Python's, arrays NumPy's of the declared precision."""
     converted = ogn_types.parse_type(declared).convert(given)
     if isinstance(converted, np.ndarray):
         converted = converted.tolist()

@@ -9,7 +9,7 @@ from graph_stages import GRAPH, SETTINGS, TICK, graph, node, pulse, stage_with, 
 from isaacsim.core.experimental.actuators.extension.action_graphs import runner
 from isaacsim.core.experimental.actuators.extension.action_graphs.omnigraph.ogn_types import ExecutionAttributeState
 from isaacsim.core.experimental.actuators.extension.action_graphs.runner.graph import MAX_RUNS
-from refusals import refused
+from refusals import cases, refused
 
 RECORD, PURE = "test.Record", "test.Pure"
 SEQUENCE = "omni.graph.action.Sequence"
@@ -36,7 +36,6 @@ def names(runs: Runs) -> str:
 
 
 def test_execution_goes_depth_first(runs) -> None:
-    """Followers of the first of two followers run before the second; stage order decides which is first."""
     evaluate(
         node("T", TICK),
         record("A", "T.outputs:tick"),
@@ -48,7 +47,6 @@ def test_execution_goes_depth_first(runs) -> None:
 
 
 def test_sequence_finishes_one_output_before_the_next(runs) -> None:
-    """In the order of the outputs, not of the nodes behind them; those that the graph adds come last."""
     evaluate(
         node("T", TICK),
         record("C", "S.outputs:c"),
@@ -86,7 +84,6 @@ def test_each_event_is_asked_once(runs) -> None:
 
 
 def test_long_chain_runs(runs) -> None:
-    """Longer than Python's recursion limit."""
     chain = [record("N0", "T.outputs:tick"), *(record(f"N{i}", f"N{i - 1}.outputs:execOut") for i in range(1, 1500))]
     evaluate(node("T", TICK), *chain)
     assert len(runs) == 1500
@@ -147,7 +144,6 @@ def test_pure_node_computes_once_a_pulse(runs) -> None:
 
 
 def test_pure_node_computes_again_when_its_source_ran(runs) -> None:
-    """Inputs are never older than the last outputs of their sources."""
     made = loaded(
         node("T", TICK),
         record("B", "T.outputs:tick", wire("token inputs:value", "P.outputs:value")),
@@ -160,7 +156,6 @@ def test_pure_node_computes_again_when_its_source_ran(runs) -> None:
 
 
 def test_pure_node_that_nobody_reached_does_not_compute(runs) -> None:
-    """Laziness: what is behind the other output of a branch costs nothing."""
     evaluate(
         node("T", TICK),
         node("Branch", "omni.graph.action.Branch", pulse("T.outputs:tick"), "custom bool inputs:condition = 1"),
@@ -211,8 +206,7 @@ def test_failed_pure_node_stops_who_needs_it(runs) -> None:
         record("B", "T.outputs:tick", needed),
         record("C", "T.outputs:tick"),
     )
-    assert names(runs) == "PC"
-    assert [message.split(">")[0] for message in made.errors] == [f"<{GRAPH}/P"]
+    assert names(runs) == "PC" and [message.split(">")[0] for message in made.errors] == [f"<{GRAPH}/P"]
 
 
 def test_error_is_logged_once_and_different_ones_each(runs, caplog) -> None:
@@ -241,8 +235,7 @@ def test_warning_is_logged_once_and_stops_nothing(runs, caplog) -> None:
     with caplog.at_level(logging.WARNING):
         made.evaluate()
         made.evaluate()
-    assert caplog.messages == [f"<{GRAPH}/W>: careful"]
-    assert names(runs) == "AA" and made.errors == []
+    assert caplog.messages == [f"<{GRAPH}/W>: careful"] and names(runs) == "AA" and made.errors == []
 
 
 def test_latent_execution_is_an_error(runs) -> None:
@@ -269,27 +262,22 @@ def test_read_and_write_name_a_port_by_path(runs) -> None:
     assert made.read(f"{GRAPH}/A.outputs:value") == 7
 
 
-@pytest.mark.parametrize(
-    ("attribute", "message"),
-    [
-        (f"{GRAPH}/AA.inputs:value", f"no node of <{GRAPH}>. Did you mean {GRAPH}/A?"),
-        (f"{GRAPH}/A.inputs:valve", "the node has no such port. Did you mean inputs:value?"),
-        ("", f"no node of <{GRAPH}>. Available: {GRAPH}/T, {GRAPH}/A"),
-    ],
+@cases(
+    "attribute, message",
+    (f"{GRAPH}/AA.inputs:value", f"no node of <{GRAPH}>. Did you mean {GRAPH}/A?"),
+    (f"{GRAPH}/A.inputs:valve", "the node has no such port. Did you mean inputs:value?"),
+    ("", f"no node of <{GRAPH}>. Available: {GRAPH}/T, {GRAPH}/A"),
 )
 def test_unknown_path_is_an_error_with_the_nearest(runs, attribute, message) -> None:
     made = loaded(node("T", TICK), record("A", "T.outputs:tick"))
-    text = refused(runner.GraphError, lambda: made.read(attribute))
-    assert text.startswith(f"<{attribute}>: {message}")
+    assert refused(runner.GraphError, lambda: made.read(attribute)).startswith(f"<{attribute}>: {message}")
 
 
-@pytest.mark.parametrize(
-    ("port", "value", "message"),
-    [
-        ("outputs:value", 1, "is no input"),
-        ("inputs:value", 1, f"is wired to <{GRAPH}/P.outputs:value>"),
-        ("inputs:fails", 1, "inputs:fails = 1: must be token. Give strings."),
-    ],
+@cases(
+    "port, value, message",
+    ("outputs:value", 1, "is no input"),
+    ("inputs:value", 1, f"is wired to <{GRAPH}/P.outputs:value>"),
+    ("inputs:fails", 1, "inputs:fails = 1: must be token. Give strings."),
 )
 def test_only_free_inputs_can_be_set(runs, port, value, message) -> None:
     """A value on a wired input would be overwritten."""
@@ -316,18 +304,12 @@ def test_variable_is_read_as_it_is_now(runs) -> None:
     assert made.variables.read("count") == made.read(f"{GRAPH}/W.outputs:value") == 4.0
 
 
-@pytest.mark.parametrize(
-    ("ports", "message"),
-    [
-        (['custom token inputs:variableName = "cuont"'], "variable 'cuont': not in </World/ActionGraph>. Available: "),
-        ([NAMED, "custom string inputs:value = 'x'"], f"<{GRAPH}>.graph:variable:count = 'x': must be double."),
-        (
-            [NAMED, "custom rel inputs:graph = </World/Other>"],
-            f"variables of </World/Other>: must be those of <{GRAPH}>",
-        ),
-    ],
+@cases(
+    "ports, message",
+    (['custom token inputs:variableName = "cuont"'], "variable 'cuont': not in </World/ActionGraph>. Available: "),
+    ([NAMED, "custom string inputs:value = 'x'"], f"<{GRAPH}>.graph:variable:count = 'x': must be double."),
+    ([NAMED, "custom rel inputs:graph = </World/Other>"], f"variables of </World/Other>: must be those of <{GRAPH}>"),
 )
 def test_wrong_use_of_a_variable_is_an_error(ports, message) -> None:
     made = evaluate(node("T", TICK), node("W", WRITE, pulse("T.outputs:tick"), *ports), settings=COUNT)
-    assert message in made.errors[0]
-    assert made.variables.read("count") == 1.5
+    assert message in made.errors[0] and made.variables.read("count") == 1.5

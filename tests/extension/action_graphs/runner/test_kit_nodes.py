@@ -9,6 +9,7 @@ from graph_stages import CONTROLLER, GRAPH, ON_DEMAND, SETTINGS, STATE, STEP, TI
 from isaacsim.core.experimental.actuators import Articulation, Simulation
 from isaacsim.core.experimental.actuators.extension.action_graphs.runner import Graph, load_graphs
 from isaacsim.core.experimental.actuators.extension.action_graphs.runner.node import Clock
+from refusals import cases
 
 RECORD = "test.Record"
 Runs = list[tuple[str, Any]]
@@ -21,7 +22,6 @@ def evaluate(*nodes: str, settings: str = SETTINGS, clock: Clock | None = None) 
 
 
 def shown(runs: Runs, pure_type: str, port: str, *ports: str):
-    """The value of a pure node's port, as a node behind it gets it."""
     made = evaluate(
         node("T", TICK),
         node("P", pure_type, *ports),
@@ -63,8 +63,7 @@ def test_physics_step_tells_durations(runs) -> None:
     assert made.read(f"{GRAPH}/S.outputs:deltaSimulationTime") == 0.0625
     assert made.read(f"{GRAPH}/S.outputs:deltaSystemTime") == 0.0
     made.evaluate(NOW)
-    assert made.read(f"{GRAPH}/S.outputs:deltaSystemTime") > 0.0
-    assert len(runs) == 2
+    assert made.read(f"{GRAPH}/S.outputs:deltaSystemTime") > 0.0 and len(runs) == 2
 
 
 @pytest.mark.parametrize(("reset", "expected"), [("", 9.5), (" = 0", 9.5), (" = 1", 1.5)])
@@ -87,16 +86,14 @@ def test_branch_goes_one_way(runs, condition, way) -> None:
     assert [name for name, _ in runs] == [way] and made.errors == []
 
 
-@pytest.mark.parametrize(
-    ("kind", "text", "value"),
-    [
-        ("String", "'/World/Robot'", "/World/Robot"),
-        ("Token", "'knee'", "knee"),
-        ("Bool", "1", True),
-        ("Int", "-7", -7),
-        ("Double", "0.1", 0.1),
-        ("Float", "0.1", float(np.float32(0.1))),
-    ],
+@cases(
+    "kind, text, value",
+    ("String", "'/World/Robot'", "/World/Robot"),
+    ("Token", "'knee'", "knee"),
+    ("Bool", "1", True),
+    ("Int", "-7", -7),
+    ("Double", "0.1", 0.1),
+    ("Float", "0.1", float(np.float32(0.1))),
 )
 def test_constant_is_its_input(runs, kind, text, value) -> None:
     port = f"custom {kind.lower()} inputs:value = {text}"
@@ -107,45 +104,37 @@ def test_constant_is_its_input(runs, kind, text, value) -> None:
 ARRAY = "omni.graph.nodes.ConstructArray"
 
 
-@pytest.mark.parametrize(
-    ("ports", "expected"),
-    [
-        (
-            ["custom int inputs:arraySize = 2", "custom double inputs:input0 = 1", "custom double inputs:input1 = 2"],
-            [1.0, 2.0],
-        ),
-        # the last one repeats, more than asked for are left out, ten comes after nine
-        (
-            ["custom int inputs:arraySize = 3", "custom int inputs:input0 = 4", "custom int inputs:input1 = 5"],
-            [4, 5, 5],
-        ),
-        (["custom int inputs:input0 = 4", "custom int inputs:input1 = 5"], [4]),
-        (
-            ["custom int inputs:arraySize = 11", *(f"custom int inputs:input{i} = {i}" for i in range(11))],
-            list(range(11)),
-        ),
-        (
-            [
-                "custom int inputs:arraySize = 3",
-                *(f"custom int inputs:input{i} = {i}" for i in range(3)),
-                'reorder properties = ["inputs:input2", "inputs:input1"]',
-            ],
-            [0, 1, 2],
-        ),
-        (["custom int inputs:arraySize = 0"], []),
-        (["custom token inputs:input0 = 'a'"], ["a"]),
-        (["custom token inputs:arrayType = 'double[3][]'", "custom double3 inputs:input0 = (1, 2, 3)"], [[1, 2, 3]]),
-        (["custom int inputs:arraySize = 3", "custom token inputs:input0 = 'a'"], ["a", "a", "a"]),
-        (["custom int inputs:arraySize = 100000", "custom int inputs:input0 = 7"], [7] * 100_000),
-        (
-            [
-                "custom token inputs:arrayType = 'double[3][]'",
-                "custom int inputs:arraySize = 2",
-                "custom double3 inputs:input0 = (1, 2, 3)",
-            ],
-            [[1, 2, 3], [1, 2, 3]],
-        ),
-    ],
+@cases(
+    "ports, expected",
+    (
+        ["custom int inputs:arraySize = 2", "custom double inputs:input0 = 1", "custom double inputs:input1 = 2"],
+        [1.0, 2.0],
+    ),
+    # the last one repeats, more than asked for are left out, ten comes after nine
+    (["custom int inputs:arraySize = 3", "custom int inputs:input0 = 4", "custom int inputs:input1 = 5"], [4, 5, 5]),
+    (["custom int inputs:input0 = 4", "custom int inputs:input1 = 5"], [4]),
+    (["custom int inputs:arraySize = 11", *(f"custom int inputs:input{i} = {i}" for i in range(11))], list(range(11))),
+    (
+        [
+            "custom int inputs:arraySize = 3",
+            *(f"custom int inputs:input{i} = {i}" for i in range(3)),
+            'reorder properties = ["inputs:input2", "inputs:input1"]',
+        ],
+        [0, 1, 2],
+    ),
+    (["custom int inputs:arraySize = 0"], []),
+    (["custom token inputs:input0 = 'a'"], ["a"]),
+    (["custom token inputs:arrayType = 'double[3][]'", "custom double3 inputs:input0 = (1, 2, 3)"], [[1, 2, 3]]),
+    (["custom int inputs:arraySize = 3", "custom token inputs:input0 = 'a'"], ["a", "a", "a"]),
+    (["custom int inputs:arraySize = 100000", "custom int inputs:input0 = 7"], [7] * 100_000),
+    (
+        [
+            "custom token inputs:arrayType = 'double[3][]'",
+            "custom int inputs:arraySize = 2",
+            "custom double3 inputs:input0 = (1, 2, 3)",
+        ],
+        [[1, 2, 3], [1, 2, 3]],
+    ),
 )
 def test_array_is_made_of_its_inputs(runs, ports, expected) -> None:
     np.testing.assert_array_equal(shown(runs, ARRAY, "outputs:array", *ports), expected)
@@ -155,34 +144,19 @@ def test_array_is_made_of_its_inputs(runs, ports, expected) -> None:
     ("array_type", "dtype"), [("auto", np.float64), ("float[]", np.float32), ("half[]", np.float16)]
 )
 def test_array_has_its_type(runs, array_type, dtype) -> None:
-    """As named, else as the first value is."""
     ports = [f"custom token inputs:arrayType = '{array_type}'", "custom double inputs:input0 = 0.1"]
     assert shown(runs, ARRAY, "outputs:array", *ports).dtype == dtype
 
 
-@pytest.mark.parametrize(
-    ("ports", "message"),
-    [
-        (["custom int inputs:arraySize = -1"], "arraySize = -1: must be >= 0 and <= 100000."),
-        (["custom int inputs:arraySize = 2000000000", "custom int inputs:input0 = 1"], "must be >= 0 and <= 100000."),
-        (
-            ["custom token inputs:arrayType = 'any[]'", "custom int[] inputs:input0 = [1]"],
-            "'any[]': must name an array",
-        ),
-        (
-            ["custom int inputs:arraySize = 2", "custom int inputs:input0 = 1", "custom int inputs:input1"],
-            "input1 has no",
-        ),
-        (["custom double3 inputs:input0 = (1, 2, 3)"], "arrayType = 'auto': must name an array here"),
-        (
-            ["custom token inputs:arrayType = 'double'", "custom int inputs:input0 = 1"],
-            "arrayType = 'double': must name",
-        ),
-        (
-            ["custom token inputs:arrayType = 'int[]'", "custom token inputs:input0 = 'a'"],
-            "must be int[]. Give integers",
-        ),
-    ],
+@cases(
+    "ports, message",
+    (["custom int inputs:arraySize = -1"], "arraySize = -1: must be >= 0 and <= 100000."),
+    (["custom int inputs:arraySize = 2000000000", "custom int inputs:input0 = 1"], "must be >= 0 and <= 100000."),
+    (["custom token inputs:arrayType = 'any[]'", "custom int[] inputs:input0 = [1]"], "'any[]': must name an array"),
+    (["custom int inputs:arraySize = 2", "custom int inputs:input0 = 1", "custom int inputs:input1"], "input1 has no"),
+    (["custom double3 inputs:input0 = (1, 2, 3)"], "arrayType = 'auto': must name an array here"),
+    (["custom token inputs:arrayType = 'double'", "custom int inputs:input0 = 1"], "arrayType = 'double': must name"),
+    (["custom token inputs:arrayType = 'int[]'", "custom token inputs:input0 = 'a'"], "must be int[]. Give integers"),
 )
 def test_array_that_cannot_be_made_is_an_error(runs, ports, message) -> None:
     made = evaluate(
@@ -193,16 +167,14 @@ def test_array_that_cannot_be_made_is_an_error(runs, ports, message) -> None:
     assert message in made.errors[0] and runs == []
 
 
-@pytest.mark.parametrize(
-    ("name", "port", "expected", "dtype"),
-    [
-        ("ToFloat", "double[] inputs:value = [0.1, 2]", np.float32([0.1, 2]), np.float32),
-        ("ToFloat", "double inputs:value = 0.1", float(np.float32(0.1)), None),
-        ("ToFloat", "int inputs:value = 3", 3.0, None),
-        ("ToDouble", "float[] inputs:value = [0.5]", [0.5], np.float64),
-        ("ToDouble", "bool inputs:value = 1", 1.0, None),
-        ("ToDouble", "float3 inputs:value = (1, 2, 3)", [1.0, 2.0, 3.0], np.float64),
-    ],
+@cases(
+    "name, port, expected, dtype",
+    ("ToFloat", "double[] inputs:value = [0.1, 2]", np.float32([0.1, 2]), np.float32),
+    ("ToFloat", "double inputs:value = 0.1", float(np.float32(0.1)), None),
+    ("ToFloat", "int inputs:value = 3", 3.0, None),
+    ("ToDouble", "float[] inputs:value = [0.5]", [0.5], np.float64),
+    ("ToDouble", "bool inputs:value = 1", 1.0, None),
+    ("ToDouble", "float3 inputs:value = (1, 2, 3)", [1.0, 2.0, 3.0], np.float64),
 )
 def test_number_is_converted(runs, name, port, expected, dtype) -> None:
     got = shown(runs, f"omni.graph.nodes.{name}", "outputs:converted", f"custom {port}")
@@ -246,16 +218,13 @@ def test_controller_sets_each_kind_of_command(arm) -> None:
     np.testing.assert_array_equal(arm.get_dof_efforts().numpy(), [[3, 4]])
 
 
-@pytest.mark.parametrize(
+@cases(
     "joints",
-    [
-        "custom token[] inputs:jointNames = ['extension']",
-        "custom int[] inputs:jointIndices = [1]",
-        "custom int[] inputs:jointIndices = [0]\n custom token[] inputs:jointNames = ['extension']",
-    ],
+    "custom token[] inputs:jointNames = ['extension']",
+    "custom int[] inputs:jointIndices = [1]",
+    "custom int[] inputs:jointIndices = [0]\n custom token[] inputs:jointNames = ['extension']",
 )
 def test_controller_sets_the_joints_it_names(arm, joints) -> None:
-    """By name, else by index; the others, and what has no command, keep theirs."""
     arm.set_dof_position_targets([0.5, 0.25])
     arm.set_dof_velocity_targets([1, 2])
     assert control(ROBOT, joints, "custom double[] inputs:positionCommand = [0.125]").errors == []
@@ -263,31 +232,27 @@ def test_controller_sets_the_joints_it_names(arm, joints) -> None:
     np.testing.assert_array_equal(arm.get_dof_velocity_targets().numpy(), [[1, 2]])
 
 
-@pytest.mark.parametrize(
+@cases(
     "robot",
-    [
-        "custom rel inputs:targetPrim = </World/Arm>",
-        "custom rel inputs:targetPrim = </World/Nothing>\n custom string inputs:robotPath = '/World/A.*'",
-    ],
+    "custom rel inputs:targetPrim = </World/Arm>",
+    "custom rel inputs:targetPrim = </World/Nothing>\n custom string inputs:robotPath = '/World/A.*'",
 )
 def test_controller_finds_the_robot(arm, robot) -> None:
     assert control(robot, "custom double[] inputs:positionCommand = [1, 2]").errors == []
     np.testing.assert_array_equal(arm.get_dof_position_targets().numpy(), [[1, 2]])
 
 
-@pytest.mark.parametrize(
-    ("ports", "message"),
-    [
-        ([], "robotPath is empty, and so is targetPrim"),
-        (["custom string inputs:robotPath = '/World/Leg'"], "'/World/Leg' matches none of the articulations"),
-        ([ROBOT, "custom double[] inputs:positionCommand = [1]"], "positionCommand has 1 values for 2 joints"),
-        ([ROBOT, "custom token[] inputs:jointNames = ['elbow']"], "joint 'elbow': not in </World/Arm>. Available: "),
-        (
-            [ROBOT, "custom int[] inputs:jointIndices = [2]", "custom double[] inputs:positionCommand = [1]"],
-            "DOF index 2: must be in 0 … 1.",
-        ),
-        ([ROBOT, "custom double[] inputs:velocityCommand = [1, nan]"], "= nan: must be finite"),
-    ],
+@cases(
+    "ports, message",
+    ([], "robotPath is empty, and so is targetPrim"),
+    (["custom string inputs:robotPath = '/World/Leg'"], "'/World/Leg' matches none of the articulations"),
+    ([ROBOT, "custom double[] inputs:positionCommand = [1]"], "positionCommand has 1 values for 2 joints"),
+    ([ROBOT, "custom token[] inputs:jointNames = ['elbow']"], "joint 'elbow': not in </World/Arm>. Available: "),
+    (
+        [ROBOT, "custom int[] inputs:jointIndices = [2]", "custom double[] inputs:positionCommand = [1]"],
+        "DOF index 2: must be in 0 … 1.",
+    ),
+    ([ROBOT, "custom double[] inputs:velocityCommand = [1, nan]"], "= nan: must be finite"),
 )
 def test_wrong_command_is_an_error(arm, ports, message) -> None:
     assert message in control(*ports).errors[0]
@@ -298,8 +263,7 @@ def test_state_shows_the_joints(arm) -> None:
     arm.set_dof_velocities([1, 2])
     picked = "custom int[] inputs:jointIndices = [1, 0]"
     made = evaluate(node("T", TICK), node("S", STATE, pulse("T.outputs:tick"), ROBOT, picked))
-    assert made.errors == []
-    assert list(made.read(f"{GRAPH}/S.outputs:jointNames")) == ["extension", "shoulder"]
+    assert made.errors == [] and list(made.read(f"{GRAPH}/S.outputs:jointNames")) == ["extension", "shoulder"]
     np.testing.assert_array_equal(made.read(f"{GRAPH}/S.outputs:jointPositions"), [0.25, 0.5])
     np.testing.assert_array_equal(made.read(f"{GRAPH}/S.outputs:jointVelocities"), [2, 1])
 

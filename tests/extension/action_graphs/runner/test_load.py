@@ -21,6 +21,7 @@ from graph_stages import (
 from isaacsim.core.experimental.actuators.extension.action_graphs.omnigraph.ogn_types import parse_type
 from isaacsim.core.experimental.actuators.extension.action_graphs.runner import Graph, GraphError, load_graphs
 from isaacsim.core.experimental.actuators.extension.action_graphs.runner.load import has_graphs
+from refusals import cases
 
 CONSTANT = "omni.graph.nodes.ConstantDouble"
 PURE, RECORD = "test.Pure", "test.Record"
@@ -62,8 +63,7 @@ def test_stage_without_graphs_has_none() -> None:
 
 def test_several_graphs_are_in_stage_order() -> None:
     first, second = load_graphs(stage_with(graph(node("A", TICK)), graph(node("A", TICK), name="Second")))
-    assert (first.path, second.path) == (GRAPH, "/World/Second")
-    assert list(second.nodes) == ["/World/Second/A"]
+    assert (first.path, second.path) == (GRAPH, "/World/Second") and list(second.nodes) == ["/World/Second/A"]
 
 
 @pytest.mark.parametrize("stage", ["Simulation", "PreRender", "PostRender", "OnDemand"])
@@ -99,18 +99,16 @@ def test_missing_type_is_an_issue() -> None:
     assert found.startswith(f"<{GRAPH}/N>.node:type is not authored: must name a node type.")
 
 
-@pytest.mark.parametrize(
-    ("port", "message"),
-    [
-        ('string inputs:stepDt = "fast"', "inputs:stepDt = 'fast': must be double. Give numbers. It is in layer x."),
-        ("double[] inputs:stepDt = [1, 2]", "inputs:stepDt = array([1., 2.]): must be double. Give shape ()."),
-        ("rel inputs:stepDt = </World>", "inputs:stepDt = ('/World',): must be double."),
-        ("double inputs:robotPath = 1", "inputs:robotPath = 1.0: must be string. Give strings."),
-        ("string[] inputs:robotPath = ['a']", "inputs:robotPath = ['a']: must be string. Give strings."),
-        ("int inputs:autoStepPrePhysics = 2", "inputs:autoStepPrePhysics = 2: must be bool. Give booleans."),
-        ("double[] inputs:feedforwardCommand = [1e40]", "must be float[]. Give numbers in"),
-        ("int64[] inputs:indices = [3000000000]", "must be int[]. Give numbers in"),
-    ],
+@cases(
+    "port, message",
+    ('string inputs:stepDt = "fast"', "inputs:stepDt = 'fast': must be double. Give numbers. It is in layer x."),
+    ("double[] inputs:stepDt = [1, 2]", "inputs:stepDt = array([1., 2.]): must be double. Give shape ()."),
+    ("rel inputs:stepDt = </World>", "inputs:stepDt = ('/World',): must be double."),
+    ("double inputs:robotPath = 1", "inputs:robotPath = 1.0: must be string. Give strings."),
+    ("string[] inputs:robotPath = ['a']", "inputs:robotPath = ['a']: must be string. Give strings."),
+    ("int inputs:autoStepPrePhysics = 2", "inputs:autoStepPrePhysics = 2: must be bool. Give booleans."),
+    ("double[] inputs:feedforwardCommand = [1e40]", "must be float[]. Give numbers in"),
+    ("int64[] inputs:indices = [3000000000]", "must be int[]. Give numbers in"),
 )
 def test_wrong_value_is_an_issue(port, message) -> None:
     found = issue(node("M", ACTUATORS, f"custom {port}"))
@@ -128,29 +126,26 @@ def test_saved_outputs_and_state_do_not_count(port) -> None:
 
 
 def wired(port: str, source: str) -> str:
-    """A graph with a wire to an actuator node, and what it may come from."""
     sources = node("T", TICK) + node("D", CONSTANT) + node("S", "omni.graph.nodes.ConstantToken")
     return sources + node("M", ACTUATORS, wire(port, source))
 
 
-@pytest.mark.parametrize(
-    ("port", "source", "message"),
-    [
-        ("uint inputs:execIn", "Tick.outputs:tick", f"there is no such node in <{GRAPH}>."),
-        ("uint inputs:execIn", "T.outputs:tock", f"{TICK} has no such port here. Did you mean outputs:tick?"),
-        ("uint inputs:execInn", "T.outputs:tick", f"{ACTUATORS} has no such input here. Did you mean inputs:execIn?"),
-        ("uint outputs:execOut", "T.outputs:tick", f"{ACTUATORS} has no such input here."),
-        ("uint inputs:execIn", "T.outputs:time", "that is double, must be execution."),
-        ("uint inputs:execIn", "M.inputs:resetIn", "an execution starts at an output."),
-        ("double inputs:stepDt", "T.outputs:tick", "that is execution, must be double."),
-        ("double inputs:stepDt", "S.inputs:value", "that is token, must be double."),
-        ("double inputs:stepDt", "M.outputs:appliedEfforts", "that is double[], must be double."),
-        (
-            "float[] inputs:feedforwardCommand",
-            "M.outputs:appliedEfforts",
-            "that is double[], must be float[]. Put a ToFloat between them.",
-        ),
-    ],
+@cases(
+    "port, source, message",
+    ("uint inputs:execIn", "Tick.outputs:tick", f"there is no such node in <{GRAPH}>."),
+    ("uint inputs:execIn", "T.outputs:tock", f"{TICK} has no such port here. Did you mean outputs:tick?"),
+    ("uint inputs:execInn", "T.outputs:tick", f"{ACTUATORS} has no such input here. Did you mean inputs:execIn?"),
+    ("uint outputs:execOut", "T.outputs:tick", f"{ACTUATORS} has no such input here."),
+    ("uint inputs:execIn", "T.outputs:time", "that is double, must be execution."),
+    ("uint inputs:execIn", "M.inputs:resetIn", "an execution starts at an output."),
+    ("double inputs:stepDt", "T.outputs:tick", "that is execution, must be double."),
+    ("double inputs:stepDt", "S.inputs:value", "that is token, must be double."),
+    ("double inputs:stepDt", "M.outputs:appliedEfforts", "that is double[], must be double."),
+    (
+        "float[] inputs:feedforwardCommand",
+        "M.outputs:appliedEfforts",
+        "that is double[], must be float[]. Put a ToFloat between them.",
+    ),
 )
 def test_wrong_wire_is_an_issue(port, source, message) -> None:
     found = issue(wired(port, source))
@@ -159,18 +154,15 @@ def test_wrong_wire_is_an_issue(port, source, message) -> None:
     assert found.startswith(start) and found.endswith("Correct the connection or remove it.")
 
 
-@pytest.mark.parametrize(
-    ("port", "source"),
-    [
-        ("uint inputs:execIn", "T.outputs:tick"),
-        ("double inputs:stepDt", "T.outputs:deltaSeconds"),
-        ("double inputs:stepDt", "F.inputs:value"),
-        ("string inputs:robotPath", "S.inputs:value"),
-        ("float[] inputs:feedforwardCommand", "A.outputs:array"),
-    ],
+@cases(
+    "port, source",
+    ("uint inputs:execIn", "T.outputs:tick"),
+    ("double inputs:stepDt", "T.outputs:deltaSeconds"),
+    ("double inputs:stepDt", "F.inputs:value"),
+    ("string inputs:robotPath", "S.inputs:value"),
+    ("float[] inputs:feedforwardCommand", "A.outputs:array"),
 )
 def test_fitting_wire_is_none(port, source) -> None:
-    """Equal types, numbers that become wider, text, and what is open until it runs."""
     more = node("F", "omni.graph.nodes.ConstantFloat") + node("A", "omni.graph.nodes.ConstructArray")
     assert load(more + wired(port, source))
 
@@ -207,17 +199,12 @@ def test_data_may_come_back_through_an_execution(runs) -> None:
     assert load(node("T", TICK) + node("A", RECORD, pulse("T.outputs:tick"), back) + node("P", PURE, forth))
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ('token evaluator:type = "push"', "evaluator:type = 'push' (layer x): must be execution outside Kit."),
-        ("", "evaluator:type = 'push' (not authored): must be execution outside Kit."),
-        (
-            f'{SETTINGS}\n token evaluationMode = "Instanced"',
-            "evaluationMode = 'Instanced' (layer x): must be Automatic",
-        ),
-        (f'{SETTINGS}\n token pipelineStage = "later"', "pipelineStage = 'later' (layer x): must be pipelineStageSim"),
-    ],
+@cases(
+    "settings, message",
+    ('token evaluator:type = "push"', "evaluator:type = 'push' (layer x): must be execution outside Kit."),
+    ("", "evaluator:type = 'push' (not authored): must be execution outside Kit."),
+    (f'{SETTINGS}\n token evaluationMode = "Instanced"', "evaluationMode = 'Instanced' (layer x): must be Automatic"),
+    (f'{SETTINGS}\n token pipelineStage = "later"', "pipelineStage = 'later' (layer x): must be pipelineStageSim"),
 )
 def test_unsupported_setting_is_an_issue(settings, message) -> None:
     found = issue("", settings)
@@ -239,28 +226,26 @@ def test_all_problems_of_all_graphs_come_at_once() -> None:
     assert str(caught.value).splitlines() == list(caught.value.issues)
 
 
-@pytest.mark.parametrize(
-    ("wanted", "given", "fits"),
-    [
-        ("double", "float", True),
-        ("double", "int", True),
-        ("int64", "int", True),
-        ("float", "double", False),
-        ("int", "double", False),
-        ("int", "bool", False),
-        ("bool", "int", False),
-        ("double[]", "float[]", True),
-        ("double[]", "double", False),
-        ("double[3]", "double[4]", False),
-        ("vectord[3]", "double[3]", True),
-        ("token", "string", True),
-        ("token[]", "token", False),
-        ("string", "double", False),
-        ("target", "token", False),
-        ("execution", "uint", False),
-        ("any", "double[3][]", True),
-        ("float[]", "any", True),
-    ],
+@cases(
+    "wanted, given, fits",
+    ("double", "float", True),
+    ("double", "int", True),
+    ("int64", "int", True),
+    ("float", "double", False),
+    ("int", "double", False),
+    ("int", "bool", False),
+    ("bool", "int", False),
+    ("double[]", "float[]", True),
+    ("double[]", "double", False),
+    ("double[3]", "double[4]", False),
+    ("vectord[3]", "double[3]", True),
+    ("token", "string", True),
+    ("token[]", "token", False),
+    ("string", "double", False),
+    ("target", "token", False),
+    ("execution", "uint", False),
+    ("any", "double[3][]", True),
+    ("float[]", "any", True),
 )
 def test_type_takes_what_it_can_hold_exactly(wanted, given, fits) -> None:
     assert parse_type(wanted).takes(parse_type(given)) == fits
@@ -316,7 +301,6 @@ def test_graph_that_is_too_deep_is_refused(what, tmp_path) -> None:
 
 @pytest.mark.usefixtures("runs")
 def test_long_chain_of_wires_is_no_deep_one() -> None:
-    """Each node computes after all before it, and only who asks for them has a list of them."""
     chain = node("N0", PURE) + "".join(
         node(f"N{at}", PURE, wire("double inputs:value", f"N{at - 1}.outputs:value")) for at in range(1, 1200)
     )

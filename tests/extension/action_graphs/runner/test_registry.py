@@ -53,7 +53,6 @@ def scaling(node_type: str = "my.extension.Scale") -> runner.Graph:
 
 
 def test_own_node_runs_unchanged(extension) -> None:
-    """Ports from its `.ogn` file, state for each node, notified when it ends."""
     runner.register_node_type("my.extension.Scale", extension.OgnScale)
     made = scaling()
     made.evaluate()
@@ -64,7 +63,6 @@ def test_own_node_runs_unchanged(extension) -> None:
 
 
 def test_stage_alone_brings_no_node(extension) -> None:
-    """A module that can be imported is not a node type: nothing in a stage chooses code."""
     refused(runner.GraphError, scaling, r"my\.extension\.Scale")
 
 
@@ -78,7 +76,6 @@ def test_nodes_of_one_type_remember_apart(extension) -> None:
 
 
 def test_type_can_be_registered_again() -> None:
-    """The last class counts, for graphs loaded from then on."""
     for factor in (2.0, 5.0):
 
         class Times:

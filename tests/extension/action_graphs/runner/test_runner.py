@@ -9,6 +9,7 @@ from graph_stages import ACTUATORS, GRAPH, ON_DEMAND, SETTINGS, STATE, STEP, TIC
 from isaacsim.core.experimental.actuators import Articulation, ArticulationActuators, Simulation
 from isaacsim.core.experimental.actuators.base.errors import HostError
 from isaacsim.core.experimental.actuators.extension.action_graphs.runner import GraphError, GraphRunner
+from refusals import cases
 
 RECORD = "test.Record"
 ROBOT = "custom string inputs:robotPath = '/World/Pendulum'"
@@ -31,24 +32,21 @@ def simulation(*graphs: str, dt: float = 1 / 240) -> Simulation:
     return Simulation(stage_with(*graphs, robot="pendulum"), dt)
 
 
-@pytest.mark.parametrize(
-    ("dt", "frame_rate", "substeps"),
-    [
-        (1 / 240, None, 4),
-        (1 / 1000, None, 17),
-        (1 / 60, None, 1),
-        (1 / 30, None, 1),
-        (1 / 240, 30.0, 8),
-        (1 / 240, 240.0, 1),
-        (0.01, 40.0, 2),
-    ],
+@cases(
+    "dt, frame_rate, substeps",
+    (1 / 240, None, 4),
+    (1 / 1000, None, 17),
+    (1 / 60, None, 1),
+    (1 / 30, None, 1),
+    (1 / 240, 30.0, 8),
+    (1 / 240, 240.0, 1),
+    (0.01, 40.0, 2),
 )
 def test_frame_is_a_whole_number_of_steps(dt, frame_rate, substeps) -> None:
     """60 Hz where nothing is said, one step at least."""
     with simulation(graph(node("T", TICK)), dt=dt) as sim:
         runner = GraphRunner(sim) if frame_rate is None else GraphRunner(sim, frame_rate)
-        assert runner.substeps == substeps
-        assert runner.frame_rate == pytest.approx(1 / (substeps * dt))
+        assert runner.substeps == substeps and runner.frame_rate == pytest.approx(1 / (substeps * dt))
 
 
 @pytest.mark.parametrize("frame_rate", [0.0, -60.0, math.nan, math.inf])
@@ -65,7 +63,6 @@ def test_frames_come_before_the_first_of_their_steps(runs) -> None:
 
 
 def test_times_are_those_of_the_simulation(runs) -> None:
-    """At the start of the step that follows, exactly."""
     with simulation(TICKING, STEPPING) as sim, GraphRunner(sim, 120.0) as runner:
         sim.play()
         runner.run(4)
@@ -210,16 +207,13 @@ def test_error_in_automatic_steps_stops_the_run(monkeypatch) -> None:
         assert "stopped stepping on ZeroDivisionError" in runner.errors[0]
 
 
-@pytest.mark.parametrize(
-    ("path", "said"),
-    [
-        ("/World/((((.*)*)*)*)*Q", "can take years to try"),
-        ("/World/" + "(" * 4000 + ")" * 4000, "must be a regular expression"),
-        ("/World" * 5000, "has 30000 characters, must have at most 10000"),
-    ],
+@cases(
+    "path, said",
+    ("/World/((((.*)*)*)*)*Q", "can take years to try"),
+    ("/World/" + "(" * 4000 + ")" * 4000, "must be a regular expression"),
+    ("/World" * 5000, "has 30000 characters, must have at most 10000"),
 )
 def test_hostile_robot_path_is_an_error_of_its_node(path, said) -> None:
-    """It is neither tried for ever nor too deep for Python, and the graph goes on."""
     robot = f"custom string inputs:robotPath = '{path}'"
     with simulation(graph(node("T", TICK) + node("M", ACTUATORS, pulse("T.outputs:tick"), robot))) as sim:
         with GraphRunner(sim) as runner:

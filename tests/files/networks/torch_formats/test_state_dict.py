@@ -128,7 +128,6 @@ def effort(law) -> float:
 
 @pytest.fixture
 def bare(tmp_path: Path) -> tuple:
-    """A file without metadata, and its effort with the metadata of the error text."""
     path = tmp_path / "knee.pt"
     path.write_bytes(state_dict(BARE))
     hidden = unary("elu", (1.0,), BARE["0.weight"][:, 0] + BARE["0.bias"])
@@ -147,7 +146,6 @@ def test_metadata_may_be_in_a_json_file_beside(bare) -> None:
 
 
 def test_metadata_may_be_given_to_the_class_of_the_controller(bare) -> None:
-    """They go before those of files; they are refused for a network that is read already."""
     path, expected = bare
     path.with_suffix(".json").write_text('{"activation": "tanh", "effort_scale": 2.0}')
     law = aa.ControllerNeuralMLP(path, metadata={"activation": "elu", "effort_scale": 1.0})

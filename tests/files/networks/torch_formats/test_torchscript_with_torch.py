@@ -10,7 +10,7 @@ import pytest
 from isaacsim.core.experimental.actuators.files.networks.torch_formats import state_dict, torchscript
 from isaacsim.core.experimental.actuators.laws.networks.network import Network, Unary
 from network_oracle import evaluate
-from refusals import refused
+from refusals import cases, refused
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: nothing to compare with")
 nn = torch.nn
@@ -297,16 +297,14 @@ class Unused(Looped):
         return self.last(x)
 
 
-@pytest.mark.parametrize(
-    ("kind", "told"),
-    [
-        (Looped, "statement for"),
-        (Wrote, "operation save"),
-        (Printed, "operation print"),
-        (Softmaxed, "operation softmax"),
-        (Branched, "operation"),
-        (Unused, "tensor scale"),
-    ],
+@cases(
+    "kind, told",
+    (Looped, "statement for"),
+    (Wrote, "operation save"),
+    (Printed, "operation print"),
+    (Softmaxed, "operation softmax"),
+    (Branched, "operation"),
+    (Unused, "tensor scale"),
 )
 def test_anything_else_is_refused_by_name(kind, told) -> None:
     text = refused(torchscript.NetworkError, lambda: read(torch.jit.script(kind().eval())), told)

@@ -14,7 +14,7 @@ from isaacsim.core.experimental.actuators.files.networks.torch_formats.unpickle 
     json_of,
     load,
 )
-from refusals import refused
+from refusals import cases, refused
 from torch_archives import Object, Raw, Writer, name
 from torch_corpus import bad_pickles
 
@@ -45,14 +45,12 @@ def test_tensors_keep_shape_and_layout() -> None:
     assert part_array.tolist() == [1, 4]
 
 
-@pytest.mark.parametrize(
-    ("kind", "content", "expected"),
-    [
-        ("HalfStorage", np.float16([1.5, -2]).tobytes(), [1.5, -2.0]),
-        ("BFloat16Storage", struct.pack("<HH", 0x3FC0, 0xC000), [1.5, -2.0]),
-        ("BoolStorage", b"\1\0", [True, False]),
-        ("CharStorage", b"\1\xfe", [1, -2]),
-    ],
+@cases(
+    "kind, content, expected",
+    ("HalfStorage", np.float16([1.5, -2]).tobytes(), [1.5, -2.0]),
+    ("BFloat16Storage", struct.pack("<HH", 0x3FC0, 0xC000), [1.5, -2.0]),
+    ("BoolStorage", b"\1\0", [True, False]),
+    ("CharStorage", b"\1\xfe", [1, -2]),
 )
 def test_types_of_numbers(kind, content, expected) -> None:
     storage = Raw(Writer().value(("storage", Raw(name("torch", kind)), "0", "cuda:0", 2)) + b"Q")

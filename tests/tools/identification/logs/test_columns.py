@@ -7,6 +7,7 @@ import pytest
 from isaacsim.core.experimental.actuators.tools.identification.log import SIGNALS, UNITS, MotorLog
 from isaacsim.core.experimental.actuators.tools.identification.logs.read import read_logs
 from motor_logs import following
+from refusals import cases
 
 FACTORS = {
     **{"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "rad": 1.0, "deg": np.pi / 180, "mrad": 1e-3},
@@ -47,7 +48,6 @@ def test_units_are_these() -> None:
 
 
 def test_one_joint(tmp_path) -> None:
-    """The example of the help; what stood under a name of a log is not read, and told."""
     table = {"t_ms": [0, 10, 20], "pos_deg": [0, 90, 180], "goal_deg": [0, 180, 90], "position": [7, 7, 7]}
     with pytest.warns(UserWarning, match=r"log\.csv: position: not read"):
         log = read(written(tmp_path, table), ["hip"], "time=t_ms:ms", "position=pos_deg:deg", "command=goal_deg:deg")
@@ -90,18 +90,16 @@ def test_a_row_per_sample_and_joint(tmp_path) -> None:
     np.testing.assert_allclose(np.degrees(log.position), [[6, 5], [8, 7]])
 
 
-@pytest.mark.parametrize(
-    ("joints", "told", "said"),
-    [
-        ("hip", "time=t", r"has columns t_ms, a, b: columns time = t: must be one of them, and its unit one of s, ms"),
-        ("hip", "time=t_ms:deg", r"columns time = t_ms:deg: must be one of them, and its unit one of s, ms, us"),
-        ("hip", "torque=a", r"columns torque: must be time, joint, command, position"),
-        ("hip", "ankle/position=a", r"columns ankle/position: .* of hip\. Correct it"),
-        ("hip", "hip/time=t_ms", r"columns hip/time: must be time"),
-        ("hip knee", "command=a", r"columns command = a: must tell its joint\. Give hip/command=a, or \{joint\}"),
-        ("hip knee", "command=a_{joint}", r"columns command = a_\{joint\}: must be one of them"),
-        ("hip", "position=:deg", r"columns position = :deg: must be one of them"),
-    ],
+@cases(
+    "joints, told, said",
+    ("hip", "time=t", r"has columns t_ms, a, b: columns time = t: must be one of them, and its unit one of s, ms"),
+    ("hip", "time=t_ms:deg", r"columns time = t_ms:deg: must be one of them, and its unit one of s, ms, us"),
+    ("hip", "torque=a", r"columns torque: must be time, joint, command, position"),
+    ("hip", "ankle/position=a", r"columns ankle/position: .* of hip\. Correct it"),
+    ("hip", "hip/time=t_ms", r"columns hip/time: must be time"),
+    ("hip knee", "command=a", r"columns command = a: must tell its joint\. Give hip/command=a, or \{joint\}"),
+    ("hip knee", "command=a_{joint}", r"columns command = a_\{joint\}: must be one of them"),
+    ("hip", "position=:deg", r"columns position = :deg: must be one of them"),
 )
 def test_refused(tmp_path, joints, told, said) -> None:
     path = written(tmp_path, {"t_ms": [0, 1], "a": [0, 1], "b": [0, 1]})

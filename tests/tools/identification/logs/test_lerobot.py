@@ -9,7 +9,7 @@ import pytest
 from isaacsim.core.experimental.actuators import load_lerobot_calibration
 from isaacsim.core.experimental.actuators.tools.identification.log import MotorLog
 from isaacsim.core.experimental.actuators.tools.identification.logs.read import read_logs
-from refusals import refused
+from refusals import cases, refused
 
 arrow = pytest.importorskip("pyarrow", exc_type=ImportError)
 parquet = pytest.importorskip("pyarrow.parquet", exc_type=ImportError)
@@ -31,7 +31,6 @@ def numbers(episode: int) -> np.ndarray:
 
 
 def written(folder: Path, layout: dict[str, list[int]], names=NAMES, version: str = "v3.0") -> Path:
-    """A dataset of three episodes with four frames each."""
     feature = {"dtype": "float32", "shape": [3], "names": names}
     info = {"codebase_version": version, "fps": FPS, "features": {"action": feature, "observation.state": feature}}
     (folder / "meta").mkdir()
@@ -129,15 +128,13 @@ def load_calibration(folder: Path):
     return load_lerobot_calibration(folder / "arm.json")
 
 
-@pytest.mark.parametrize(
-    ("names", "said"),
-    [
-        (None, r"info\.json: features\.action\.names: .*None is no list of names.*: must be a dataset of LeRobot"),
-        ({"x": 0, "y": 1}, r"features\.action\.names: .*is no list of names"),
-        ({}, r"features\.action\.names: .*is no list of names"),
-        (["a", "b"], r"has action of a, b; observation\.state of a, b: must have some of gripper, shoulder_pan, spare"),
-        (NAMES[:1], r"frame 0: action has shape \(3,\): must have 1, as meta/info\.json names them"),
-    ],
+@cases(
+    "names, said",
+    (None, r"info\.json: features\.action\.names: .*None is no list of names.*: must be a dataset of LeRobot"),
+    ({"x": 0, "y": 1}, r"features\.action\.names: .*is no list of names"),
+    ({}, r"features\.action\.names: .*is no list of names"),
+    (["a", "b"], r"has action of a, b; observation\.state of a, b: must have some of gripper, shoulder_pan, spare"),
+    (NAMES[:1], r"frame 0: action has shape \(3,\): must have 1, as meta/info\.json names them"),
 )
 def test_names_refused(tmp_path, names, said) -> None:
     refused(ValueError, lambda: read(written(tmp_path, V3, names), "radians"), said)

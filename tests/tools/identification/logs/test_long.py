@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.tools.identification.logs.read import read_logs
+from refusals import cases
 
 TABLE = """\
 # kp = 9
@@ -32,15 +33,13 @@ def test_rows_become_columns(tmp_path) -> None:
     np.testing.assert_array_equal(log.position, [[0.0, 0.9], [0.1, 1.0]])
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "said"),
-    [
-        ("0.1,hip", "0.2,hip", r"log\.csv: knee has 2 times, hip has 2, and they are not those: each sample must have"),
-        ("0.1,hip,0.2,0.1,e\n", "", r"log\.csv: knee has 2 times, hip has 1"),
-        ("0.2,0.1,e", "0.2,,e", r"log\.csv, line 7, column position = : must be a finite number"),
-        ("time [s]", "seconds", r"log\.csv has columns seconds, .*: must have time"),
-        ("command [rad]", "target", r"log\.csv has no hip/command, knee/command: must have each"),
-    ],
+@cases(
+    "old, new, said",
+    ("0.1,hip", "0.2,hip", r"log\.csv: knee has 2 times, hip has 2, and they are not those: each sample must have"),
+    ("0.1,hip,0.2,0.1,e\n", "", r"log\.csv: knee has 2 times, hip has 1"),
+    ("0.2,0.1,e", "0.2,,e", r"log\.csv, line 7, column position = : must be a finite number"),
+    ("time [s]", "seconds", r"log\.csv has columns seconds, .*: must have time"),
+    ("command [rad]", "target", r"log\.csv has no hip/command, knee/command: must have each"),
 )
 def test_refused(tmp_path, old, new, said) -> None:
     with pytest.raises(ValueError, match=said):

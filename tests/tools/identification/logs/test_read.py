@@ -11,7 +11,7 @@ from isaacsim.core.experimental.actuators.tools.identification.log import MotorL
 from isaacsim.core.experimental.actuators.tools.identification.logs.read import read_logs
 from motor_logs import following
 from pipe_files import needs_pipes, require_refused
-from refusals import refused
+from refusals import cases, refused
 
 TABLE = """\
 # Go2, left front leg
@@ -79,7 +79,6 @@ def test_names_of_joints_may_be_paths(tmp_path) -> None:
 
 
 def test_spreadsheets(tmp_path) -> None:
-    """A mark at the start, Windows' line ends, spaces, empty lines, and switches as words."""
     text = "\ufefftime, command, position, enabled\r\n0.0, 1, 2, TRUE\r\n\r\n0.1, 3, 4, False\r\n"
     log = read_log(written(tmp_path, text, "LOG.CSV"), ["hip"])
     np.testing.assert_array_equal(log.command, [[1.0], [3.0]])
@@ -95,14 +94,12 @@ def test_plain_names_are_those_of_the_only_joint(tmp_path) -> None:
         read_log(path, ["hip", "knee"])
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "said"),
-    [
-        ("hip/velocity", "hip/speed", r"log\.csv: hip/speed, knee/velocity \[rad/s\]: not read: must be names"),
-        ("hip/velocity", "hip/velocity [rpm]", r"hip/velocity \[rpm\], knee/velocity \[rad/s\]: not read"),
-        ("# kp = 400", "# kp = high", r"log\.csv: # kp = high: not read"),
-        ("# kp = 400", "# kp = nan", r"log\.csv: # kp = nan: not read"),
-    ],
+@cases(
+    "old, new, said",
+    ("hip/velocity", "hip/speed", r"log\.csv: hip/speed, knee/velocity \[rad/s\]: not read: must be names"),
+    ("hip/velocity", "hip/velocity [rpm]", r"hip/velocity \[rpm\], knee/velocity \[rad/s\]: not read"),
+    ("# kp = 400", "# kp = high", r"log\.csv: # kp = high: not read"),
+    ("# kp = 400", "# kp = nan", r"log\.csv: # kp = nan: not read"),
 )
 def test_what_is_not_read_is_told(tmp_path, old, new, said) -> None:
     with pytest.warns(UserWarning, match=said) as warned:
@@ -111,25 +108,19 @@ def test_what_is_not_read_is_told(tmp_path, old, new, said) -> None:
     assert ("velocity" in log.signals, "kp" in log.settings) == ("hip" not in old, "kp" not in old)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "said"),
-    [
-        (
-            "0.01,1.1,",
-            "0.01,,",
-            r"log\.csv, line 6, column knee/command = : must be a finite number\. Cut the log there",
-        ),
-        ("0.01,", "nan,", r"line 6, column time \[s\] = nan: must be a finite number"),
-        ("1.2,0.3", "1.2,0.3x", r"line 7, column hip/command \[rad\] = 0\.3x: must be a finite number"),
-        ("0.2,7.0,-7.0", "0.2", r"log\.csv, line 7 has 5 cells: must have 7, one per column from time"),
-        ("0.01,1.1", "0.01,1,1", "line 6 has 8 cells: must have 7"),
-        ("time [s]", "seconds", r"log\.csv has columns seconds, .*: must have time\. Add it, or give columns"),
-        ("knee/position", "hip/position", r"log\.csv has hip/position in several columns"),
-        ("knee/position", "knee/effort", r"log\.csv has no knee/position: must have each of hip, knee"),
-        ("0.01,", "0.00,", r"log\.csv: time\[1\] = 0\.0: must rise"),
-        (TABLE, "", r"log\.csv has columns none: must have time"),
-        (TABLE, TABLE[: TABLE.index("0.00")], r"log\.csv: time has shape \(0,\)"),
-    ],
+@cases(
+    "old, new, said",
+    ("0.01,1.1,", "0.01,,", r"log\.csv, line 6, column knee/command = : must be a finite number\. Cut the log there"),
+    ("0.01,", "nan,", r"line 6, column time \[s\] = nan: must be a finite number"),
+    ("1.2,0.3", "1.2,0.3x", r"line 7, column hip/command \[rad\] = 0\.3x: must be a finite number"),
+    ("0.2,7.0,-7.0", "0.2", r"log\.csv, line 7 has 5 cells: must have 7, one per column from time"),
+    ("0.01,1.1", "0.01,1,1", "line 6 has 8 cells: must have 7"),
+    ("time [s]", "seconds", r"log\.csv has columns seconds, .*: must have time\. Add it, or give columns"),
+    ("knee/position", "hip/position", r"log\.csv has hip/position in several columns"),
+    ("knee/position", "knee/effort", r"log\.csv has no knee/position: must have each of hip, knee"),
+    ("0.01,", "0.00,", r"log\.csv: time\[1\] = 0\.0: must rise"),
+    (TABLE, "", r"log\.csv has columns none: must have time"),
+    (TABLE, TABLE[: TABLE.index("0.00")], r"log\.csv: time has shape \(0,\)"),
 )
 def test_table_refused(tmp_path, old, new, said) -> None:
     refused(ValueError, lambda: read_log(written(tmp_path, TABLE.replace(old, new)), ROBOT), said)
@@ -156,13 +147,11 @@ def test_unknown_format(tmp_path, name) -> None:
     refused(ValueError, lambda: read_log(tmp_path / name, ROBOT), said)
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"topics": ["command=/x"]}, r"topics: must be given with a ROS 2 bag, and no log is one\. Leave it out"),
-        ({"units": ["degrees"]}, r"units: must be given with a dataset of LeRobot, and no log is one"),
-        ({"calibration": {"hip": ServoCalibration(1, 0, 0, 0, 4095)}}, r"calibration: must be given with a dataset"),
-    ],
+@cases(
+    "options, said",
+    ({"topics": ["command=/x"]}, r"topics: must be given with a ROS 2 bag, and no log is one\. Leave it out"),
+    ({"units": ["degrees"]}, r"units: must be given with a dataset of LeRobot, and no log is one"),
+    ({"calibration": {"hip": ServoCalibration(1, 0, 0, 0, 4095)}}, r"calibration: must be given with a dataset"),
 )
 def test_options_of_other_formats(tmp_path, options, said) -> None:
     """They would have no effect."""
@@ -199,15 +188,13 @@ def test_npz_by_matrix(tmp_path) -> None:
         require_same(read_log(path, ["ankle", "knee"]), log.columns(["ankle", "knee"]))
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"position": np.zeros((3, 2))}, r"log\.npz: position has shape \(3, 2\): must be \(samples, 1\)"),
-        ({"position": np.zeros((2, 1))}, r"log\.npz: hip/position has 2 rows: must have 3, as time has"),
-        ({"time": np.zeros((3, 1))}, r"log\.npz: time has shape \(3, 1\): must be \(samples,\)"),
-        ({"position": np.array([[1], [np.nan], [1]])}, r"log\.npz, row 1, column hip/position = nan: must be a finite"),
-        ({"position": np.array([[1], [None], [1]])}, r"log\.npz: .*pickle.*: must be a table of numbers"),
-    ],
+@cases(
+    "given, said",
+    ({"position": np.zeros((3, 2))}, r"log\.npz: position has shape \(3, 2\): must be \(samples, 1\)"),
+    ({"position": np.zeros((2, 1))}, r"log\.npz: hip/position has 2 rows: must have 3, as time has"),
+    ({"time": np.zeros((3, 1))}, r"log\.npz: time has shape \(3, 1\): must be \(samples,\)"),
+    ({"position": np.array([[1], [np.nan], [1]])}, r"log\.npz, row 1, column hip/position = nan: must be a finite"),
+    ({"position": np.array([[1], [None], [1]])}, r"log\.npz: .*pickle.*: must be a table of numbers"),
 )
 def test_npz_refused(tmp_path, given, said) -> None:
     arrays = {"time": np.arange(3.0), "joints": ["hip"], "command": np.ones((3, 1)), "position": np.ones((3, 1))}
@@ -230,7 +217,6 @@ def test_parquet(tmp_path) -> None:
 
 @pytest.mark.parametrize("extension", ["npz", "csv", "parquet", "mcap"])
 def test_recording_comes_back(tmp_path, extension) -> None:
-    """Each number belongs to its step and joint; motors without electrical laws have no current."""
     if library := {"parquet": "pyarrow", "mcap": "rosbags.rosbag2"}.get(extension):
         pytest.importorskip(library, exc_type=ImportError)
     recording = recorded()

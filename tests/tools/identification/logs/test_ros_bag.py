@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.tools.identification.log import MotorLog
 from isaacsim.core.experimental.actuators.tools.identification.logs.read import read_logs
-from refusals import refused
+from refusals import cases, refused
 from ros_bags import BagWriter
 
 ROBOT = ("thigh", "hip", "knee")
@@ -70,7 +70,6 @@ def require_log(log: MotorLog) -> None:
 @pytest.mark.parametrize("storage", ["mcap", "sqlite3"])
 @pytest.mark.parametrize("commands", [by_states, by_trajectories, by_arrays])
 def test_bag(tmp_path, storage, commands) -> None:
-    """As a folder and as its file; efforts that the driver leaves open are left out."""
     with BagWriter(tmp_path / "bag", storage) as bag:
         states(bag)
         commands(bag)
@@ -91,7 +90,6 @@ def test_state_of_a_controller(tmp_path, reference) -> None:
 
 
 def test_clock_of_the_headers(tmp_path) -> None:
-    """Where all have stamps, in whatever order they were recorded; two with one time are one."""
     with BagWriter(tmp_path / "bag") as bag:
         for time, stamp, position in ((7.0, 1.2, 3.0), (7.1, 1.0, 1.0), (7.2, 1.1, 2.0), (7.3, 1.1, 9.0)):
             bag.state(STATES, time, ["hip"], [position], stamp=stamp)
@@ -205,34 +203,28 @@ def few_numbers(bag: BagWriter) -> None:
     by_states(bag)
 
 
-@pytest.mark.parametrize(
-    ("write", "topics", "said"),
-    [
-        (nothing, (), r"no topic may have the positions: must be one .*JointState\. The bag has /tf \(0 std_msgs"),
-        (positions_alone, (), r"no topic may have the commands: must be one topic with messages of sensor_msgs"),
-        (arrays, (), r"/commands has .*Array, which names no joints: .* Give --topics command=/commands:JOINT,JOINT"),
-        (
-            arrays,
-            ("command=/commands:hip,knee,ankle",),
-            r"/commands: message 0 has 2 of position: must be 3, one per joint of hip, knee, ankle\. Correct",
-        ),
-        (two_points, (), r"/commands: a trajectory has 2 points over time: must have one that acts at once"),
-        (later_point, (), r"/commands: a trajectory has 1 points over time: must have one that acts at once"),
-        (late_commands, (), r"commands from 0\.3 s after the first of 4 positions, which last 0\.3 s: commands must"),
-        (other_commands, (), r"/commands commands thigh: must have some of hip, knee, as positions have\. Choose"),
-        (
-            other_joints,
-            (),
-            r"/joint_states has joints wheel, with positions in 1 of 1 messages: must have positions of",
-        ),
-        (no_positions, (), r"/joint_states has joints hip, with positions in 0 of 1 messages: must have positions of"),
-        (few_numbers, (), r"/joint_states: message 0 has 1 of position: must be 2, one per joint of hip, knee"),
-        (arrays, ("command=/other",), r"topics command = /other: must be a topic with messages of .* The bag has"),
-        (arrays, ("position=/commands",), r"topics position = /commands: must be a topic with messages of sensor_msgs"),
-        (arrays, ("effort=/commands",), r"topics = effort: must be of command and position\. Give --topics"),
-        (arrays, ("command=",), r"topics = command=: must have a value for each name, once"),
-        (arrays, ("command=/a", "command=/b"), r"topics = command=/a command=/b: must have a value for each name"),
-    ],
+@cases(
+    "write, topics, said",
+    (nothing, (), r"no topic may have the positions: must be one .*JointState\. The bag has /tf \(0 std_msgs"),
+    (positions_alone, (), r"no topic may have the commands: must be one topic with messages of sensor_msgs"),
+    (arrays, (), r"/commands has .*Array, which names no joints: .* Give --topics command=/commands:JOINT,JOINT"),
+    (
+        arrays,
+        ("command=/commands:hip,knee,ankle",),
+        r"/commands: message 0 has 2 of position: must be 3, one per joint of hip, knee, ankle\. Correct",
+    ),
+    (two_points, (), r"/commands: a trajectory has 2 points over time: must have one that acts at once"),
+    (later_point, (), r"/commands: a trajectory has 1 points over time: must have one that acts at once"),
+    (late_commands, (), r"commands from 0\.3 s after the first of 4 positions, which last 0\.3 s: commands must"),
+    (other_commands, (), r"/commands commands thigh: must have some of hip, knee, as positions have\. Choose"),
+    (other_joints, (), r"/joint_states has joints wheel, with positions in 1 of 1 messages: must have positions of"),
+    (no_positions, (), r"/joint_states has joints hip, with positions in 0 of 1 messages: must have positions of"),
+    (few_numbers, (), r"/joint_states: message 0 has 1 of position: must be 2, one per joint of hip, knee"),
+    (arrays, ("command=/other",), r"topics command = /other: must be a topic with messages of .* The bag has"),
+    (arrays, ("position=/commands",), r"topics position = /commands: must be a topic with messages of sensor_msgs"),
+    (arrays, ("effort=/commands",), r"topics = effort: must be of command and position\. Give --topics"),
+    (arrays, ("command=",), r"topics = command=: must have a value for each name, once"),
+    (arrays, ("command=/a", "command=/b"), r"topics = command=/a command=/b: must have a value for each name"),
 )
 def test_refused(tmp_path, write, topics, said) -> None:
     with BagWriter(tmp_path / "bag") as bag:

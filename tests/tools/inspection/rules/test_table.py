@@ -40,7 +40,6 @@ _GEARED = motor("shoulder", aa.GearedPDControlConfig(8.0, 0.8, 5.0), aa.MaxEffor
 
 
 def armature_of(value: float) -> tuple[Edit, Edit]:
-    """The shoulder has an armature, for PhysX and for newton."""
     both = ("physxJointAxis:angular:armature", "newton:armature")
     first, second = (number(SHOULDER, name, value) for name in both)
     return first, second
@@ -223,8 +222,7 @@ _OF_OURS = {"approximated", "unmarked-fallback"}
 
 
 def test_every_rule_is_tested() -> None:
-    assert list(BROKEN) == list(RULES)
-    assert all(rule.__doc__ for rule in RULES.values())
+    assert list(BROKEN) == list(RULES) and all(rule.__doc__ for rule in RULES.values())
 
 
 @pytest.mark.parametrize("rule", BROKEN)
@@ -234,8 +232,7 @@ def test_rule_is_broken_alone(rule, tmp_path) -> None:
     # a law of ours has several names, others approximate it, and a file by hand has no marks
     ignored = _OF_OURS - {rule} if rule in _OURS else set[str]()
     (finding,) = (one for one in found if one.rule not in ignored)
-    assert finding.rule == rule
-    assert words in finding.problem and finding.remedy.endswith((".", "?"))
+    assert finding.rule == rule and words in finding.problem and finding.remedy.endswith((".", "?"))
     assert finding.where.startswith(("/World/Arm/", "/World/Go1/"))
     severities = {"unusable-actuator": "error", "unstable-gains": "error"}
     severities |= dict.fromkeys(("approximated", "earlier-name", "unmarked-fallback"), "note")
@@ -286,12 +283,10 @@ def test_fallbacks_without_marks_are_one_note(tmp_path) -> None:
     (problem,) = found(bare)
     assert ": shoulder (friction); extension (friction). They count" in problem
     (problem,) = found(bare, number(EXTENSION, "newton:friction", 1.0))
-    assert ": shoulder (friction). They count" in problem
-    assert not found()
+    assert ": shoulder (friction). They count" in problem and not found()
 
 
 def test_limits_before_a_gear_are_compared_at_the_joint(tmp_path) -> None:
-    """By the ratio; `--fix` lowers that of the motor, and the armature of the joint becomes that of the rotor."""
     file = edited(tmp_path, geared(-50.0, 90.0, rotor_inertia=1e-4), *armature_of(0.1))
     found = {one.rule: one for one in aa.lint(file)}
     assert found.keys() == {"limit-above-joint", "transmission-armature", "approximated"}
@@ -303,9 +298,7 @@ def test_limits_before_a_gear_are_compared_at_the_joint(tmp_path) -> None:
     stage = Usd.Stage.Open(str(tmp_path / "fixed.usda"))
     assert stage.GetPrimAtPath(OF_SHOULDER).GetAttribute("newton:maxEffort").Get() == pytest.approx(60.0)
     (motor,) = (one for name, one in aa.motors_of(str(tmp_path / "fixed.usda")).items() if name == "shoulder")
-    limit = motor.clamping[0]
-    assert limit.max_effort == pytest.approx(60.0 / 50.0)
-    assert motor.armature == pytest.approx(0.25)
+    assert motor.clamping[0].max_effort == pytest.approx(60.0 / 50.0) and motor.armature == pytest.approx(0.25)
 
 
 def test_gains_that_would_do_are_said(tmp_path) -> None:
@@ -316,7 +309,6 @@ def test_gains_that_would_do_are_said(tmp_path) -> None:
 
 
 def test_damping_for_a_latency_is_said(tmp_path) -> None:
-    """A shorter step is no remedy for seconds, and neither are an armature or smaller gains of that proportion."""
     edits = schema(OF_SHOULDER, "ActuatorEncoderAPI"), number(OF_SHOULDER, "actuator:encoder:latency", 0.15)
     (finding,) = (one for one in aa.lint(edited(tmp_path, *edits), DT) if one.rule == "unstable-gains")
     assert finding.problem.endswith("latency 0.15 s.") and finding.remedy == "Damp it with more than kd = 30."
@@ -391,7 +383,6 @@ def test_knees_of_another_robot_are_compared_with_all_linkages(tmp_path) -> None
 
 
 def test_values_of_mjcf_are_checked(tmp_path) -> None:
-    """MJCF has degrees by default; a joint without an actuator has no drive either."""
     text = (ROBOTS / "arm_2dof.xml").read_text()
     file = tmp_path / "arm.xml"
     file.write_text(text.replace('angle="radian"', 'angle="degree"'))

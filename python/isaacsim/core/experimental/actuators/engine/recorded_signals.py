@@ -19,7 +19,7 @@ import numpy as np
 
 OF_STATES: Final = (
     *("currents", "terminal_voltages", "electrical_power", "loss_power", "housing_heat"),
-    *("winding_temperatures", "housing_temperatures", "magnet_temperatures"),
+    *("winding_temperatures", "housing_temperatures", "magnet_rises"),
     *("supply_voltages", "brake_power", "charges"),
     *("rotor_positions", "rotor_velocities"),
 )
@@ -46,6 +46,7 @@ KINDS: dict[str, np.dtype] = {
 DERIVED: Final[dict[str, tuple[str, ...]]] = {
     "power": ("applied_efforts", "velocities"),
     "losses": ("electrical_power", "loss_power", "motor_efforts", "velocities"),
+    "magnet_temperatures": ("housing_temperatures", "magnet_rises"),
     "shaft_positions": ("positions",),
     "shaft_velocities": ("velocities",),
     "shaft_efforts": ("motor_efforts",),

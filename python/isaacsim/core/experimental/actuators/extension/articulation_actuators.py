@@ -192,15 +192,10 @@ class ArticulationActuators(ActuatorSet):
         motors_found = resolve_motors(
             motors, names, joints, robots.num_robots, limits=limits, networks=True, trusted=trusted
         )
-        # a coupling moves them, and they need no motor
-        if host.stage is None:
-            following = getattr(robots.articulation, "following_dofs", set)()
-        else:
-            from ..files.usd.other_drives import followers
-
-            following = followers(host.stage, joints, names)
-        free = set(names) - following
-        if bare := [name for name in without_motor(motors_found, names) if name in free]:
+        bare = without_motor(motors_found, names)
+        # what couplings and tendons move needs no motor
+        following = robots.following_dofs(host.stage, set(names) - set(bare))
+        if bare := [name for name in bare if name not in following]:
             warnings.warn(
                 f"<{robots.articulation.paths[0]}>: joints {', '.join(bare)} have no motor and keep their own drives. "
                 "Give them one, if they are to be driven.",

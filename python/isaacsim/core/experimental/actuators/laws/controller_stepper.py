@@ -16,7 +16,7 @@ import warp as wp
 
 from ..specs.stepper import StepperControlConfig
 from .contract.base import Controller, resolved_scalars
-from .contract.functions import sin
+from .contract.functions import angle_or, sin
 
 
 @wp.func
@@ -33,8 +33,7 @@ def stepper_effort(
 ) -> float:
     """Return the effort [N·m or N] of one stepper motor."""
     angle = 0.25 * steps * (position_target - position)
-    far = (wp.abs(angle) >= 16777216.0) and wp.isfinite(angle)
-    return feedforward + holding_effort * sin(0.0 if far else angle) + kd * (velocity_target - velocity)
+    return feedforward + holding_effort * sin(angle_or(angle, 0.0)) + kd * (velocity_target - velocity)
 
 
 class ControllerStepper(Controller):

@@ -167,7 +167,8 @@ def winding(
     load_is_whole: float,
     coupled_inertia: float,
     temperature: float,
-    magnet_temperature: float,
+    housing_temperature: float,
+    magnet_rise: float,
     derating: float,
     supply_voltage: float,
     supply_share: float,
@@ -195,13 +196,13 @@ def winding(
     dead_zone: float,
 ):
     """Return the effort [N·m or N], and the state: current, voltage, power, loss per effort², velocity and effort."""
-    weakening = growth(-magnet_coefficient, magnet_temperature)
+    weakening = growth(-magnet_coefficient, housing_temperature + magnet_rise)
     constant = cold_constant * weakening
     per_constant = inverse_constant / weakening
     winding_ohms = cold_resistance * growth(temperature_coefficient, temperature)
     ohms = winding_ohms + driver_ohms
     # the drive of MuJoCo does not know that its winding is warm
-    is_open_loop = as_mujoco > 0.5 and temperature_coefficient != 0.0
+    is_open_loop = as_mujoco > 0.5 and ohms != cold_resistance
     driven_ohms = cold_resistance if is_open_loop else ohms
     left, share, start, rise, variance = response(inductance, driven_ohms, corner, dt)
     available = supply_voltage if supply_voltage <= LARGEST else supply
@@ -215,8 +216,9 @@ def winding(
     largest = wp.inf if load_is_whole > 0.5 else stall
     free = free_velocity(velocity, per_inertia, before, gained, largest) if is_stepped else velocity
     per_effort = per_inertia if is_stepped else 0.0
-    # what is left of the current of before; without inductance nothing is, and the core compiles no term of it
-    lasts = start > 0.0 or left > 0.0
+    # what is left of the current of before; without inductance nothing is, and the core compiles no term of it. To ask
+    # for `left` as well would keep GCC from vectorizing the loop
+    lasts = start > 0.0
     old = start * current if lasts else 0.0
     is_saturated = per_square > 0.0
     # of the current of before, unless the driver regulates: then it is of the demanded one
@@ -233,7 +235,7 @@ def winding(
     # MuJoCo limits the rate at the start of the step, of a current that then approaches its end
     lag = inductance / (driven_ohms if driven_ohms > 0.0 else 1.0) if as_mujoco > 0.5 else 0.0
     change = product(max_current_rate, lag if lag > 0.0 else dt)
-    shared = asked if supply_share >= 1.0 else asked * supply_share
+    shared = asked * (1.0 if supply_share >= 1.0 else supply_share)
     rests = dead_zone > 0.0 and wp.abs(shared - current) <= dead_zone
     wanted = demanded_current(current if rests else shared, current, most, change)
     is_current = in_volts < 0.5 or wanted != asked
@@ -282,12 +284,12 @@ def winding(
     # of a voltage: a mean of what it and the load would lead to
     of_volts = (ohms * free + gain * applied) / own_impedance
     of_late = (ohms * (free + gain * old) + gain * rise * applied) * per_impedance
-    is_cut = limited != of_supply and not regulated
+    is_cut = is_saturated and limited != of_supply and not regulated
     by_current = regulated or is_cut or ohms == 0.0
-    arrived = free + per_effort * total if by_current else of_volts if by_driver else of_late
-    gains = arrived - velocity if is_stepped else 0.0
-    terminal = ohms * (mean if by_driver else settled) + used * arrived if is_cut else applied
-    drawn = terminal * mean - 0.5 * (total * gains) + (ohms * spread if by_driver else 0.0)
+    told = (of_volts if by_driver else of_late) - velocity
+    gains = free - velocity + per_effort * total if by_current else told if is_stepped else 0.0
+    terminal = ohms * (mean if by_driver else settled) + used * (velocity + gains) if is_cut else applied
+    drawn = terminal * mean - 0.5 * total * gains + (ohms * spread if by_driver else 0.0)
     # heat per square of the effort, also of the current around its mean, where that is not next to nothing
     square = mean * mean
     around = within(spread / square, 0.0, 3.0) if lasts and square > 0.0 and not is_open else 0.0
@@ -350,7 +352,7 @@ class ElectricalWinding(Electrical):
     }
     ASKS: ClassVar[tuple[str, ...]] = (
         *("inertia", "load", "load_is_whole", "coupled_inertia"),
-        *("temperature", "magnet_temperature", "derating", "supply_voltage", "supply_share"),
+        *("temperature", "housing_temperature", "magnet_rise", "derating", "supply_voltage", "supply_share"),
     )
     USUAL: ClassVar[Mapping[str, float]] = dict.fromkeys(
         (
@@ -360,6 +362,8 @@ class ElectricalWinding(Electrical):
         0.0,
     )
     COSTLY: ClassVar[tuple[str, ...]] = ("driver_ohms", "per_square", "corner", "dead_zone")
+    # a winding that warms up
+    COMMON: ClassVar[tuple[str, ...]] = ("inductance", "in_volts", "driver", "as_mujoco", *COSTLY)
     PREPARE = winding_prepare
     LAW = winding
 

@@ -14,15 +14,14 @@ import warp as wp
 
 from ..specs.configs import CoggingConfig
 from .contract.base import Passive, resolved_scalars
-from .contract.functions import sin
+from .contract.functions import angle_or, sin
 
 
 @wp.func
 def cogging(effort: float, position: float, velocity: float, amplitude: float, periods: float, phase: float) -> float:
     """Return `effort` [N·m or N] with the cogging added."""
     angle = periods * position + phase
-    far = (wp.abs(angle) >= 16777216.0) and wp.isfinite(angle)
-    return effort + amplitude * sin(0.0 if far else angle)
+    return effort + amplitude * sin(angle_or(angle, 0.0))
 
 
 class PassiveCogging(Passive):

@@ -16,15 +16,14 @@ import warp as wp
 
 from ..specs.configs import RippleConfig
 from .contract.base import Passive, resolved_scalars
-from .contract.functions import cos
+from .contract.functions import angle_or, cos
 
 
 @wp.func
 def ripple(effort: float, position: float, velocity: float, amplitude: float, periods: float, phase: float) -> float:
     """Return `effort` [N·m or N] with its ripple."""
     angle = periods * position + phase
-    far = (wp.abs(angle) >= 16777216.0) and wp.isfinite(angle)
-    return effort + effort * (amplitude * (0.0 if far else cos(0.0 if far else angle)))
+    return effort + effort * (amplitude * cos(angle_or(angle, 1.5707963267948966)))
 
 
 class PassiveRipple(Passive):

@@ -202,6 +202,10 @@ class SupplyBattery(Supply):
     USUAL: ClassVar[Mapping[str, float]] = dict.fromkeys(
         ("max_voltage", "loading", "max_power", "max_current", "per_capacity", "steep", "flat"), 0.0
     )
+    RESTING: ClassVar[Mapping[str, Collection[str]]] = {
+        **dict.fromkeys(("charge_left", "charge_rest"), ("per_capacity",)),
+        "supply_share": ("max_power", "max_current"),
+    }
     PREPARE = battery_prepare
     LAW = battery
 

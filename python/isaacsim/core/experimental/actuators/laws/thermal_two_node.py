@@ -11,7 +11,7 @@ P_h are frozen over the step h, so it is exact:
 
     T_w⁺ = T_w + α·(P − q) + β·(P + P_h − s)         α = R_w·(1 − E₁₁)
     T_h⁺ = T_h + γ·(q + P_h − s) + β·(P + P_h − s)   γ = R_w·E₂₁,   β = M₂₁/C_w
-    T_m⁺ = T_m + (1 − e^(−h/t_m))·(mean of the step − T_m),  at t_m = 0 that of its end
+    T_m⁺ = T_m + (1 − e^(−h/t_m))·(mean of the step − T_m),  at t_m = 0 that of its end; the state holds T_m − T_h
 
 where E = e^(A·h) and M is the integral of e^(A·t) over the step, A the matrix of the two equations. The eigenvalues of
 A·h are −x₁ and −x₂, x₁ ≥ x₂ ≥ 0, and g(x) = (1 − e^−x)/x is the mean of e^−u for u from 0 to x:
@@ -174,8 +174,8 @@ def two_nodes(
     housing_rest: float,
     derating: float,
     kept_before: float,
-    magnet_before: float,
-    magnet_rest: float,
+    rise_before: float,
+    rise_rest: float,
     effort_before: float,
     of_winding: float,
     shared: float,
@@ -194,7 +194,7 @@ def two_nodes(
     magnet_share: float,
     magnet_gain: float,
 ):
-    """Return temperatures [°C], rounding errors, derating, whether a reset keeps it, the magnets', and the effort."""
+    """Return temperatures [°C], their errors, derating, whether a reset keeps it, rise of magnets, and the effort."""
     winding = started(winding_before, ambient)
     housing = started(housing_before, ambient)
     growth = 1.0 + temperature_coefficient * (winding - 25.0)
@@ -208,12 +208,13 @@ def two_nodes(
     gained = of_housing * (inward + housing_heat - outward) + both
     housing_after, housing_error = sum_and_rest(housing, housing_rest + gained)
     left = share + spare * within((end - winding_after) * slope, 0.0, 1.0)
-    magnet = started(magnet_before, ambient)
-    end_of_step = housing_after + magnet_share * (winding_after - housing_after)
-    middle = 0.5 * (end_of_step + housing + magnet_share * (winding - housing))
+    # of a part that is absent nothing is computed
+    apart = magnet_share * (winding - housing) if magnet_share > 0.0 else 0.0
+    apart_after = magnet_share * (winding_after - housing_after) if magnet_share > 0.0 else 0.0
     follows = magnet_gain < 0.0
-    gain = 0.0 if follows else magnet_gain
-    lagging, magnet_error = sum_and_rest(magnet, magnet_rest + gain * (middle - magnet))
+    middle = 0.5 * (gained + apart + apart_after) - rise_before
+    change = 0.0 if follows else magnet_gain * middle - gained
+    lagging, rise_error = sum_and_rest(rise_before, rise_rest + change)
     return (
         winding_after,
         housing_after,
@@ -221,8 +222,8 @@ def two_nodes(
         housing_error,
         left,
         kept,
-        end_of_step if follows else lagging,
-        0.0 if follows else magnet_error,
+        apart_after if follows else lagging,
+        0.0 if follows else rise_error,
         effort,
     )
 
@@ -264,32 +265,31 @@ class ThermalTwoNode(Thermal):
     )
     STATE: ClassVar[tuple[str, ...]] = (
         *("temperature", "housing_temperature", "temperature_rest", "housing_rest", "derating", "kept"),
-        *("magnet_temperature", "magnet_rest", "effort_before"),
+        *("magnet_rise", "magnet_rise_rest", "effort_before"),
     )
     START: ClassVar[Mapping[str, float]] = {
-        **dict.fromkeys(("temperature", "housing_temperature", "magnet_temperature"), UNSET),
+        **dict.fromkeys(("temperature", "housing_temperature"), UNSET),
         "derating": 1.0,
     }
-    ADDED: ClassVar[Collection[str]] = ("magnet_temperature", "magnet_rest")
+    ADDED: ClassVar[Collection[str]] = ("magnet_rise", "magnet_rise_rest")
     # the current of a winding does not outlast a reset
     KEPT: ClassVar[Collection[str]] = dict.fromkeys(STATE[:-1], "kept")
     RECORDED: ClassVar[Mapping[str, str]] = {
         "winding_temperatures": "temperature",
         "housing_temperatures": "housing_temperature",
-        "magnet_temperatures": "magnet_temperature",
+        "magnet_rises": "magnet_rise",
     }
     PUBLISHES: ClassVar[Mapping[str, str]] = {
-        name: name for name in ("temperature", "housing_temperature", "magnet_temperature", "derating")
+        name: name for name in ("temperature", "housing_temperature", "magnet_rise", "derating")
     }
-    UNSET_AS: ClassVar[Mapping[str, str]] = dict.fromkeys(
-        ("temperature", "housing_temperature", "magnet_temperature"), "ambient"
-    )
+    UNSET_AS: ClassVar[Mapping[str, str]] = dict.fromkeys(("temperature", "housing_temperature"), "ambient")
     ASKS: ClassVar[tuple[str, ...]] = ("winding_loss", "flux_heat", "housing_heat")
     USUAL: ClassVar[Mapping[str, float]] = {
         **dict.fromkeys(("flux_heat", "housing_heat", "magnet_share"), 0.0),
         "magnet_gain": -1.0,
     }
     COSTLY: ClassVar[tuple[str, ...]] = ("magnet_share", "magnet_gain")
+    RESTING: ClassVar[Mapping[str, Collection[str]]] = dict.fromkeys(("magnet_rise", "magnet_rise_rest"), COSTLY)
     PREPARE = two_node_prepare
     LAW = two_nodes
 

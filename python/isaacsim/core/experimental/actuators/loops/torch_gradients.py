@@ -21,6 +21,7 @@ from ..engine.actuator import Actuator
 from ..engine.assembly import Assembly
 from ..engine.gradients.actuator_gradients import Pipeline, require_gradients
 from ..engine.gradients.gradient_recorder import States, StepGradients, StepInputs, refuse
+from ..engine.linkages import PlannedLinkage
 from ..engine.plan import Placement
 from ..engine.step.native import NativeStep
 from ..laws.contract.law import LawClass
@@ -28,6 +29,7 @@ from ..laws.networks.network import Network
 from ..laws.networks.network_law import NetworkLaw
 from ..laws.networks.weights import Weights
 from ..specs.signals import SIGNALS
+from .shaft_gradients import ShaftGradients
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -154,6 +156,8 @@ class _Taken:
     numbers: list[np.ndarray | None]
     shapes: list[tuple[int, ...] | None]
     names: tuple[str, ...]
+    # whether efforts of shafts reach the joints; None without linkages
+    acting: np.ndarray | None
 
 
 class TorchGradients:
@@ -169,12 +173,18 @@ class TorchGradients:
         self._parts: list[_Part] = []
         self._networks: list[_Network] = []
         self._size = 0
+        linkages: list[tuple[PlannedLinkage, list[int]]] = []
         for joints, step in assembly.parts:
             self._require_gradients(step)
+            linkages += [
+                (one, [assembly.columns[joints[slot]] for slot in one.slots])
+                for one in getattr(step.plan, "linkages", ())
+            ]
             for placement in step.plan.placements:
                 part = self._part(step, placement, [assembly.columns[joints[slot]] for slot in placement.slots])
                 self._parts.append(part)
                 self._size += part.size
+        self._shafts = ShaftGradients(linkages, num_dofs)
         # the tensor of states after the last step, None if there are no gradients
         self._states: Tensor | None = None
 
@@ -186,7 +196,7 @@ class TorchGradients:
         if not device.is_cpu:
             where = f"tensors must be on the CPU for gradients in Torch, and the actuators are on {device}"
             refuse(label, f"{where}. {remedy}")
-        require_gradients(label, step)
+        require_gradients(label, step, linked=True)
         # signals of an effort mode are constants here
         laws = [law for law, _ in step.plan.laws if law.END is None]
         if asked := [name for name in step.plan.asked if _has_gradient(name, laws)]:
@@ -318,6 +328,7 @@ class TorchGradients:
     ) -> tuple[Tensor, Tensor, _Taken]:
         """Return efforts, the tensor of states, and the notes."""
         signals = [None if one is None else _flat(one) for one in tensors[:_SIGNALS]]
+        signals = self._shafts.of_joints(signals, self._assembly.num_robots)
         notes = [self._note(part, signals, dt) for part in self._parts]
         efforts = run().clone()
         for part, note in zip(self._parts, notes, strict=True):
@@ -325,7 +336,16 @@ class TorchGradients:
         states = self._torch.zeros(()).expand(self._size)
         shapes = [None if one is None else one.shape for one in tensors]
         numbers = [part.network and part.network.weights.numbers for part in self._parts]
-        return efforts, states, _Taken(notes, numbers, shapes, names)
+        return efforts, states, _Taken(notes, numbers, shapes, names, self._acting(notes))
+
+    def _acting(self, notes: Sequence[object]) -> np.ndarray | None:
+        """Return whether the efforts of shafts of a step reach the joints, `(robots, columns)`; None without any."""
+        if not self._shafts:
+            return None
+        efforts = np.zeros((self._assembly.num_robots, self._num_dofs), np.float32)
+        for part, note in zip(self._parts, notes, strict=True):
+            efforts.reshape(-1)[part.places] = part.pipeline.recorder.efforts(note)[0]
+        return self._shafts.acting(efforts)
 
     def backward(self, taken: _Taken, by_efforts: Tensor, by_after: Tensor, needed: Sequence[bool]) -> tuple[Any, ...]:
         """Return the gradients by states before the step and by tensors, None for those not needed."""
@@ -334,13 +354,14 @@ class TorchGradients:
         # in place: gradients by the states after the step become those by the states before
         before = by_after.clone() if self._size else None
         gradients = _Gradients(
-            efforts=_flat(by_efforts),
+            efforts=self._shafts.by_shafts(_flat(by_efforts), taken.acting),
             signals=[None if one is None else _flat(one) for one in found[:_SIGNALS]],
             named={name: one.numpy() for name, one in named.items()},
             states=None if before is None else before.numpy(),
         )
         for part, note, numbers in zip(self._parts, taken.notes, taken.numbers, strict=True):
             part.go_back(note, numbers, gradients)
+        self._shafts.back_to_joints(gradients.signals, taken.acting)
         return (before if needed[0] else None, *found)
 
     def _zeros(self, shapes: Sequence[tuple[int, ...] | None], needed: Sequence[bool]) -> list[Tensor | None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import warp as wp
@@ -15,6 +15,9 @@ from ..laws.contract.coupling import inertias_of, shaft_inertias
 from ..specs.signals import SHAFT_INERTIA
 from .port import ArticulationPort, Buffers, JointViews, nothing, require_members
 from .transfer import transfer
+
+if TYPE_CHECKING:
+    from ..files.usd.handles import Stage
 
 _STATE = ("positions", "velocities", "position_targets", "velocity_targets")
 
@@ -57,6 +60,14 @@ class Binding:
         """Rows that belong to the given environments."""
         convert = getattr(self.articulation, "envs_to_rows", list)
         return convert(env_ids)
+
+    def following_dofs(self, stage: Stage | None, driven: Collection[str]) -> set[str]:
+        """Names of DOFs that couplings and tendons of a stage, else of the simulator, move if `driven` have motors."""
+        if stage is None:
+            return getattr(self.articulation, "following_dofs", lambda _driven: set[str]())(driven)
+        from ..files.usd.other_drives import followers
+
+        return followers(stage, self.prototype_dof_paths, self.articulation.dof_names, driven)
 
     def buffers(self, columns: Sequence[int]) -> Buffers:
         """The articulation's own arrays, or copies that its getters fill and its effort setter takes.

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -218,8 +218,11 @@ class ArticulationExtras(Protocol):
         """
         ...
 
-    def following_dofs(self) -> set[str]:
-        """Names of DOFs that couplings move, besides those of a stage. Nobody is asked to give them a motor."""
+    def following_dofs(self, driven: Collection[str]) -> set[str]:
+        """Names of DOFs that couplings and tendons move, if those in `driven` have motors, besides those of a stage.
+
+        Nobody is asked to give them a motor.
+        """
         ...
 
     def dof_admittances(self, indices: Indices) -> Array | None:

@@ -41,8 +41,9 @@ class ActuatorSpec(Staged):
 
     def __post_init__(self) -> None:
         # the class is frozen
-        for name in ("clamping", "others"):
-            object.__setattr__(self, name, tuple(getattr(self, name)))
+        controller, others = self.with_switches()
+        for name, value in (("controller", controller), ("clamping", tuple(self.clamping)), ("others", tuple(others))):
+            object.__setattr__(self, name, value)
         if not self.dof_names:
             object.__setattr__(self, "dof_names", tuple(target.rsplit("/", 1)[1] for target in self.targets))
 

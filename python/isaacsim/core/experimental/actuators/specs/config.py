@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import Field
+from dataclasses import Field, dataclass, field
 from itertools import pairwise
 from typing import ClassVar, Literal
 
-from .fields import complaint, conflicts, parameters_of
+from .fields import Parameter, complaint, conflicts, parameters_of
 
 # a table of so many rows takes tens of megabytes in a plan
 MAX_TABLE_ROWS = 100_000
@@ -52,12 +52,18 @@ class Config:
         return {}
 
 
+@dataclass
 class ControlConfig(Config):
     """A control law."""
 
     KIND: ClassVar[str] = "controller"
     IN_VOLTS: ClassVar[bool] = False
     """True if the law returns a voltage, not an effort."""
+    SWITCHES: ClassVar[dict[str, Parameter]] = {"wrap": Parameter("", "bool", "", False)}
+    """Fields that stand for a stage beside it: no values of the law."""
+
+    wrap: bool = field(default=False, repr=False, kw_only=True)
+    """True for a continuous joint: the motor gets a `WrapConfig()`, and this is False again."""
 
 
 class ClampingConfig(Config):

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self, Unpack
+from typing import Any, ClassVar, Self, TypeVar, Unpack
 
 from ..base.errors import shown
 from .config import MAX_TABLE_ROWS, Config
 from .fields import Description, complaint, described, parameter, parameters_of
+
+_Joint = TypeVar("_Joint", int, str)
 
 MOST_JOINTS = 8
 """Largest number of joints of a linkage with coefficients; a table is over one or two."""
@@ -301,6 +303,12 @@ class LinkageConfig(Config):
         joints = [pitch, roll]
         left, right = (cls.table(joints, shaft_of(side), lower, upper, **table) for side in (1.0, -1.0))
         return left, right
+
+
+def led_by_tendon(joints: set[_Joint], driven: Collection[_Joint], acts: bool, holds: bool) -> set[_Joint]:
+    """Return the joints of a tendon that it moves: by a motor on it, or where one of them is driven and it holds."""
+    others = joints.difference(driven)
+    return others if len(joints) > 1 and (acts or (holds and others < joints)) else set[_Joint]()
 
 
 def _crank(x: float, y: float, crank: float, rod: float) -> float:

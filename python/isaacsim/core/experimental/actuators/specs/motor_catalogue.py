@@ -105,7 +105,9 @@ _GO2 = "unitree_ros, go2_description/urdf/go2_description.urdf: joint limits"
 _RL_LAB = "unitree_rl_lab, source/unitree_rl_lab/assets/robots/unitree_actuators.py (Unitree Robotics)"
 _BAM = "Rhoban/bam 1b5a1ce, bam/params, identified (Duclusaud et al., ICRA 2025)"
 _DAMIAO = "Damiao, data sheet of the motor, rated 24 V"
-_STS3215_12V = "Feetech, data sheet of STS3215-C018 at 12 V: 30 kg·cm, 2.7 A, 45 rpm, 1:345"
+_STS3215_12V = (
+    "Feetech, data sheet of STS3215-C018 at 12 V: 30 kg·cm, 2.7 A, 45 rpm, 1:345. From knowledge, not looked up"
+)
 _CUBEMARS = "CubeMars (T-Motor), product page of the motor, Specifications"
 
 MOTORS: Mapping[str, MotorFigures] = {

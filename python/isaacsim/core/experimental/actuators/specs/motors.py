@@ -76,6 +76,9 @@ class MotorConfig(Staged):
     """90 % intervals of identified values by the names that `randomize` takes, such as `coulomb`. They have no effect;
     `from_identified` makes distributions of them."""
 
+    def __post_init__(self) -> None:
+        self.controller, self.others = self.with_switches()
+
     @classmethod
     def from_datasheet(
         cls,

@@ -31,7 +31,8 @@ TICKS: Final = {"MX": 4096, "XL320": 1228.8, "XL330": 4096, "STS3215": 4096, "ST
 REGISTERS: Final = {"MX": {"kd": 8.0 * 4.0 / 1000.0, "ki": 8.0 * 1000.0 / 2048.0}}
 """`kd` and `ki` per count of the registers D and I, where the maker publishes them.
 
-ROBOTIS e-Manual, MX-28, control table: Kp = P/8, Kd = D·4/1000 s, Ki = I·1000/2048 per s.
+ROBOTIS e-Manual, MX-28, control table: Kp = P/8, Kd = D·4/1000 s, Ki = I·1000/2048 per s. From knowledge, not looked
+up.
 """
 
 

@@ -64,7 +64,7 @@ SIGNALS: Final[dict[str, Signal]] = {
         Signal("motor_lift", "N·m or N", 0.0, "by how much the effort at a final velocity of zero is larger"),
         Signal("temperature", "°C", 25.0, "temperature of the winding"),
         Signal("housing_temperature", "°C", 25.0, "temperature of the housing of the motor"),
-        Signal("magnet_temperature", "°C", 25.0, "temperature of the magnets"),
+        Signal("magnet_rise", "K", 0.0, "by how much the magnets are warmer than the housing"),
         Signal("winding_loss", "W/(N·m)² or W/N²", 0.0, "heat of the winding per square of the effort, 0 if not known"),
         Signal("flux_heat", "W", 0.0, "heat of the winding by the current that weakens the field"),
         Signal("housing_heat", "W", 0.0, "heat of the housing: of iron and friction"),

@@ -8,10 +8,11 @@ goes through the list, and asks the table what it has to know of a kind.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from ..base.errors import shown
+from .fields import complaint
 
 
 @dataclass(frozen=True)
@@ -160,6 +161,18 @@ class Staged:
     delay: Any
     others: Any
     """Stages of the kinds without a name of their own."""
+
+    def with_switches(self) -> tuple[Any, Any]:
+        """Controller and other stages, with a stage in place of a switch of the controller that is on."""
+        if not (wrap := getattr(self.controller, "wrap", False)):
+            return self.controller, self.others
+        # configs import this module
+        from .command import WrapConfig
+
+        if why := complaint("wrap", wrap, self.controller.SWITCHES["wrap"]):
+            raise ValueError(why)
+        is_there = any(isinstance(one, WrapConfig) for one in self.others)
+        return replace(self.controller, wrap=False), [*self.others, *([] if is_there else [WrapConfig()])]
 
     @property
     def by_kind(self) -> list[tuple[str, Any]]:

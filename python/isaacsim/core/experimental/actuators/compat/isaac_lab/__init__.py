@@ -6,6 +6,7 @@ table     the differences, as the table that Isaac Lab prints
 motors    cfgs in our laws
 servos    cfgs of hobby servos in our laws
 models    the classes that cfgs build: `compute` and `reset` on arrays
+collection  groups on arrays of all joints, as the collection of Isaac Lab 3.0
 groups    the groups of a robot, for `ArticulationActuators.from_groups`
 load      groups from files of Python, read by `python_text` and not run
 articulations  an `ArticulationCfg`: its groups, and the initial state of its joints
@@ -27,6 +28,7 @@ from .cfgs import (
     ImplicitActuatorCfg,
     RemotizedPDActuatorCfg,
 )
+from .collection import ActuatorCollection, read_group_parameter, write_group_parameter
 from .load import load_groups
 from .models import (
     ActuatorBase,
@@ -46,6 +48,7 @@ from .table import ResolutionTable, Row
 __all__ = [
     "ActuatorBase",
     "ActuatorBaseCfg",
+    "ActuatorCollection",
     "ActuatorNetGRU",
     "ActuatorNetGRUCfg",
     "ActuatorNetLSTM",
@@ -70,5 +73,7 @@ __all__ = [
     "Row",
     "groups_of",
     "load_groups",
+    "read_group_parameter",
     "to_usd",
+    "write_group_parameter",
 ]

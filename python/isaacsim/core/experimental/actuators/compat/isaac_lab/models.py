@@ -37,7 +37,7 @@ from ...specs.arguments import names_of, whole_of
 from ...specs.distributions import Uniform
 from .kinds import has_later_names
 from .motors import actuators_of, delay_range
-from .resolve import EARLIER, EXPLICIT_EFFORT_LIMIT_SIM, LATER, Rules, resolve
+from .resolve import EARLIER, EXPLICIT_EFFORT_LIMIT_SIM, LATER, PROPERTIES, Rules, resolve
 
 
 class Action(Protocol):
@@ -283,6 +283,33 @@ class ActuatorBase(NotCopied):
                     actuator.delay.delay_steps.assign(self._lags)
         self._arrays.reset(indices=rows)
 
+    def component_parameter(self, component: str, name: str) -> Any:
+        """Return the live values of a parameter of the actuators, `(num_envs, num_joints)`.
+
+        Args:
+            component: "controller", "delay" or "clamping".
+            name: Its name there, such as "kp" or "max_effort".
+
+        Raises:
+            ValueError: The actuators have no such parameter.
+        """
+        parts = [getattr(one, component, None) for one in self._arrays.actuators]
+        # a model has limits of one kind
+        parts = [
+            next((one for one in part if hasattr(one, name)), None) if isinstance(part, list | tuple) else part
+            for part in parts
+        ]
+        if any(name not in getattr(part, "PARAMETERS", ()) for part in parts):
+            raise ValueError(
+                f"{component}.{name}: must be a parameter of the actuators of {type(self).__name__}: "
+                "of controller, delay or clamping. Correct the name."
+            )
+        return self._tensor(_table_of([getattr(part, name) for part in parts]))
+
+    def solver_properties(self) -> dict[str, Any]:
+        """Return properties of the joints for the solver by name, `(num_envs, num_joints)`."""
+        return {EARLIER.get(name, name): self._tensor(self._resolved.values[name]) for name in PROPERTIES}
+
     def observe_efforts(self, on: bool = True) -> None:
         """Keep `computed_effort` from the next step on, the default, or do not, which saves most of the time.
 
@@ -450,11 +477,7 @@ class ActuatorBase(NotCopied):
     def _parameter(self, name: str) -> Any:
         if name not in self._parameters:
             if name in self._PLANNED:
-                part, attribute = self._PLANNED[name]
-                components = [
-                    one.clamping[0] if part == "clamping" else one.controller for one in self._arrays.actuators
-                ]
-                self._parameters[name] = self._tensor(_table_of([getattr(one, attribute) for one in components]))
+                self._parameters[name] = self.component_parameter(*self._PLANNED[name])
             else:
                 self._parameters[name] = self._tensor(self._resolved.values[name])
         return self._parameters[name]
@@ -540,10 +563,78 @@ class RemotizedPDActuator(DelayedPDActuator):
         return self._limited(super()._applied(), self._joint_vel)
 
 
+class _NetworkState:
+    """Hidden or cell states of all robots and joints, which act at the next step when they are written to."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._kind, self._per_env = name.split("_")[1], name.endswith("_per_env")
+
+    def __get__(self, model: ActuatorNetLSTM | None, owner: type) -> Any:
+        if model is None:
+            return self
+        if model._states is None:
+            model._states = model._read_states()
+        states = model._states[self._kind]
+        return states if self._per_env else states.reshape(len(states), -1, states.shape[-1])
+
+    def __set__(self, model: ActuatorNetLSTM, values: ArrayLike) -> None:
+        _write(self.__get__(model, type(model)), values)
+
+
 class ActuatorNetLSTM(DCMotor):
-    """A recurrent network with the limits of a DC motor."""
+    """A recurrent network with the limits of a DC motor.
+
+    States of the network are kept as arrays from the first time that one is read on, which takes time in each step.
+    """
 
     _PLANNED: ClassVar[dict[str, tuple[str, str]]] = _DC_MOTOR
+    # those that the user reads, by kind; None before
+    _states: dict[str, Any] | None = None
+    _inputs: tuple[Any, ...] = ()
+
+    sea_hidden_state = _NetworkState()
+    """Hidden states, `(layers, num_envs · num_joints, hidden size)`."""
+    sea_cell_state = _NetworkState()
+    """Cell states, the same."""
+    sea_hidden_state_per_env = _NetworkState()
+    """Hidden states, `(layers, num_envs, num_joints, hidden size)`, over the same memory."""
+    sea_cell_state_per_env = _NetworkState()
+    """Cell states, the same."""
+
+    @property
+    def sea_input(self) -> Any:
+        """Position errors [rad or m] and velocities of the last `compute`, `(num_envs · num_joints, 1, 2)`, a copy."""
+        q, qd, target = (as_numpy(one) for one in self._inputs or np.zeros((3, *self._shape), np.float32))
+        return self._tensor(np.stack([target - q, qd], -1).reshape(-1, 1, 2))
+
+    @untraced
+    def reset(self, env_ids: slice | Indices = None) -> None:
+        """Zero the states of robots; see `ActuatorBase.reset`."""
+        self._with_states(lambda: super(ActuatorNetLSTM, self).reset(env_ids))
+
+    def _step(self, action: Action, joint_pos: Any, joint_vel: Any) -> None:
+        self._inputs = tuple(self._copied(one) for one in (joint_pos, joint_vel, action.joint_positions))
+        self._with_states(lambda: super(ActuatorNetLSTM, self)._step(action, joint_pos, joint_vel))
+
+    def _with_states(self, run: Callable[[], None]) -> None:
+        """Run something from the states that the user reads, and put those after it there."""
+        if self._states is None:
+            return run()
+        saved = self._arrays.save_state()
+        for kind, states in self._states.items():
+            by_joint = as_numpy(states)
+            saved |= {f"{name}.controller.{kind}": by_joint[:, :, at] for at, name in enumerate(self._joint_names)}
+        self._arrays.restore_state(saved)
+        run()
+        for kind, states in self._read_states().items():
+            _write(self._states[kind], states)
+
+    def _read_states(self) -> dict[str, Any]:
+        saved = self._arrays.save_state()
+        return {
+            kind: self._tensor(np.stack([saved[f"{name}.controller.{kind}"] for name in self._joint_names], 2))
+            for kind in ("hidden", "cell")
+        }
 
 
 class ActuatorNetMLP(DCMotor):

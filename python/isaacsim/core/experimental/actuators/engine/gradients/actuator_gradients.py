@@ -89,8 +89,8 @@ def off_tape() -> Iterator[None]:
         runtime.tape = tape
 
 
-def require_gradients(label: str, step: Step) -> None:
-    """Raise for a step without gradients."""
+def require_gradients(label: str, step: Step, *, linked: bool = False) -> None:
+    """Raise for a step without gradients; `linked` is True if the caller has those of linkages of coefficients."""
     if not isinstance(step, NativeStep | WarpStep):
         stages = [insert.array_stages for insert in getattr(step, "inserts", ())]
         components = [one for some in stages for one in (some.delay, some.controller, *some.stages)]
@@ -100,7 +100,9 @@ def require_gradients(label: str, step: Step) -> None:
             "caller's has none. Leave it out, or give the law as a wp.func"
         )
         refuse(label, ": ".join(filter(None, (", ".join(names), why))))
-    _refuse_laws(label, [law for law, _ in step.plan.laws])
+    if linked and any(len(one.nodes) for one in step.plan.linkages):
+        refuse(label, "a linkage with a table has none. Leave it out, or give coefficients")
+    _refuse_laws(label, [law for law, _ in step.plan.laws if not (linked and KINDS[law.KIND].couples)])
     _refuse_hidden_motors(label, step.plan)
     if isinstance(step, WarpStep) and not wp.get_device(step.device).is_cpu:
         _refuse_on_gpu(label, step.plan)

@@ -258,7 +258,7 @@ class _Reader:
 
     def _values(self, config: Any, given: Mapping[str, object], others: list[str], place: str) -> dict[str, Any]:
         """Return the fields of a config that a dictionary gives, which may have some other keys."""
-        described = parameters_of(config)
+        described = parameters_of(config) | getattr(config, "SWITCHES", {})
         self._refuse_unknown(given, [*others, *described], place)
         for field in dataclasses.fields(config):
             if field.name not in given and field.default is dataclasses.MISSING:

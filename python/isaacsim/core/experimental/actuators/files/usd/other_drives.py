@@ -1,19 +1,21 @@
-"""What moves joints without an actuator: drives of USD, actuators of MuJoCo, and joints that they follow."""
+"""What moves joints without an actuator: drives of USD, actuators of MuJoCo, joints that they follow, and tendons."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from pxr import Usd
 
 from ...base.errors import listed
+from ...specs.linkage import led_by_tendon
 from .articulation import every_prim
 from .authored import targets
 from .discover import actuator_paths, dofs_driven
 from .joint_properties import authored, axis_of
 from .mujoco_properties import ACTUATOR, joint_of, mjc_prims
 from .schema import applied_schemas
+from .tendons import tendons_of
 from .usd_errors import reports_usd_errors
 
 _COUPLINGS = ("NewtonMimicAPI", "MjcEqualityJointAPI", "PhysxMimicJointAPI")
@@ -29,11 +31,26 @@ def follows(stage: Usd.Stage, joint: str) -> bool:
     return any(schema.partition(":")[0] in _COUPLINGS for schema in applied_schemas(prim))
 
 
-def followers(stage: Usd.Stage, joints: Sequence[str], names: Sequence[str]) -> set[str]:
-    """Names of the DOFs, each with the path of its joint, that follow another joint."""
-    return {
-        name for joint, name in zip(joints, names, strict=True) if stage.GetPrimAtPath(joint) and follows(stage, joint)
-    }
+@reports_usd_errors
+def followers(stage: Usd.Stage, joints: Sequence[str], names: Sequence[str], driven: Collection[str] = ()) -> set[str]:
+    """Names of the DOFs of a robot, each with the path of its joint, that follow another joint or that a tendon moves.
+
+    `driven` are DOFs with a motor, besides those that the stage drives.
+    """
+    there = [(joint, name) for joint, name in zip(joints, names, strict=True) if stage.GetPrimAtPath(joint)]
+    found = {name for joint, name in there if follows(stage, joint)}
+    if tendons := [*tendons_of(stage, joints)]:
+        moved = {*driven, *_driven(stage, joints, names)}
+        for along, acts, holds in tendons:
+            found |= led_by_tendon({name for joint, name in there if joint in along}, moved, acts, holds)
+    return found
+
+
+def _driven(stage: Usd.Stage, joints: Sequence[str], names: Sequence[str]) -> set[str]:
+    """Names of the DOFs with an actuator, a drive with gains, or an actuator of MuJoCo."""
+    ours = {dof for path in actuator_paths(stage) for dof in dofs_driven(stage.GetPrimAtPath(path))}
+    own = {name for joint, name in zip(joints, names, strict=True) if (joint, name) in ours}
+    return own.union(gains_of_drives(stage, joints, names), _mujoco_actuators(stage, set(joints)))
 
 
 @reports_usd_errors
@@ -73,14 +90,9 @@ def _remedy(root: str, pattern: str, drive: tuple[float, float, float] | None = 
 
 @reports_usd_errors
 def unmoved(stage: Usd.Stage, joints: Sequence[str], names: Sequence[str]) -> list[str]:
-    """Names of the DOFs without an actuator, a drive with gains, an actuator of MuJoCo and a joint to follow."""
-    driven = {dof for path in actuator_paths(stage) for dof in dofs_driven(stage.GetPrimAtPath(path))}
-    others = {*gains_of_drives(stage, joints, names), *_mujoco_actuators(stage, set(joints))}
-    return [
-        name
-        for joint, name in zip(joints, names, strict=True)
-        if (joint, name) not in driven and name not in others and not follows(stage, joint)
-    ]
+    """Names of the DOFs that nothing drives, and that follow no other joint or tendon."""
+    moved = _driven(stage, joints, names) | followers(stage, joints, names)
+    return [name for name in names if name not in moved]
 
 
 def gains_of_drives(

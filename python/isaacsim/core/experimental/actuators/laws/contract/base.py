@@ -100,6 +100,14 @@ class Component(NotCopied):
     The core compiles the law once more with these alone as constants, for joints that have them and another usual value
     not.
     """
+    COMMON: ClassVar[tuple[str, ...]] = ()
+    """Names in `USUAL` beside values that often differ, and cost little: the core compiles the law with these, too."""
+    RESTING: ClassVar[Mapping[str, Collection[str]]] = {}
+    """By name in `STATE`, the names in `USUAL` with whose values the state rests: of a group that is absent.
+
+    Whatever it was before, the law then gives it the same value in each step, and takes nothing else from it. After the
+    first such step the core neither computes nor touches it. For laws that return nothing but their state.
+    """
     LATE: ClassVar[tuple[str, ...]] = ()
     """Names of rings of past results, one per result, if the law says how late its results act; see `late.py`."""
     PREPARE: ClassVar[Any] = None

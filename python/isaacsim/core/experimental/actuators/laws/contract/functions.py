@@ -31,6 +31,12 @@ import warp as wp
 
 
 @wp.func
+def angle_or(angle: float, far: float) -> float:
+    """Return an angle [rad], or `far` from 2²⁴ rad on, where floats are 2 rad apart; infinity and NaN stay."""
+    return far if wp.abs(angle) >= 16777216.0 and wp.isfinite(angle) else angle
+
+
+@wp.func
 def nearest(x: float) -> float:
     """Return the nearest integer, the even one of two; for |x| <= 2²² only."""
     return (x + 12582912.0) - 12582912.0

@@ -68,6 +68,7 @@ import functools
 import hashlib
 import math
 from collections.abc import Collection, Mapping, Sequence
+from itertools import chain
 from typing import Any, Final, Protocol
 
 import warp as wp
@@ -104,6 +105,8 @@ class LawClass(Protocol):
     UNSET_AS: Mapping[str, str]
     USUAL: Mapping[str, float]
     COSTLY: tuple[str, ...]
+    COMMON: tuple[str, ...]
+    RESTING: Mapping[str, Collection[str]]
     LATE: tuple[str, ...]
     PREPARE: Any
     LAW: Any
@@ -250,6 +253,9 @@ def _require_names(owner: LawClass) -> None:
         ("UNSET_AS has", sorted({*owner.UNSET_AS.values()}), owner.PARAMETERS, f"PARAMETERS, {[*owner.PARAMETERS]}"),
         ("USUAL has", owner.USUAL, arguments := list(owner.LAW.input_types), f"the arguments of LAW, {arguments}"),
         ("COSTLY has", owner.COSTLY, list(owner.USUAL), f"USUAL, {list(owner.USUAL)}"),
+        ("COMMON has", owner.COMMON, list(owner.USUAL), f"USUAL, {list(owner.USUAL)}"),
+        ("RESTING has", owner.RESTING, states, f"STATE, {states}"),
+        ("RESTING has", sorted({*chain(*owner.RESTING.values())}), list(owner.USUAL), f"USUAL, {list(owner.USUAL)}"),
     ):
         if unknown := [name for name in names if name not in known]:
             raise TypeError(f"{owner.__name__}.{where} {unknown}: must be some of {text}. Correct the name.")

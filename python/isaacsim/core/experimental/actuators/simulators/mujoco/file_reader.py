@@ -65,7 +65,8 @@ def read_file(path: Path, *, strict_inertia: bool = False, standing: Standing | 
     if not_drives:
         warnings.warn(
             f"{path}: actuators that no joint drive stands for: {', '.join(not_drives)}. They stay as the file has "
-            "them, with control 0; take them out of the file, or drive their joints by motors.",
+            "them, with control 0; take them out of the file, or drive their joints by motors: those of "
+            f"`actuators export {path.name} --to yaml -o motors.yaml`, with `--config motors.yaml`.",
             stacklevel=4,
         )
     actuators = _other_actuators(spec, model, laws)

@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
+import copy
 import ctypes
 import functools
 import os
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -104,10 +105,10 @@ class MujocoArticulation(FixedTendons):
         self._live()
         return self._backend.gravity_slopes()[self._index(None, None)]
 
-    def following_dofs(self) -> set[str]:
+    def following_dofs(self, driven: Collection[str]) -> set[str]:
         """Names of joints of a file that follow others; none of a stage, whose prims tell."""
         file = self._backend.file
-        return set() if file is None else followers(file.spec)
+        return set() if file is None else followers(file.spec, driven)
 
     def dof_admittances(self, indices: Indices) -> np.ndarray | None:
         """Change of the acceleration of each DOF per effort on each, with constraints, `(robots, DOFs, DOFs)`.
@@ -339,7 +340,8 @@ class MujocoHost(NotCopied):
 
     def model_now(self, env: int = 0) -> mujoco.MjModel:
         """A copy of one environment's MuJoCo model as it is."""
-        return self._running().get_model(self._env(env))
+        # a loop of MuJoCo before version 4 computes on its own
+        return copy.copy(self._running().get_model(self._env(env)))
 
     # backend of the articulations
 

@@ -19,7 +19,6 @@ import math
 import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 
@@ -28,7 +27,7 @@ from ...specs.configs import CommandLagConfig, DelayConfig, PIDControlConfig, Sl
 from ...specs.dc_motors import INPUTS, DCMotor, imported
 from ...specs.effort_modes import damped_at_end
 from ...specs.linear_actuators import Law, law_of, motor_of, ranges_without_motor, refused
-from ...specs.linkage import MOST_JOINTS, LinkageConfig
+from ...specs.linkage import MOST_JOINTS, LinkageConfig, led_by_tendon
 from ...specs.motors import MotorConfig
 from ...specs.patterns import pattern_of
 from .address import element_name, mujoco
@@ -462,24 +461,25 @@ def other_actuators(spec: mujoco.MjSpec) -> dict[str, str]:
     return {actuator.target: actuator.name or actuator.target for actuator in spec.actuators}
 
 
-def followers(spec: mujoco.MjSpec) -> set[str]:
-    """Names of joints that an equality, or a tendon with a motor at or on it, ties to others."""
+def followers(spec: mujoco.MjSpec, driven: Collection[str] = ()) -> set[str]:
+    """Names of joints that an equality, or a tendon with a motor at or on it, ties to others; `driven` have motors."""
     active = [one for one in spec.equalities if one.active]
-    on_joints = {one.target for one in spec.actuators if mujoco.mjtTrn(one.trntype).name in _ON_JOINTS}
+    on_joints = {*driven, *(one.target for one in spec.actuators if mujoco.mjtTrn(one.trntype).name in _ON_JOINTS)}
     acting = {one.target for one in spec.actuators if mujoco.mjtTrn(one.trntype).name == "mjTRN_TENDON"}
     holding = {name for one in active if one.type == mujoco.mjtEq.mjEQ_TENDON for name in (one.name1, one.name2)}
     found = {one.name1 for one in active if one.type == mujoco.mjtEq.mjEQ_JOINT}
     for one in spec.tendons:
         joints = {part.target.name for part in one.path if part.type == mujoco.mjtWrap.mjWRAP_JOINT}
         holds = one.name in holding or np.ravel(one.stiffness)[0] > 0.0 or bool(np.any(one.range))
-        found |= _led(joints, on_joints, one.name in acting, holds)
+        found |= led_by_tendon(joints, on_joints, one.name in acting, holds)
     return found
 
 
-def followers_of_model(model: mujoco.MjModel) -> set[str]:
-    """Names of joints that an equality, or a tendon with a motor at or on it, ties to others."""
+def followers_of_model(model: mujoco.MjModel, driven: Collection[str] = ()) -> set[str]:
+    """Names of joints that an equality, or a tendon with a motor at or on it, ties to others; `driven` have motors."""
     active = model.eq_active0 != 0
-    on_joints, kinds = {*actuators_by_joint(model)}, np.array(model.actuator_trntype)
+    with_motor = (joint for joint in range(model.njnt) if element_name(model, "joint", joint) in driven)
+    on_joints, kinds = {*actuators_by_joint(model), *with_motor}, np.array(model.actuator_trntype)
     acting = model.actuator_trnid[kinds == int(mujoco.mjtTrn.mjTRN_TENDON), 0]
     tied = active & (model.eq_type == int(mujoco.mjtEq.mjEQ_TENDON))
     holding = {*model.eq_obj1id[tied], *model.eq_obj2id[tied]}
@@ -487,17 +487,8 @@ def followers_of_model(model: mujoco.MjModel) -> set[str]:
     for tendon in range(model.ntendon):
         holds = tendon in holding or np.ravel(model.tendon_stiffness[tendon])[0] > 0.0
         holds |= bool(model.tendon_limited[tendon])
-        found |= _led({*_parts(model, tendon)}, on_joints, tendon in acting, holds)
+        found |= led_by_tendon({*_parts(model, tendon)}, on_joints, tendon in acting, holds)
     return {element_name(model, "joint", joint) for joint in found}
-
-
-_Joint = TypeVar("_Joint", int, str)
-
-
-def _led(joints: set[_Joint], driven: set[_Joint], acts: bool, holds: bool) -> set[_Joint]:
-    """Joints of a fixed tendon that it moves: by an actuator on it, or where one of them is driven and it holds."""
-    is_led = len(joints) > 1 and (acts or (holds and bool(joints & driven)))
-    return joints - driven if is_led else set[_Joint]()
 
 
 @dataclass(frozen=True)
@@ -552,45 +543,63 @@ def _spatial_motors(
     model: mujoco.MjModel, actuators: Sequence[int], driven: Collection[int]
 ) -> tuple[list[TendonMotor], dict[int, str]]:
     """The motors on spatial tendons that are tables over their joints, and why others are none."""
-    data, rng, tendons = mujoco.MjData(model), np.random.default_rng(0), np.array(model.actuator_trnid)[:, 0]
-    single = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
-    axes = [joint for joint in range(model.njnt) if model.jnt_type[joint] in single]
-    moved: dict[int, dict[int, float]] = {actuator: {} for actuator in actuators}
-    for _ in range(_POSES if actuators else 0):
-        for joint in axes:
-            low, high = model.jnt_range[joint] if model.jnt_limited[joint] else (-1.0, 1.0)
-            data.qpos[model.jnt_qposadr[joint]] = rng.uniform(low, high)
-        mujoco.mj_fwdPosition(model, data)
-        before = data.ten_length.copy()
-        for joint in axes:
-            data.qpos[model.jnt_qposadr[joint]] += _SHIFT
-            mujoco.mj_fwdPosition(model, data)
-            for actuator, arms in moved.items():
-                if abs(data.ten_length[tendons[actuator]] - before[tendons[actuator]]) > _NO_ARM * _SHIFT:
-                    arms[joint] = 1.0
-            data.qpos[model.jnt_qposadr[joint]] -= _SHIFT
+    tendons = {actuator: int(model.actuator_trnid[actuator, 0]) for actuator in actuators}
+    moved = _moved(model, tendons)
     motors: list[TendonMotor] = []
     problems: dict[int, str] = {}
-    for group in _groups({actuator: arms for actuator, arms in moved.items() if arms}):
-        joints = tuple(sorted({joint for actuator in group for joint in moved[actuator]}))
-        why = f"acts on a spatial tendon, of a group of {len(joints)} joints with {len(group)} such actuators"
-        if len(joints) > 2 or len(group) != len(joints):
-            why = f"{why}: a table is over one or two joints, with as many"
-        elif any(joint in driven or joint not in axes or not model.jnt_limited[joint] for joint in joints):
-            why = f"{why}, which have others, no range, or more axes than one"
-        else:
-            tables = [_table(model, int(tendons[actuator]), joints) for actuator in group]
-            slopes = np.array([np.reshape(one.slopes, (len(joints), -1)) for one in tables])
-            # shafts that do not determine the joints somewhere
-            determined = np.linalg.det(np.moveaxis(slopes, -1, 0))
-            if (np.abs(determined) > _NO_ARM**2).all() and not np.ptp(np.sign(determined)):
-                columns = _columns(slopes.mean(axis=-1))
-                for actuator, column, table in zip(group, columns, tables, strict=True):
-                    motors.append(TendonMotor(actuator, joints[column], joints, table=table))
-                continue
-            why = f"{why}, which has no moment arm somewhere"
-        problems |= dict.fromkeys(group, why)
+    for group in _groups(moved):
+        joints = tuple(sorted({*itertools.chain(*(moved[actuator] for actuator in group))}))
+        why = _no_table(model, joints, len(group), driven)
+        found = [] if why else _tables(model, [tendons[actuator] for actuator in group], joints)
+        motors += [
+            TendonMotor(actuator, joint, joints, table=table)
+            for actuator, (joint, table) in zip(group, found, strict=bool(found))
+        ]
+        if not found:
+            count = f"a group of {len(joints)} joints with {len(group)} such actuators"
+            why = f"acts on a spatial tendon, of {count}{why or ', which has no moment arm somewhere'}"
+            problems |= dict.fromkeys(group, why)
     return motors, problems
+
+
+def _no_table(model: mujoco.MjModel, joints: Sequence[int], motors: int, driven: Collection[int]) -> str:
+    """Why motors over joints are no table; empty if they may be one."""
+    if len(joints) > 2 or motors != len(joints):
+        return ": a table is over one or two joints, with as many"
+    bounded = all(joint not in driven and model.jnt_limited[joint] for joint in joints)
+    return "" if bounded else ", which have others, no range, or more axes than one"
+
+
+def _moved(model: mujoco.MjModel, tendons: Mapping[int, int]) -> dict[int, dict[int, float]]:
+    """The hinges and slides that change the length of the tendon of each actuator, by number; none without any."""
+    data, rng = mujoco.MjData(model), np.random.default_rng(0)
+    single = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
+    axes = np.flatnonzero(np.isin(model.jnt_type, single)).tolist()
+    places, limited = model.jnt_qposadr[axes], model.jnt_limited[axes, None] != 0
+    ranges = np.where(limited, model.jnt_range[axes], (-1.0, 1.0))
+    found: dict[int, dict[int, float]] = {}
+    for _ in range(_POSES if tendons else 0):
+        data.qpos[places] = rng.uniform(*ranges.T)
+        mujoco.mj_fwdPosition(model, data)
+        before = data.ten_length.copy()
+        for joint, place in zip(axes, places, strict=True):
+            data.qpos[place] += _SHIFT
+            mujoco.mj_fwdPosition(model, data)
+            data.qpos[place] -= _SHIFT
+            moves = np.abs(data.ten_length - before) > _NO_ARM * _SHIFT
+            for actuator in (one for one, tendon in tendons.items() if moves[tendon]):
+                found.setdefault(actuator, {})[joint] = 1.0
+    return found
+
+
+def _tables(model: mujoco.MjModel, tendons: Sequence[int], joints: tuple[int, ...]) -> list[tuple[int, LinkageConfig]]:
+    """The joint of the motor on each of these tendons, and a table; none if they leave the joints open somewhere."""
+    tables = [_table(model, tendon, joints) for tendon in tendons]
+    slopes = np.array([np.reshape(one.slopes, (len(joints), -1)) for one in tables])
+    determined = np.linalg.det(np.moveaxis(slopes, -1, 0))
+    if (np.abs(determined) <= _NO_ARM**2).any() or np.ptp(np.sign(determined)):
+        return []
+    return [(joints[column], table) for column, table in zip(_columns(slopes.mean(axis=-1)), tables, strict=True)]
 
 
 # random poses, and a shift of a joint, that show which joints move a tendon; and moment arms [m] that are none

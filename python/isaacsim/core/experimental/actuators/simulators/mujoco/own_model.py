@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -64,9 +64,9 @@ class OwnArticulation(DofProperties):
         self._live()
         return warp_copy(self._backend.drive_constants()[self._index(indices, dof_indices)])
 
-    def following_dofs(self) -> set[str]:
+    def following_dofs(self, driven: Collection[str]) -> set[str]:
         """Names of joints that follow others."""
-        return followers_of_model(self._backend.model)
+        return followers_of_model(self._backend.model, driven)
 
     def joint_signals(self, names: Sequence[str]) -> JointViews:
         """Inertias (`inertia`, `coupled_inertia`) [kg·m² or kg], and the efforts of gravity and Coriolis (`load`).

@@ -23,7 +23,8 @@ class FixedTendons(PhysicsArticulation):
 
     A fixed tendon belongs to the robot that has all of its joints. Its numbers are those of the file: lengths are sums
     of positions [m or rad] times coefficients. MuJoCo gives tendon limits a softness of their own and no stiffness, and
-    has no offsets.
+    has no offsets: a tendon of PhysX, of degrees times gearings, has the rest length less its offset, and its limits
+    are a tendon beside it, slack within them.
     """
 
     _backend: Any  # pyright: ignore[reportIncompatibleVariableOverride]

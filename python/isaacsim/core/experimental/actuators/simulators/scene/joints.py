@@ -32,6 +32,8 @@ _CONSTRAINTS = {"MjcEqualityConnectAPI": "spherical", "MjcEqualityWeldAPI": "fix
 _SAME = 1e-4
 # positions below are 0 [m or rad]
 _AT_ZERO = 1e-5
+# impedance of a coupling that is a spring
+_SPRING = [1e-3, 1e-3, 1e-3, 0.5, 2.0]
 
 
 @dataclass(frozen=True)
@@ -310,7 +312,7 @@ def read_mimics(stage: Usd.Stage, axes: Mapping[Sdf.Path, list[Axis]], length: f
     of each joint in the tree, fixed ones included. An `UnsupportedSceneError` names a leader that is not in the tree,
     or a pair of which one has several axes.
     """
-    mimics = []
+    mimics: list[Mimic] = []
     for path, own in axes.items():
         if not own:
             continue
@@ -325,17 +327,28 @@ def read_mimics(stage: Usd.Stage, axes: Mapping[Sdf.Path, list[Axis]], length: f
                 relation = "newton:mimicJoint" if targets(prim, "newton:mimicJoint") else "mjc:target"
                 coefficients = _newton_coefficients(prim, unit_of(own[0], length))
             elif name == "PhysxMimicJointAPI":
-                relation = f"physxMimicJoint:{instance}:referenceJoint"
-                gearing, offset = (
-                    authored_number(prim, f"physxMimicJoint:{instance}:{one}", fallback)
-                    for one, fallback in (("gearing", 1.0), ("offset", 0.0))
-                )
-                # PhysX: position + gearing · that of the leader + offset = 0
-                coefficients = (-offset * unit_of(own[0], length), -gearing, 0.0, 0.0, 0.0)
+                mimics.append(_physx_mimic(prim, f"physxMimicJoint:{instance}:", own, axes, length))
+                continue
             else:
                 continue
             mimics.append(_mimic(prim, relation, own, axes, coefficients))
     return mimics
+
+
+def _physx_mimic(
+    prim: Usd.Prim, prefix: str, own: list[Axis], axes: Mapping[Sdf.Path, list[Axis]], length: float
+) -> Mimic:
+    """A follower of PhysX: position + gearing · that of the leader + offset = 0, by a spring if it has a frequency."""
+    fallbacks = {"gearing": 1.0, "offset": 0.0, "naturalFrequency": 0.0, "dampingRatio": 0.0}
+    gearing, offset, frequency, ratio = (
+        authored_number(prim, f"{prefix}{name}", fallback) for name, fallback in fallbacks.items()
+    )
+    coefficients = (-offset * unit_of(own[0], length), -gearing, 0.0, 0.0, 0.0)
+    found = _mimic(prim, f"{prefix}referenceJoint", own, axes, coefficients)
+    if min(frequency, ratio) > 0.0 and not found.hardness:
+        # accelerations per error and its rate, beside which almost all of a load acts
+        found.hardness = {"solref": [-(frequency**2), -2.0 * ratio * frequency], "solimp": _SPRING}
+    return found
 
 
 def _mimic(

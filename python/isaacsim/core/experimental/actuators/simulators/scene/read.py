@@ -16,7 +16,6 @@ from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics
 from ...base.errors import UnsupportedSceneError, listed
 from ...files.usd.authored import authored, authored_number, instance_for
 from ...files.usd.mujoco_properties import mjc_prims
-from ...files.usd.schema import applied_schemas
 from ...files.usd.units import DEGREE, StageUnits, units_of
 from ...files.usd.usd_errors import reports_usd_errors
 from .frames import HERE, Frame, Places
@@ -116,10 +115,10 @@ def read_scene(
     colliders = read_colliders(stage, tree.parsed, tree.bodies, tree.places, tree.units)
     masses = _read_masses(tree, colliders, strict_inertia)
     numbers, of_joint = tree.numbers, tree.axes_by_joint()
-    tendons = _tendons(tree, of_joint)
     links = {robot.path: sorted(robot.links) for robot in tree.robots}
     filters = read_filters(stage, tree.parsed, tree.bodies, tree.joints, links, colliders)
     bodies = [_body(tree, branch, masses[branch.body], numbers[branch.parent]) for branch in tree.branches]
+    tendons = _tendons(tree, of_joint, bodies)
     articulations = [_articulation(tree, robot, numbers) for robot in tree.robots]
     for root in (bodies[one.bodies[0]] for one in articulations if fixed_base):
         root.kind = "fixed" if root.kind == "free" else root.kind
@@ -247,28 +246,25 @@ def _read_states(tree: _Tree) -> None:
         )
 
 
-def _tendons(tree: _Tree, axes: Mapping[Sdf.Path, list[Axis]]) -> list[Tendon]:
+def _tendons(tree: _Tree, axes: Mapping[Sdf.Path, list[Axis]], bodies: Sequence[Body]) -> list[Tendon]:
     """The tendons; actuators of MuJoCo become drives of the axes. A warning names those that cannot."""
-    of_physx = [
-        f"<{path}> ({schema.partition(':')[2]})"
-        for path in axes
-        for schema in applied_schemas(tree.stage.GetPrimAtPath(path))
-        if schema.startswith("PhysxTendonAxisRootAPI:")
-    ]
-    if of_physx:
+    # most stages have none
+    from .physx_tendons import read_physx_tendons
+
+    tendons, others = read_physx_tendons(tree.stage, bodies, tree.units)
+    if others:
         warnings.warn(
-            f"fixed tendons of PhysX are left out, whose efforts MuJoCo's have not: {listed(of_physx)}. Open the file "
-            "with engine='physx', or author MjcTendon prims.",
+            f"tendons of PhysX that MuJoCo has not are left out: {listed(others)}. Open the file with engine='physx', "
+            "or author MjcTendon prims.",
             stacklevel=3,
         )
     of_joints, along = mjc_prims(tree.stage)
     if not of_joints and not along:
-        return []
-    # most stages have none
+        return tendons
     from .mujoco_prims import read_actuators, read_tendons
 
     actuators = read_actuators(of_joints, axes)
-    tendons, others = read_tendons(along, axes, tree.bodies, tree.places)
+    of_mujoco, others = read_tendons(along, axes, tree.bodies, tree.places)
     if actuators:
         warnings.warn(
             f"MjcActuator prims that no joint drive stands for do not act: {listed(actuators)}. Drive their joints by "
@@ -281,7 +277,7 @@ def _tendons(tree: _Tree, axes: Mapping[Sdf.Path, list[Axis]]) -> list[Tendon]:
             "itself where they matter.",
             stacklevel=3,
         )
-    return tendons
+    return tendons + of_mujoco
 
 
 def _read_masses(tree: _Tree, colliders: Sequence[Collider], strict_inertia: bool) -> list[Mass]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -46,3 +47,17 @@ def headings(row: str) -> dict[str, str]:
     """Return headings by key, from a row of keys, and `key: heading` where they differ: `robot | of: actuator`."""
     cells = (cell.partition(": ") for cell in row.split(" | "))
     return {key: heading or key.replace("_", " ") for key, _, heading in cells}
+
+
+def written(path: Path | None, what: str, write: Callable[[Path], object]) -> list[str]:
+    """Write a file that is asked for by its path, and return the note that says where it is."""
+    if path is None:
+        return []
+    write(path)
+    return [f"The {what} in {path}."]
+
+
+def shortened(notes: Sequence[str], most: int | None, where: str) -> list[str]:
+    """Return the first notes, and how many more there are and where; all for None."""
+    more = 0 if most is None else len(notes) - most
+    return [*notes[:most], f"{more} more {where}."] if more > 0 else [*notes]

@@ -518,6 +518,12 @@ FIRST = ("inspect", "new", "run", "tune", "identify", "export")
 """The subcommands that one needs first."""
 
 
+def by_pattern(texts: Iterable[str]) -> dict[str, str]:
+    """Return names of motors by pattern of joint names, from `pattern/motor` or `motor`."""
+    parts = (text.rpartition("/") for text in texts)
+    return {pattern or ".*": name for pattern, _, name in parts}
+
+
 def choices(texts: Iterable[str]) -> dict[str, str]:
     """Return the choices by variant set."""
     by_set = {}

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 
 from ...compat.isaac_lab.load import load_groups
-from ...files.motor_files.files import load_motors
 from ..comparison.compare import Comparison, compare
 from ..comparison.notes import most_of, names, notes_on, rows_of, summary, text
 from ..comparison.plan import plan_of
@@ -16,8 +15,9 @@ from ..comparison.side import Side, both_driven_alike, side_of
 from ..plots.identified import TwoMotions, draw_two_motions
 from ..plots.style import require_picture, save
 from ..plots.units import units_of
-from .answer import Answer, Table, headings
+from .answer import Answer, Table, headings, written
 from .arguments import Compare
+from .opened import motors_in
 from .show import progress_bar
 
 _BLAMES = headings("cause | joints: joints or links | first | second | before | after | share: explains [%] | alone")
@@ -26,8 +26,7 @@ _VALUES = {"cause": "cause", "joints": "joints or links", "property": "property"
 
 def answer(arguments: Compare) -> Answer:
     """Answer `actuators compare`; ValueError if the two simulations are the same, or an option is out of range."""
-    if arguments.plot is not None:
-        require_picture(arguments.plot)
+    require_picture(arguments.plot)
     if not 0 < arguments.tolerance < float("inf"):
         raise ValueError(f"--tolerance {arguments.tolerance}: must be a finite number > 0.")
     sides = _sides(arguments)
@@ -44,10 +43,9 @@ def answer(arguments: Compare) -> Answer:
     with progress_bar("comparing", hidden=arguments.json) as progress:
         comparison = compare(first, second, plan, arguments.tolerance, progress)
     notes = notes_on(comparison, plan, sides, changed)
-    if arguments.plot is not None:
-        save(draw_two_motions(_drawn(comparison, _names(arguments, comparison))), arguments.plot)
-        notes.append(f"The plot is in {arguments.plot}.")
-    return Answer(_tables(comparison, _names(arguments, comparison)), notes, comparison.differs)
+    words = _names(arguments, comparison)
+    notes += written(arguments.plot, "plot is", lambda path: save(draw_two_motions(_drawn(comparison, words)), path))
+    return Answer(_tables(comparison, words), notes, comparison.differs)
 
 
 def _sides(arguments: Compare) -> tuple[Side, Side]:
@@ -64,7 +62,7 @@ def _sides(arguments: Compare) -> tuple[Side, Side]:
         )
     if arguments.lab is not None and arguments.config_b is not None:
         raise ValueError(f"--lab {arguments.lab}: must not be given with --config-b, for both move the second. Choose.")
-    motors = [None if one is None else load_motors(one) for one in configs]
+    motors = list(map(motors_in, configs))
     own = side_of(files[0], motors[0], engine=engines[0], dt=arguments.dt)
     if arguments.lab is None:
         return own, side_of(files[-1], motors[-1], engine=engines[-1], dt=arguments.dt)

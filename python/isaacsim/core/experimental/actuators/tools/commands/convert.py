@@ -6,18 +6,17 @@ import warnings
 
 from ...base.extras import needs
 from ...base.saving import whole_file
-from ...files.motor_files.files import load_motors
 from ...simulators.authoring import add_motors
 from .answer import Answer, Table
 from .arguments import Convert
-from .opened import simulate
+from .opened import motors_in, simulate
 
 _DOFS = {"robot": "robot", "dof": "DOF", "joint": "joint"}
 
 
 def answer(arguments: Convert) -> Answer:
     """Answer `actuators convert`; ValueError if the file is none of these, or motors do not fit."""
-    motors = None if arguments.motors is None else load_motors(arguments.motors)
+    motors = motors_in(arguments.motors)
     with needs("actuators convert", "usd"):
         from ...files.usd.articulation import articulation_roots, dof_names, joint_orders
         from ...files.usd.stage import open_stage

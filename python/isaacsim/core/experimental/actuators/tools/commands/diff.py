@@ -26,5 +26,5 @@ def answer(arguments: Diff) -> Answer:
     columns |= {"first": first, "second": second}
     if len({row["robot"] for row in rows}) < 2:
         del columns["robot"]
-    notes = problems if rows else [*problems, "Their joints and motors are the same."]
+    notes = problems + ["Their joints and motors are the same."] * (not rows)
     return Answer([Table("differences", columns, rows)], notes, bool(rows or problems))

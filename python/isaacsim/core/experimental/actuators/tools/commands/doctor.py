@@ -9,6 +9,7 @@ import platform
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, distribution, packages_distributions, version
 from importlib.util import find_spec
@@ -118,10 +119,16 @@ def _faults() -> Iterator[str]:
         if len(apart := _apart(owners_of(name))) > 1:
             rule = "must be of one of them, for they overwrite each other"
             yield f"{name} has files of {' and '.join(apart)}: {rule}. Run `{repair_command(name)}`."
+    yield from _incomplete(there)
+
+
+def _incomplete(there: Sequence[str]) -> Iterator[str]:
+    """Yield a sentence on each extra of which most libraries are there, with those that it alone brings."""
+    extras_with = Counter(chain(*LIBRARIES.values()))
     for extra, names in LIBRARIES.items():
-        own = [name for name in names if sum(name in others for others in LIBRARIES.values()) == 1]
         missing = [name for name in names if name not in there]
-        if missing and any(name in there for name in own) and 2 * len(missing) < len(names):
+        has_own = any(extras_with[name] == 1 for name in names if name in there)
+        if missing and has_own and 2 * len(missing) < len(names):
             told = f"The extra {extra} lacks {', '.join(missing)}: all of it must be there"
             yield f"{told}. Run `{install_command(extra)}`."
 

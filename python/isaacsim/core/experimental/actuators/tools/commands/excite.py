@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...files.motor_files.files import load_motors
 from ..identification.excitation import Excitation, excitation
 from ..identification.excitation_output import plot_excitation, require_excitation, save_excitation
 from ..identification.excitation_plan import ExcitationPlan
 from ..identification.safety import SAFE
 from ..identification.waves import WAVES
 from ..plots.style import require_picture
-from .answer import Answer, Table, headings
+from .answer import Answer, Table, headings, written
 from .arguments import Excite
-from .opened import initial_positions
+from .opened import initial_positions, motors_in
 from .show import progress_bar, with_units
 
 _JOINT = headings(
@@ -32,8 +31,7 @@ _QUANTITIES = {
 def answer(arguments: Excite) -> Answer:
     """Answer `actuators excite`."""
     require_excitation(arguments.out)
-    if arguments.plot is not None:
-        require_picture(arguments.plot)
+    require_picture(arguments.plot)
     plan = ExcitationPlan(
         joints=arguments.joints,
         kinds=arguments.kinds or (("steps",) if arguments.tune else tuple(WAVES)),
@@ -46,7 +44,7 @@ def answer(arguments: Excite) -> Answer:
         seed=arguments.seed,
         initial_positions=initial_positions(arguments.initial_positions),
     )
-    motors = None if arguments.config is None else load_motors(arguments.config)
+    motors = motors_in(arguments.config)
     with progress_bar("simulating the robot", hidden=arguments.json) as progress:
         found = excitation(arguments.robot, motors, plan, progress=progress)
     save_excitation(found, arguments.out)
@@ -56,9 +54,7 @@ def answer(arguments: Excite) -> Answer:
         "their limits if the motors are as described. Begin with less --share and --speed, and a hand on the switch."
     )
     notes = [*found.notes, words, f"The commands are in {arguments.out}."]
-    if arguments.plot is not None:
-        plot_excitation(found, arguments.plot)
-        notes.append(f"The picture is in {arguments.plot}.")
+    notes += written(arguments.plot, "picture is", lambda path: plot_excitation(found, path))
     return Answer([_table(found)], notes)
 
 

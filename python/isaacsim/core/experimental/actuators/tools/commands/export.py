@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 from ...base.saving import require_place
-from ...files.motor_files.files import load_motors
 from ..export.robot import FEATURES, ExportedRobot, read_robot
 from ..export.targets import TARGETS, written
 from .answer import Answer, Table
 from .arguments import Export
+from .opened import motors_in
 from .show import with_units
 
 _COLUMNS = {"dof": "DOF", "joint": "joint", "kp": "kp", "kd": "kd", "max_effort": "largest effort", "other": "other"}
@@ -22,7 +22,7 @@ def answer(arguments: Export) -> Answer:
         raise ValueError("--strict, --lossy: must not be given together. Give one of them.")
     if not TARGETS[arguments.to].is_folder:
         require_place(arguments.out)
-    motors = None if arguments.config is None else load_motors(arguments.config)
+    motors = motors_in(arguments.config)
     robot = read_robot(arguments.robot_file, motors, arguments.robot, arguments.dt)
     told, lost = written(robot, arguments.to, arguments.out, arguments.strict, arguments.into)
     title = f"{robot.path}: its motors, in DOF order"

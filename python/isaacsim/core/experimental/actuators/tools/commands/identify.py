@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...base.saving import require_place
-from ...files.motor_files.files import load_motors
 from ...simulators.simulation import Simulation
 from ..identification.checks import check_log, notes_on_all, too_fast
 from ..identification.identified import ColumnUse, Identified
@@ -25,8 +24,9 @@ from ..identification.output import (
 from ..identification.published import published_priors
 from ..identification.report import plot_identified, write_report
 from ..identification.verdict import EXPLAINED, NOT, PARTLY, Verdict, verdicts
-from .answer import Answer, Table, headings
+from .answer import Answer, Table, headings, shortened, written
 from .arguments import Identify
+from .opened import motors_in
 from .show import progress_bar
 
 _MODEL = {"name": "model", "parameters": "parameters", "training": "error, fitted", "validation": "error, held out"}
@@ -62,21 +62,16 @@ def answer(arguments: Identify) -> Answer:
         ray=arguments.ray,
     )
     logs, notes = _logs(arguments)
-    motors = None if arguments.config is None else load_motors(arguments.config)
+    motors = motors_in(arguments.config)
     with progress_bar("identifying", hidden=arguments.json) as progress:
         found = identify(arguments.robot, logs, motors, options, progress)
     save_identified(found, out)
     judged = verdicts(found)
     said = _warnings(found, judged, notes)
-    more = 0 if arguments.json else len(said) - _MOST_WARNINGS
-    notes = [*said[:_MOST_WARNINGS], f"{more} more in the report: --report."] if more > 0 else said
+    notes = shortened(said, None if arguments.json else _MOST_WARNINGS, "in the report: --report")
     notes.append(f"Model: {found.chosen}. The motors are in {out}. It took {found.seconds:.1f} s.")
-    if arguments.report is not None:
-        write_report(found, arguments.report)
-        notes.append(f"The report is in {arguments.report}.")
-    if arguments.plot is not None:
-        plot_identified(found, arguments.plot)
-        notes.append(f"The plot is in {arguments.plot}.")
+    notes += written(arguments.report, "report is", lambda path: write_report(found, path))
+    notes += written(arguments.plot, "plot is", lambda path: plot_identified(found, path))
     return Answer(_tables(found, judged), notes, found.disagrees or any(verdict.word == NOT for verdict in judged))
 
 
@@ -133,23 +128,8 @@ def _logs(arguments: Identify) -> tuple[list[MotorLog], list[str]]:
     return logs, [*problems, *fast, *notes_on_all(logs)]
 
 
-def _tables(found: Identified, judged: Sequence[Verdict]) -> list[Table]:
-    models = [
-        {
-            "name": one.name,
-            "parameters": len(one.parameters),
-            "training": 1e3 * one.training,
-            "validation": 1e3 * one.validation,
-        }
-        for one in found.models
-    ]
-    estimates = [
-        {name: None if (value := getattr(one, name)) != value else value for name in _ESTIMATE}
-        for one in found.estimates
-    ]
-    unit = units_of_errors(found).milli
-    columns = _MODEL | {name: f"{_MODEL[name]} [{unit}]" for name in ("training", "validation")}
-    shown = [row | {"unit": unit_at_joint(found, one)} for row, one in zip(estimates, found.estimates, strict=True)]
+def _verdicts(found: Identified, judged: Sequence[Verdict], unit: str) -> Table:
+    """Return the table of joints."""
     rows = [
         {
             "joint": verdict.joint,
@@ -170,8 +150,28 @@ def _tables(found: Identified, judged: Sequence[Verdict]) -> list[Table]:
         }
         for row, verdict in zip(rows, judged, strict=True)
     ]
+    return Table("joints", heads, rows, _headline(found, judged), brief)
+
+
+def _tables(found: Identified, judged: Sequence[Verdict]) -> list[Table]:
+    models = [
+        {
+            "name": one.name,
+            "parameters": len(one.parameters),
+            "training": 1e3 * one.training,
+            "validation": 1e3 * one.validation,
+        }
+        for one in found.models
+    ]
+    estimates = [
+        {name: None if (value := getattr(one, name)) != value else value for name in _ESTIMATE}
+        for one in found.estimates
+    ]
+    unit = units_of_errors(found).milli
+    columns = _MODEL | {name: f"{_MODEL[name]} [{unit}]" for name in ("training", "validation")}
+    shown = [row | {"unit": unit_at_joint(found, one)} for row, one in zip(estimates, found.estimates, strict=True)]
     tables = [
-        Table("joints", heads, rows, _headline(found, judged), brief),
+        _verdicts(found, judged, unit),
         Table("models", columns, models, title="mean absolute position errors, joint by joint", is_detail=True),
         Table("parameters", _ESTIMATE, estimates, f"{found.robot}: {found.chosen}", shown, is_detail=True),
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ...specs.configs import PDControlConfig
@@ -42,7 +42,8 @@ _QUANTITIES = {
     "armature": "inertia",
 }
 _NO_ROBOT = "no robot found, that is no prim with PhysicsArticulationRootAPI."
-_Rows = Callable[[InspectedRobot, Sequence[Sequence[InspectedActuator]]], list[dict[str, Any]]]
+_Row = dict[str, Any]
+_Rows = Callable[[InspectedRobot, Sequence[Sequence[InspectedActuator]]], list[_Row]]
 _TYPES = {"angular": "revolute", "linear": "prismatic"}
 
 
@@ -90,19 +91,25 @@ def _all_values(robots: Sequence[InspectedRobot]) -> Table:
     """Return the table of values: for people, joints with one value, or with a value each, in one row."""
     rows = [row for robot in robots for row in _values(robot, [[one] for one in robot.actuators])]
     names = {robot.path: [joint.name for joint in robot.joints] for robot in robots}
-    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    groups: dict[tuple[object, ...], list[_Row]] = {}
     for row in rows:
         groups.setdefault(tuple(row[key] for key in ("robot", "law", "parameter", "unit", "source")), []).append(row)
-    shown = []
-    for group in groups.values():
-        values = list(dict.fromkeys(row["value"] for row in group))
-        if len(values) > 1 and all(isinstance(one, float) for one in values):
-            values = [f"{text_of(min(values))} … {text_of(max(values))}"]
-        for value in values:
-            same = [row for row in group if len(values) == 1 or row["value"] == value]
-            joints = [joint for row in same for joint in row["joints"]]
-            shown.append({**same[0], "value": value, "of": briefly(joints, names[same[0]["robot"]])})
+    shown = [row for group in groups.values() for row in _merged(group, names[group[0]["robot"]])]
     return Table("values", _columns(_VALUES, robots), rows, shown=shown)
+
+
+def _merged(group: Sequence[_Row], joints: Sequence[str]) -> Iterator[_Row]:
+    """Yield a row for each value of a parameter, a list for linkages; one with their range for several numbers."""
+    by_text: dict[str, list[_Row]] = {}
+    for row in group:
+        by_text.setdefault(str(row["value"]), []).append(row)
+    values: list[Any] = [same[0]["value"] for same in by_text.values()]
+    merged: list[tuple[object, Sequence[_Row]]] = list(zip(values, by_text.values(), strict=True))
+    if len(values) > 1 and all(isinstance(value, float) for value in values):
+        merged = [(f"{text_of(min(values))} … {text_of(max(values))}", group)]
+    for value, same in merged:
+        own = [joint for row in same for joint in row["joints"]]
+        yield {**same[0], "value": value, "of": briefly(own, joints)}
 
 
 def _notes(robots: Sequence[InspectedRobot]) -> list[str]:
@@ -151,13 +158,13 @@ def _columns(columns: dict[str, str], robots: Sequence[InspectedRobot]) -> dict[
     return {key: heading for key, heading in columns.items() if key != "robot" or len(robots) > 1}
 
 
-def _joint(robot: InspectedRobot, joint: InspectedJoint) -> dict[str, Any]:
+def _joint(robot: InspectedRobot, joint: InspectedJoint) -> _Row:
     numbers = {name: joint.values[name].value for name in JOINT_UNITS if name in _JOINTS}
     row = {"robot": robot.path, "joint": joint.name, "path": joint.path, "type": _TYPES.get(joint.axis, joint.axis)}
     return row | numbers | {"driven_by": joint.driven_by, "driver": joint.driver}
 
 
-def _own(one: InspectedOwnValue) -> dict[str, Any]:
+def _own(one: InspectedOwnValue) -> _Row:
     """Return the row of a value that a copy of a robot has for itself."""
     what = {"robot": one.robot, "of": _last(one.actuator), "path": one.actuator, "law": one.law}
     return what | {"parameter": one.parameter, **vars(one.value), "others": one.others}
@@ -172,7 +179,7 @@ def _equal(actuators: Sequence[InspectedActuator]) -> list[list[InspectedActuato
     return list(groups.values())
 
 
-def _drivers(robot: InspectedRobot, groups: Sequence[Sequence[InspectedActuator]]) -> list[dict[str, Any]]:
+def _drivers(robot: InspectedRobot, groups: Sequence[Sequence[InspectedActuator]]) -> list[_Row]:
     """Return rows of actuators, and of drives of joints without actuator."""
     rows = [
         {"robot": robot.path, "actuator": _name(group), "path": group[0].path}
@@ -197,7 +204,7 @@ def _last(path: str) -> str:
     return path.rsplit("/", 1)[-1]
 
 
-def _values(robot: InspectedRobot, groups: Sequence[Sequence[InspectedActuator]]) -> list[dict[str, Any]]:
+def _values(robot: InspectedRobot, groups: Sequence[Sequence[InspectedActuator]]) -> list[_Row]:
     """Return rows of the parameters of actuators, and of the properties of joints in the file."""
     rows = [
         _row(robot, _name(group), group[0].path, [joint for one in group for joint in one.joints], law, name, value)
@@ -214,6 +221,6 @@ def _values(robot: InspectedRobot, groups: Sequence[Sequence[InspectedActuator]]
 
 def _row(
     robot: InspectedRobot, of: str, path: str, joints: Sequence[str], law: str, parameter: str, value: InspectedValue
-) -> dict[str, Any]:
+) -> _Row:
     what = {"of": of, "path": path, "joints": list(joints), "law": law, "parameter": parameter}
     return {"robot": robot.path, **what, **vars(value)}

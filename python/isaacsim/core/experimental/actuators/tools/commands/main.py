@@ -8,7 +8,7 @@ import re
 import sys
 import textwrap
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"actuators {__version__}")
         return 0
     if words[:1] == ["parity"]:
-        print(f"error: actuators parity is no longer in the package: {OUTSIDE['toolbox.parity']}.", file=sys.stderr)
+        _print_each("error", [f"actuators parity is no longer in the package: {OUTSIDE['toolbox.parity']}."])
         return 1
     try:
         with needs("The command actuators", "cli"):
@@ -38,8 +38,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             from .arguments import SUBCOMMANDS
         if not words:
             return _show_first()
-        if not words[0].startswith("-") and words[0] not in SUBCOMMANDS:
-            print(f"error: {words[0]}: must be a command. {did_you_mean(words[0], SUBCOMMANDS)}", file=sys.stderr)
+        if words[0] not in SUBCOMMANDS and not words[0].startswith("-"):
+            seen = "A program shows a robot with sim.view(). " if words[0] in ("view", "watch", "show") else ""
+            _print_each("error", [f"{words[0]}: must be a command. {seen}{did_you_mean(words[0], SUBCOMMANDS)}"])
             return 2
         given = tyro.extras.subcommand_cli_from_dict(
             SUBCOMMANDS,
@@ -50,23 +51,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
             config=(tyro.conf.DisallowNone,),
         )
         with needs("The command actuators", "cli"):
-            from .show import lines, show, show_json
+            importlib.import_module(f"{__package__}.show")
     except ModuleNotFoundError as error:
         print(error, file=sys.stderr)
         return 1
+    return _run(given)
+
+
+def _run(given: Arguments) -> int:
+    """Print the answer of a subcommand, and return the exit code."""
+    from .show import lines, show, show_json
+
     try:
         answer, problem, warned = _ask(given)
     except KeyboardInterrupt:
         print("error: interrupted.", file=sys.stderr)
         return 130
-    for message in warned:
-        print(f"warning: {message}", file=sys.stderr)
+    _print_each("warning", warned)
     if problem is not None:
-        for line in lines(problem):
-            print(f"error: {line}", file=sys.stderr)
+        _print_each("error", lines(problem))
         return 1
     (show_json if given.json else show)(answer)
     return int(answer.is_wrong)
+
+
+def _print_each(what: str, texts: Iterable[str]) -> None:
+    for text in texts:
+        print(f"{what}: {text}", file=sys.stderr)
 
 
 def _show_first() -> int:
@@ -83,11 +94,7 @@ def _show_first() -> int:
 
 
 def _run_plugin(path: Path) -> None:
-    """Run a Python file that registers laws.
-
-    Raises:
-        ValueError: It fails, or there is no such file.
-    """
+    """Run a Python file that registers laws; ValueError if it fails, or there is none."""
     try:
         # as a module, for classes are found by the name of theirs
         spec = importlib.util.spec_from_file_location(path.stem, path)

@@ -15,7 +15,7 @@ from ...base.saving import whole_file
 from ...files.motor_files.files import load_motors, plain_of
 from ...files.motor_files.formats import render
 from ...specs.joint_side import bounds_at_joint, gains_at_joint
-from ...specs.motor_catalogue import MOTORS
+from ...specs.motor_catalogue import MOTORS, MotorFigures
 from ...specs.motors import MotorConfig
 from ...specs.patterns import assigned, pattern_of
 from ..inspection.described import InspectedJoint, InspectedRobot
@@ -23,9 +23,9 @@ from ..inspection.inspect import inspect_robots
 from ..plots.units import SLIDING, TURNING
 from ..tuning.plant import with_law
 from ..tuning.tune import tune
-from ..tuning.tuned import TunedJoint
+from ..tuning.tuned import Tuned, TunedJoint
 from .answer import Answer, Table, headings
-from .arguments import New
+from .arguments import New, by_pattern
 from .show import briefly, progress_bar
 
 _WIDTH = 100
@@ -49,37 +49,17 @@ def answer(arguments: New) -> Answer:
     if out.exists():
         raise ValueError(f"{out}: is there already: must be a new file. Give another name with -o, or remove it.")
     described = inspect_robots(robot)
-    known = with_law(robot, None, arguments.dt)
     names = [joint.name for one in described for joint in one.joints]
     chosen = _chosen(arguments.motor, names, f"{robot}: --motor")
-    for joint, name in chosen.items():
-        real = MotorConfig.from_catalogue(name, kp=0.0, kd=0.0)
-        own = known.get(joint, real)
-        known[joint] = dataclasses.replace(real, controller=own.controller or real.controller, delay=own.delay)
+    known = _known(arguments, chosen)
+    if not known:
+        driven = ", ".join(f"{joint.name} ({joint.driven_by})" for one in described for joint in one.joints)
+        raise ValueError(
+            f"{robot}: {driven}: must have a joint that a motor of its own drives. Take the motors of the file: "
+            f"actuators export {robot} --to yaml -o {out}"
+        )
     bare = {joint for joint, motor in known.items() if not any(gains_at_joint(motor) or ())}
-    for joint, motor in known.items():
-        # what the robot lacks is left to be added
-        zeros = [name for name in ("armature", "friction", "viscous_friction") if getattr(motor, name) == 0.0]
-        known[joint] = dataclasses.replace(motor, **dict.fromkeys(zeros))
-    with progress_bar("reading the robot", hidden=arguments.json) as progress:
-
-        def rows_of(explain: bool) -> tuple[Sequence[TunedJoint], Mapping[str, MotorConfig]]:
-            given = {pattern_of(joint): motor for joint, motor in known.items()}
-            tuned = tune(robot, given, explain=explain, verify=False, dt=arguments.dt, progress=progress)
-            made = {
-                joint: motor
-                for joint in known
-                for pattern, motor in tuned.motors.items()
-                if re.fullmatch(pattern, joint)
-            }
-            return tuned.joints, made
-
-        rows: Sequence[TunedJoint] = ()
-        if bare:
-            rows, made = rows_of(explain=False)
-            known |= {joint: made[joint] for joint in bare}
-        if len(bare) < len(known):
-            rows, _ = rows_of(explain=True)
+    rows = _tuned(arguments, known, bare)
     # tune has one robot only
     page = _Page(described[0], robot.name, known, {row.joint: row for row in rows}, bare, chosen)
     content = page.text(f"actuators run {robot} --config {out}", str(out.resolve().parent))
@@ -93,12 +73,43 @@ def answer(arguments: New) -> Answer:
 
 def _chosen(texts: Sequence[str], joints: Sequence[str], subject: str) -> dict[str, str]:
     """Return motors of the catalogue by joint, from `pattern/motor` or `motor`."""
-    parts = (text.rpartition("/") for text in texts)
-    by_pattern = {pattern or ".*": name for pattern, _, name in parts}
-    found, problems = assigned(by_pattern, joints, subject, every=False)
+    names = by_pattern(texts)
+    found, problems = assigned(names, joints, subject, every=False)
     if problems:
         raise ValueError("\n".join(problems))
-    return {joint: by_pattern[pattern] for joint, pattern in found.items()}
+    return {joint: names[pattern] for joint, pattern in found.items()}
+
+
+def _known(arguments: New, chosen: Mapping[str, str]) -> dict[str, MotorConfig]:
+    """Return the motors of the robot by joint, of which some are chosen from the catalogue."""
+    known = with_law(arguments.robot, None, arguments.dt)
+    for joint, name in chosen.items():
+        real = MotorConfig.from_catalogue(name, kp=0.0, kd=0.0)
+        own = known.get(joint, real)
+        known[joint] = dataclasses.replace(real, controller=own.controller or real.controller, delay=own.delay)
+    for joint, motor in known.items():
+        # what the robot lacks is left to be added
+        zeros = [name for name in ("armature", "friction", "viscous_friction") if getattr(motor, name) == 0.0]
+        known[joint] = dataclasses.replace(motor, **dict.fromkeys(zeros))
+    return known
+
+
+def _tuned(arguments: New, known: dict[str, MotorConfig], bare: set[str]) -> Sequence[TunedJoint]:
+    """Give gains to bare motors, and return what is known of the gains of all."""
+    rows: Sequence[TunedJoint] = ()
+    with progress_bar("reading the robot", hidden=arguments.json) as progress:
+
+        def tuned(explain: bool) -> Tuned:
+            given = {pattern_of(joint): motor for joint, motor in known.items()}
+            return tune(arguments.robot, given, explain=explain, verify=False, dt=arguments.dt, progress=progress)
+
+        if bare:
+            made = tuned(explain=False)
+            rows, motors = made.joints, made.motors.items()
+            known |= {joint: motor for pattern, motor in motors for joint in bare if re.fullmatch(pattern, joint)}
+        if len(bare) < len(known):
+            rows = tuned(explain=True).joints
+    return rows
 
 
 class _Page:
@@ -151,34 +162,25 @@ class _Page:
         """Yield what is known of joints with equal motors."""
         described = [self._robot.joint(name) for name in joints]
         first, motor = described[0], self._motors[joints[0]]
-        units = SLIDING if first.linear else TURNING
-        ranges = {(joint.value("lower_limit"), joint.value("upper_limit")) for joint in described}
-        words = {"effort_limit": units.effort, "velocity_limit": units.velocity, "armature": units.inertia}
-        facts = [f"{len(joints)} joints" if len(joints) > 1 else "1 joint"]
-        if len(ranges) == 1 and all(map(math.isfinite, *ranges)):
-            lower, upper = ranges.pop()
-            facts.append(f"range {lower:.3g} … {upper:.3g} {units.position}")
-        for name, unit in words.items():
-            values = sorted({joint.value(name) for joint in described if joint.values[name].said})
-            if values and math.isfinite(values[-1]):
-                ends = " … ".join(f"{value:.4g}" for value in dict.fromkeys((values[0], values[-1])))
-                facts.append(f"{name.replace('_', ' ')} {ends} {unit}")
-        yield f"{', '.join(facts)} ({self._file})."
-        rows = [self._rows[name] for name in joints if name in self._rows]
-        if rows:
+        yield f"{', '.join(_facts(described))} ({self._file})."
+        if rows := list(filter(None, map(self._rows.get, joints))):
             yield from self._of_gains(rows, joints[0] in self._bare)
         if not list(bounds_at_joint(motor, "effort")):
             yield "No effort limit is known, so that it gives what its gains ask for: add one to `clamping`."
-        if name := self._chosen.get(joints[0]):
+        yield from self._of_catalogue(first, pattern)
+        friction = motor.friction or first.value("friction") or motor.others
+        there = {"armature": motor.armature or first.value("armature"), "friction": friction, "delay": motor.delay}
+        if unknown := ", ".join(name for name, value in there.items() if not value):
+            yield f"Unknown, and none: {unknown}."
+
+    def _of_catalogue(self, joint: InspectedJoint, pattern: str) -> Iterator[str]:
+        """Yield the motor that was chosen from the catalogue, or those that may be chosen."""
+        if name := self._chosen.get(joint.name):
             what = "Limit and armature" if MOTORS[name].armature else "Limit"
             yield f"{what} of {name} ({MOTORS[name].used_in}); sources: actuators motors {name}."
-        elif near := self._near(first):
+        elif near := self._near(joint):
             used = "; ".join(f"{name}: {MOTORS[name].used_in}" for name in near)
             yield f"Of the catalogue, with this limit ({used}): actuators new --motor '{pattern}/{near[0]}'."
-        lacks = {"armature": motor.armature or first.value("armature")}
-        lacks |= {"friction": motor.friction or first.value("friction") or motor.others, "delay": motor.delay}
-        if unknown := [name for name, there in lacks.items() if not there]:
-            yield f"Unknown, and none: {', '.join(unknown)}."
 
     def _near(self, joint: InspectedJoint) -> list[str]:
         """Return the motors of the catalogue with the limits of a joint."""
@@ -186,17 +188,7 @@ class _Page:
         effort = joint.value("effort_limit") if row is None else row.effort_limit
         if joint.linear or not math.isfinite(effort):
             return []
-        return [
-            name
-            for name, one in MOTORS.items()
-            if one.max_torque is not None
-            and abs(effort / one.max_torque - 1.0) < _NEAR
-            and (
-                (fastest := one.max_speed or one.no_load_speed) is None
-                or math.isinf(speed)
-                or abs(speed / fastest - 1.0) < _NEAR
-            )
-        ]
+        return [name for name, figures in MOTORS.items() if _has_limits(figures, effort, speed)]
 
     def _of_gains(self, rows: Sequence[TunedJoint], tuned: bool) -> Iterator[str]:
         """Yield where gains come from, what they do in all poses, and what bounds or is wrong with them."""
@@ -206,9 +198,34 @@ class _Page:
             yield f"Gains by `actuators tune`: {does}; bounded by {rows[0].bound}."
             return
         yield f"Gains of {self._file}: {', '.join(dict.fromkeys(row.verdict for row in rows))}; {does}."
+        first = {row.verdict: row for row in reversed(rows)}
         for word in dict.fromkeys(row.verdict for row in rows if row.reason):
-            row = next(row for row in rows if row.verdict == word)
+            row = first[word]
             yield f"{word.capitalize()}: of {row.joint}, {row.reason}."
+
+
+def _facts(joints: Sequence[InspectedJoint]) -> Iterator[str]:
+    """Yield the number of joints, and what their file says of them: ranges, limits, and inertias."""
+    units = SLIDING if joints[0].linear else TURNING
+    yield f"{len(joints)} joint{'s' * (len(joints) > 1)}"
+    ranges = {(joint.value("lower_limit"), joint.value("upper_limit")) for joint in joints}
+    if len(ranges) == 1 and all(map(math.isfinite, *ranges)):
+        lower, upper = ranges.pop()
+        yield f"range {lower:.3g} … {upper:.3g} {units.position}"
+    words = {"effort_limit": units.effort, "velocity_limit": units.velocity, "armature": units.inertia}
+    for name, unit in words.items():
+        values = {joint.value(name) for joint in joints if joint.values[name].said}
+        if values and math.isfinite(max(values)):
+            ends = " … ".join(map("{:.4g}".format, dict.fromkeys((min(values), max(values)))))
+            yield f"{name.replace('_', ' ')} {ends} {unit}"
+
+
+def _has_limits(motor: MotorFigures, effort: float, speed: float) -> bool:
+    """Return whether a motor of the catalogue has a torque limit, and a speed limit if both are known."""
+    if motor.max_torque is None or abs(effort / motor.max_torque - 1.0) >= _NEAR:
+        return False
+    fastest = motor.max_speed or motor.no_load_speed
+    return fastest is None or math.isinf(speed) or abs(speed / fastest - 1.0) < _NEAR
 
 
 def _short(plain: Any) -> Any:

@@ -7,11 +7,12 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...extension.articulation_actuators import ArticulationActuators
 from ...files.motor_files.files import load_motors
 from ...simulators.simulation import Simulation
+from ...specs.motors import MotorConfig
 from .arguments import Simulated
 
 if TYPE_CHECKING:
@@ -20,7 +21,13 @@ if TYPE_CHECKING:
 _NONE_FOUND, _VIBRATES = r"<.*>: no actuator found", r".* (will vibrate at dt|may chatter)"
 
 
-def simulate(arguments: Simulated, file: Path, dt: float | None = None, **options: Any) -> Simulation:
+def simulate(
+    arguments: Simulated,
+    file: Path,
+    dt: float | None = None,
+    engine: str = "mujoco",
+    strict_inertia: bool = False,
+) -> Simulation:
     """Open the simulation of a file, with the placement of robots of a subcommand."""
     keyframe = arguments.keyframe
     return Simulation(
@@ -30,7 +37,8 @@ def simulate(arguments: Simulated, file: Path, dt: float | None = None, **option
         ground=arguments.ground,
         keyframe=int(keyframe) if keyframe is not None and keyframe.isdecimal() else keyframe,
         initial_positions=initial_positions(arguments.initial_positions),
-        **options,
+        engine=engine,
+        strict_inertia=strict_inertia,
     )
 
 
@@ -79,6 +87,11 @@ def actuators_of(path: str, config: Path | None) -> ArticulationActuators:
     if config is None:
         return ArticulationActuators(path)
     return ArticulationActuators.from_configs(path, load_motors(config))
+
+
+def motors_in(config: Path | None) -> dict[str, MotorConfig] | None:
+    """Return the motors in a file; None without one."""
+    return None if config is None else load_motors(config)
 
 
 def require_actuators(one: Opened, file: Path) -> ArticulationActuators:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from ...files.motor_files.files import load_motors
 from ..inspection.resolve import resolve, resolve_groups
 from .answer import Answer, Table, headings
 from .arguments import Resolve
+from .opened import motors_in
 
 _COLUMNS = headings("robot | joint | property | unit | file | config | applied | rule")
 _GROUPS = {"group": "group"} | {key: heading for key, heading in _COLUMNS.items() if key != "unit"}
@@ -19,7 +19,7 @@ def answer(arguments: Resolve) -> Answer:
         if arguments.config is not None:
             raise ValueError(f"--config = {arguments.config} with --groups: must be one of them. Leave one out.")
         return Answer([Table("values", _GROUPS, [asdict(row) for row in resolve_groups(arguments.file)])])
-    motors = None if arguments.config is None else load_motors(arguments.config)
+    motors = motors_in(arguments.config)
     rows = [asdict(row) for row in resolve(arguments.file, motors)]
     columns = dict(_COLUMNS)
     if motors is None:

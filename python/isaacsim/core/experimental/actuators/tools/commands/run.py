@@ -27,7 +27,7 @@ from ..plots.units import units_of
 from ..recording.recording import FORMATS
 from ..trials.targets import KINDS, Targets, clipped, from_csv, hold, sine, step
 from ..trials.trial import MOST_STEPS, Trial, follow, room_of, steps_in
-from .answer import Answer, Table, headings
+from .answer import Answer, Table, headings, written
 from .arguments import Run
 from .opened import Opened, columns_of, opened, simulate
 from .run_graph import run_graph
@@ -63,16 +63,16 @@ _QUANTITIES = {
 
 def answer(arguments: Run) -> Answer:
     """Answer `actuators run`."""
-    for name, value, most in (("steps", arguments.steps, MOST_STEPS), ("seconds", arguments.seconds, np.inf)):
-        if value is not None and not (0 <= value <= most and value < np.inf):
-            rule = "must be a finite number >= 0" if most == np.inf else f"must be from 0 to {most:g}"
-            raise ValueError(f"--{name} {value}: {rule}.")
+    steps = "steps", arguments.steps, MOST_STEPS, f"from 0 to {MOST_STEPS:g}"
+    seconds = "seconds", arguments.seconds, sys.float_info.max, "a finite number >= 0"
+    for name, value, most, rule in (steps, seconds):
+        if value is not None and not 0 <= value <= most:
+            raise ValueError(f"--{name} {value}: must be {rule}.")
     if arguments.record is not None:
         require_place(arguments.record)
         if arguments.record.suffix.lower() not in FORMATS:
             raise ValueError(f"--record {arguments.record}: must end with {', '.join(FORMATS)}. Rename the file.")
-    if arguments.plot is not None:
-        require_picture(arguments.plot)
+    require_picture(arguments.plot)
     with trust_checkpoints(arguments.trust):
         simulation = simulate(
             arguments, arguments.file, arguments.dt, engine=arguments.engine, strict_inertia=arguments.strict
@@ -104,12 +104,8 @@ def _run_robots(arguments: Run, one: Opened) -> Answer:
         after_step = None if view is None else _in_real_time(view.sync, one.simulation.dt)
         trial = follow(one.simulation, one.robots, one.actuators, targets, steps, after_step)
     notes = [*_driven_by(one), *notes, *_notes(trial, _turns(one.robots))]
-    if arguments.record is not None:
-        trial.recording.save(arguments.record)
-        notes.append(f"The recording is in {arguments.record}.")
-    if arguments.plot is not None:
-        trial.recording.plot(path=arguments.plot)
-        notes.append(f"The picture is in {arguments.plot}.")
+    notes += written(arguments.record, "recording is", trial.recording.save)
+    notes += written(arguments.plot, "picture is", lambda path: trial.recording.plot(path=path))
     ran = one.simulation.step_count
     title = f"{arguments.file}: {ran} physics steps of {one.simulation.dt:.6g} s"
     found = Answer([_table(trial, one.robots, title)], notes, trial.is_wrong)

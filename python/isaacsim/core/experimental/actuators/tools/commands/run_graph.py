@@ -19,7 +19,7 @@ from ...simulators.port import turning
 from ...simulators.simulation import Simulation
 from ..plots.style import caption, lines, panels, save
 from ..plots.units import units_of
-from .answer import Answer, Table
+from .answer import Answer, Table, written
 from .show import with_units
 
 if TYPE_CHECKING:
@@ -49,10 +49,7 @@ def run_graph(
         except Exception as error:
             # report the results up to the error that stopped physics
             problems = [f"{type(error).__name__}: {error}"]
-        notes = []
-        if picture is not None:
-            watch.draw(picture)
-            notes = [f"The picture is in {picture}."]
+        notes = written(picture, "picture is", watch.draw)
         problems = runner.errors + problems
         notes += [f"error: {problem.splitlines()[0]}" for problem in problems]
         title = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 import json
 import math
 import os
@@ -75,42 +76,45 @@ def show_json(answer: Answer) -> None:
 def _drawn(table: Table, width: int) -> Iterator[str | RichTable]:
     """Yield what stands above a table, and the table."""
     rows, columns = [*(table.rows if table.shown is None else table.shown)], dict(table.columns)
-    first, *others = columns
+    yield from filter(None, [table.title])
     if len(rows) >= _MANY:
-        # of what all rows have in common, people need it once
-        alike = [key for key in others if len({text_of(row.get(key)) for row in rows}) == 1]
-        yield from _said(table.title, [(columns[key], rows[0].get(key)) for key in alike])
-        columns = {key: words for key, words in columns.items() if key not in alike}
-        rows = _merged(rows, first, [key for key in columns if key != first])
-    elif table.title is not None:
-        yield table.title
-    drawn = RichTable(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-    values = {key: [row.get(key) for row in rows] for key in columns}
-    texts = {key: _texts(values[key], "[" in words) for key, words in columns.items()}
+        yield from _shared(rows, columns)
+        rows = _merged(rows, *columns)
+    heads = list(columns.values())
+    values = [[row.get(key) for row in rows] for key in columns]
+    texts = list(map(_texts, values, heads))
     # before each column are two spaces
     room = width - 2 * len(columns)
-    widths, fits = _widths([(words, *texts[key]) for key, words in columns.items()], room)
-    if not fits and (units := [words for words in columns.values() if "[" in words]):
-        yield f"units: {', '.join(units)}"
-        columns = {key: words.partition(" [")[0] for key, words in columns.items()}
-        widths, _ = _widths([(words, *texts[key]) for key, words in columns.items()], room)
-    drawn.width = sum(widths) + 2 * len(columns)
-    for (key, words), room in zip(columns.items(), widths, strict=True):
-        is_right = all(map(_is_number, values[key]))
-        drawn.add_column(escape(words), justify="right" if is_right else "left", overflow="fold", width=room)
-    for cells in zip(*texts.values(), strict=True):
-        drawn.add_row(*map(escape, cells))
-    yield drawn
+    widths = _widths(heads, texts, room)
+    if sum(widths) > room and "[" in "".join(heads):
+        yield f"units: {', '.join(head for head in heads if '[' in head)}"
+        heads = [head.partition(" [")[0] for head in heads]
+        widths = _widths(heads, texts, room)
+    yield _table(heads, values, texts, widths)
 
 
-def _widths(columns: Sequence[Sequence[str]], room: int) -> tuple[list[int], bool]:
-    """Return the width of each column of texts, and whether all fit: the widest are broken between words."""
+def _table(
+    heads: Sequence[str], values: Sequence[Sequence[object]], texts: Sequence[Sequence[str]], widths: Sequence[int]
+) -> RichTable:
+    """Return a table of columns, numbers to the right."""
+    table = RichTable(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, width=sum(widths) + 2 * len(widths))
+    for head, column, room in zip(heads, values, widths, strict=True):
+        is_right = all(map(_is_number, column))
+        table.add_column(escape(head), justify="right" if is_right else "left", overflow="fold", width=room)
+    for cells in zip(*texts, strict=True):
+        table.add_row(*map(escape, cells))
+    return table
+
+
+def _widths(heads: Sequence[str], texts: Sequence[Sequence[str]], room: int) -> list[int]:
+    """Return the width of each column: the widest are broken between words."""
+    columns = [(head, *column) for head, column in zip(heads, texts, strict=True)]
     widths = [max(map(len, texts)) for texts in columns]
     least = [min(_LONGEST, max(len(word) for text in texts for word in _words(text))) for texts in columns]
     while sum(widths) > room and any(map(int.__gt__, widths, least)):
         widest = max(range(len(widths)), key=lambda k: widths[k] if widths[k] > least[k] else 0)
         widths[widest] -= 1
-    return widths, sum(widths) <= room
+    return widths
 
 
 def _words(text: str) -> list[str]:
@@ -118,19 +122,20 @@ def _words(text: str) -> list[str]:
     return [text] if text.lstrip()[:1] in tuple("-0123456789∞") else text.split() or [text]
 
 
-def _said(title: str | None, alike: Sequence[tuple[str, object]]) -> Iterator[str]:
-    """Yield the title of a table, and headings with the value that all its rows have."""
+def _shared(rows: Sequence[Mapping[str, object]], columns: dict[str, str]) -> Iterator[str]:
+    """Take columns in which all rows have one value out, and yield them: people need it once."""
     said = []
-    for head, value in alike:
-        words, _, unit = head.partition(" [")
-        if value is not None and text_of(value):
-            said.append(" ".join(filter(None, (words, text_of(value), unit.rstrip("]")))))
-    yield from filter(None, [title])
+    for key in list(columns)[1:]:
+        if len({text_of(row.get(key)) for row in rows}) == 1:
+            words, _, unit = columns.pop(key).partition(" [")
+            value = rows[0].get(key)
+            if value is not None and text_of(value):
+                said.append(" ".join(filter(None, (words, text_of(value), unit.rstrip("]")))))
     if said:
         yield f"in all rows: {', '.join(said)}"
 
 
-def _merged(rows: Sequence[Mapping[str, object]], first: str, others: Sequence[str]) -> Sequence[Mapping[str, object]]:
+def _merged(rows: Sequence[Mapping[str, object]], first: str, *others: str) -> Sequence[Mapping[str, object]]:
     """Return rows of which those that differ in their name alone are one, with all names."""
     groups: dict[tuple[str, ...], list[Mapping[str, object]]] = {}
     for row in rows:
@@ -148,20 +153,20 @@ def briefly(names: Sequence[str], every: Collection[str]) -> str:
     left = [tuple(re.findall(r"\d+|[^\W\d_]+|\W|_", name)) for name in dict.fromkeys(names)]
     while True:
         groups: dict[tuple[int, tuple[str, ...], tuple[str, ...]], list[tuple[str, ...]]] = {}
-        for parts in left:
-            for k in range(len(parts) if len(parts) > 1 else 0):
+        for parts in filter(lambda parts: len(parts) > 1, left):
+            for k in range(len(parts)):
                 groups.setdefault((k, parts[:k], parts[k + 1 :]), []).append(parts)
         (k, before, after), most = max(groups.items(), key=lambda item: len(item[1]), default=((0, (), ()), []))
         if len(most) < 2:
             return ", ".join(map("".join, left))
         at = left.index(most[0])
-        left = [parts for parts in left if parts not in most]
+        left = list(itertools.filterfalse(most.__contains__, left))
         left.insert(at, (*before, f"({'|'.join(parts[k] for parts in most)})", *after))
 
 
-def _texts(values: Sequence[object], have_unit: bool) -> list[str]:
+def _texts(values: Sequence[object], head: str) -> list[str]:
     """Return the texts of a column; of numbers with one unit, what is nothing beside the largest is 0."""
-    sizes = [abs(one) for one in values if isinstance(one, float) and math.isfinite(one) and one] if have_unit else []
+    sizes = [abs(one) for one in values if isinstance(one, float) and math.isfinite(one) and one] if "[" in head else []
     decimals = _OF_LARGEST - math.ceil(math.log10(max(sizes))) if sizes else None
     rounds = decimals is not None
     return [text_of(round(one, decimals) + 0.0 if rounds and isinstance(one, float) else one) for one in values]
@@ -215,17 +220,18 @@ def with_units(table: Table, quantities: Mapping[str, str], turns: Sequence[bool
     Rows for programs stay as they are.
     """
     there = {key: quantity for key, quantity in quantities.items() if key in table.columns}
-    columns = {
-        key: heading(words, there[key], turns) if key in there else words for key, words in table.columns.items()
-    }
+    columns = {**table.columns, **{key: heading(table.columns[key], there[key], turns) for key in there}}
     if turns is None or not are_mixed(turns):
         return replace(table, columns=columns)
     shown = [dict(row) for row in table.rows]
     for key, quantity in there.items():
-        if all(row.get(key) == math.inf for row in shown):
-            # in whatever unit
-            continue
-        numbers = [None if (value := row.get(key)) is None else text_of(value) for row in shown]
-        for row, number in zip(shown, numbers_of(numbers, quantity, turns), strict=True):
-            row[key] = number
+        # infinity is so in whatever unit
+        if any(row.get(key) != math.inf for row in shown):
+            _write_units(shown, key, quantity, turns)
     return replace(table, columns=columns, shown=shown)
+
+
+def _write_units(rows: Sequence[dict[str, object]], key: str, quantity: str, turns: Sequence[bool | None]) -> None:
+    numbers = [None if (value := row.get(key)) is None else text_of(value) for row in rows]
+    for row, number in zip(rows, numbers_of(numbers, quantity, turns), strict=True):
+        row[key] = number

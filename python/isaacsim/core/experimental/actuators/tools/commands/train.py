@@ -7,7 +7,7 @@ from ..plots.units import heading
 from ..training.log import ActuatorLog
 from ..training.train import train_actuator
 from ..training.trained import WRITERS
-from .answer import Answer, Table
+from .answer import Answer, Table, written
 from .arguments import Train
 
 _ERRORS = {"on": "on", "rms": "rms", "largest": "largest", "relative": "of effort RMS [%]"}
@@ -31,8 +31,6 @@ def answer(arguments: Train) -> Answer:
         for name, one in errors.items()
     ]
     notes = [f"The network is in {arguments.out}."]
-    if arguments.report is not None:
-        trained.report(arguments.report, test=other)
-        notes.append(f"The report is in {arguments.report}.")
+    notes += written(arguments.report, "report is", lambda path: trained.report(path, test=other))
     columns = _ERRORS | {name: heading(_ERRORS[name], "effort", [log.turns]) for name in _EFFORTS}
     return Answer([Table("errors", columns, rows, title=f"{arguments.log}: errors of the {arguments.kind}")], notes)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 
-from ...files.motor_files.files import load_motors
 from ...specs.motors import MotorConfig
 from ..identification.output import require_output, save_with_comments
 from ..plots.step_response import draw_step_bands
@@ -15,8 +15,9 @@ from ..plots.units import units_of
 from ..tuning.plant import named, round_to
 from ..tuning.tune import GAIN_MARGIN, PHASE_MARGIN, tune
 from ..tuning.tuned import Tuned, TunedJoint
-from .answer import Answer, Table, headings
-from .arguments import Tune
+from .answer import Answer, Table, headings, shortened, written
+from .arguments import Tune, by_pattern
+from .opened import motors_in
 from .show import progress_bar
 
 _JOINT = headings("joint | kp | kd | bandwidth: up to [Hz] | overshoot | settling: rests in [s] | margins | word: why")
@@ -28,17 +29,10 @@ def answer(arguments: Tune) -> Answer:
     out = arguments.out
     if out is not None:
         require_output(arguments.robot, out)
-    if arguments.plot is not None:
-        if arguments.quick:
-            raise ValueError("--plot, --quick: must not be given together, as a plot shows simulated steps.")
-        require_picture(arguments.plot)
-    if arguments.motor and arguments.config is not None:
-        raise ValueError("--motor, --config: must not be given together. Give one of them.")
-    motors = None if arguments.config is None else load_motors(arguments.config)
-    if arguments.motor:
-        parts = (text.rpartition("/") for text in arguments.motor)
-        # the gains follow
-        motors = {pattern or ".*": MotorConfig.from_catalogue(name, kp=0.0, kd=0.0) for pattern, _, name in parts}
+    if arguments.plot is not None and arguments.quick:
+        raise ValueError("--plot, --quick: must not be given together, as a plot shows simulated steps.")
+    require_picture(arguments.plot)
+    motors = _motors(arguments)
     with progress_bar("reading the robot", hidden=arguments.json) as progress:
         tuned = tune(
             arguments.robot,
@@ -59,18 +53,23 @@ def answer(arguments: Tune) -> Answer:
             engine=arguments.engine,
             progress=progress,
         )
-    notes = [*tuned.missed, *tuned.warnings]
-    more = 0 if arguments.json else len(notes) - _MOST_WARNINGS
-    notes = [*notes[:_MOST_WARNINGS], f"{more} more with --json."] if more > 0 else notes
+    notes = shortened([*tuned.missed, *tuned.warnings], None if arguments.json else _MOST_WARNINGS, "with --json")
     notes += _reasons(tuned.joints) if arguments.explain else _bounds(tuned.joints)
-    if out is not None:
-        headline = _headline(tuned, arguments)
-        save_with_comments(tuned.robot, [row.joint for row in tuned.joints], tuned.motors, out, headline.splitlines())
-        notes.append(f"The motors are in {out}.")
-    if arguments.plot is not None:
-        save(draw_step_bands(tuned.responses), arguments.plot)
-        notes.append(f"The plot is in {arguments.plot}.")
+    joints, head = [row.joint for row in tuned.joints], _headline(tuned, arguments).splitlines()
+    notes += written(out, "motors are", lambda path: save_with_comments(tuned.robot, joints, tuned.motors, path, head))
+    notes += written(arguments.plot, "plot is", lambda path: save(draw_step_bands(tuned.responses), path))
     return Answer([_table(tuned, arguments)], notes, tuned.is_wrong)
+
+
+def _motors(arguments: Tune) -> dict[str, MotorConfig] | None:
+    """Return the motors of the catalogue or of a file; None for those of the robot."""
+    if not arguments.motor:
+        return motors_in(arguments.config)
+    if arguments.config is not None:
+        raise ValueError("--motor, --config: must not be given together. Give one of them.")
+    # the gains follow
+    names = by_pattern(arguments.motor)
+    return {pattern: MotorConfig.from_catalogue(name, kp=0.0, kd=0.0) for pattern, name in names.items()}
 
 
 def _table(tuned: Tuned, arguments: Tune) -> Table:
@@ -101,10 +100,10 @@ def _headline(tuned: Tuned, arguments: Tune) -> str:
         first = f"Missed, see below: {count - counts['missed']} of {count} joints as asked, {margins}."
     else:
         first = f"{'As asked' if counts['as asked'] else 'The best there is'}, with {margins}."
-    seen = [row.measured for row in tuned.joints if row.measured]
+    seen = list(filter(None, (row.measured for row in tuned.joints)))
     if not seen:
         return f"{first}\nNot simulated: overshoot and settling times are predicted."
-    overshoot, settling = (max(steps[name] for steps in seen) for name in ("overshoot", "settling"))
+    overshoot, settling = max(map(itemgetter("overshoot"), seen)), max(map(itemgetter("settling"), seen))
     return f"{first}\nSimulated from other poses: overshoot up to {overshoot:.0%}, settled within {settling:.2g} s."
 
 

@@ -151,7 +151,7 @@ def _with_stages(motor: MotorConfig, wanted: MotorConfig, name: str, kinds: tupl
     return dataclasses.replace(motor, **fields, **parts_of([*kept, *taken]))
 
 
-def _with_gear(stages: Iterable[Any], law: Any) -> list[Any]:
+def _with_gear(stages: Iterable[Any], law: object) -> list[Any]:
     """Return stages with the gear of a control law in place of that of theirs, where both laws have one."""
     gear = getattr(law, "gear", None)
     return [dataclasses.replace(one, gear=gear) if gear and hasattr(one, "gear") else one for one in stages]

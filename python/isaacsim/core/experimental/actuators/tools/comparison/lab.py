@@ -64,7 +64,7 @@ class LabMotors:
 
 
 def lab_motors(
-    groups: Any,
+    groups: object,
     names: list[str],
     robot: Mapping[str, np.ndarray],
     there: Mapping[str, np.ndarray],
@@ -127,7 +127,7 @@ def _folder() -> str:
     return folder
 
 
-def _remarks(group: str, cfg: Any, resolved: Resolved) -> Iterator[str]:
+def _remarks(group: str, cfg: object, resolved: Resolved) -> Iterator[str]:
     """Yield what a comparison simulates in another way."""
     low, high = delay_range(cfg, resolved)
     if low != high:

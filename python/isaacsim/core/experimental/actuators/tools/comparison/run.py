@@ -122,7 +122,7 @@ def _set(side: Side, robot: PhysicsArticulation) -> None:
         _set_together(side, robot, getter, given)
     if not side.links:
         return
-    at = [list(robot.link_names).index(name) for name in side.links]
+    at = list(map(list(robot.link_names).index, side.links))
     links = list(side.links.values())
     robot.set_link_masses(np.array([[one.mass for one in links]]), link_indices=at)
     robot.set_link_coms(np.array([[one.com for one in links]]), link_indices=at)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -33,6 +33,7 @@ from .lab import OF_DRIVES, drive_of, lab_motors
 if TYPE_CHECKING:
     from ...simulators.mujoco.newton_reader import NewtonReading
     from ...simulators.physics_articulation import PhysicsArticulation
+    from .run import Link
 
 _Values = Mapping[str, np.ndarray]
 _MUTED = (
@@ -77,7 +78,7 @@ class Side:
     joints: tuple[str, ...]
     order: Mapping[str, str] = field(default_factory=dict)
     properties: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    links: Mapping[str, Any] = field(default_factory=dict)
+    links: Mapping[str, Link] = field(default_factory=dict)
     contacts: bool = True
     remarks: tuple[str, ...] = ()
 
@@ -143,20 +144,33 @@ def side_of(
         raise ValueError("motors and groups are both given: must be one of them, for each moves the robot. Choose.")
     with _quiet(), _simulation(file, dt, engine) as simulation:
         robot = _only_robot(simulation, file)
-        names = tuple(_reading(file).positions if engine == _NEWTON else robot.dof_names)
-        drives = _by_joint(explicit(motors_of(simulation)), robot, simulation)
-        own = _by_joint(_motors_of_file(simulation, file, engine) if motors is None else motors, robot, simulation)
-        idle = [] if motors is None else [name for name in _actuated(simulation, robot) if name not in own]
-        values = values_of(robot, simulation.stage) if idle or groups is not None else {}
-        drives |= {name: _drive_in(values, list(robot.dof_names), name) for name in idle}
-        rest = {name: one for name, one in drives.items() if name not in own or own[name].controller is None}
-        remarks = (f"{_IDLE}: {', '.join(idle)}.",) if idle else ()
-        side = Side(os.fspath(file), engine, simulation.dt, own, rest, names, remarks=remarks)
+        side = _own_side(simulation, robot, file, engine, motors)
         if groups is None:
             return side
+        values = values_of(robot, simulation.stage)
         axes = list(zip(robot.prototype_dof_paths, robot.dof_names, strict=True))
         of_author = values_of_author(simulation, Binding(robot), axes)
         return _with_groups(side, groups, robot, (with_own_values(values, of_author, robot.dof_names), values), rules)
+
+
+def _own_side(
+    simulation: Simulation,
+    robot: PhysicsArticulation,
+    file: str | os.PathLike[str],
+    engine: str,
+    motors: Motors | None,
+) -> Side:
+    """Return a robot file in a simulator with motors, or with its own for None."""
+    names = tuple(_reading(file).positions if engine == _NEWTON else robot.dof_names)
+    drives = _by_joint(explicit(motors_of(simulation)), robot, simulation)
+    own = _by_joint(_motors_of_file(simulation, file, engine) if motors is None else motors, robot, simulation)
+    idle = [] if motors is None else [name for name in _actuated(simulation, robot) if name not in own]
+    if idle:
+        values = values_of(robot, simulation.stage)
+        drives |= {name: _drive_in(values, list(robot.dof_names), name) for name in idle}
+    rest = {name: drive for name, drive in drives.items() if getattr(own.get(name), "controller", None) is None}
+    remarks = (f"{_IDLE}: {', '.join(idle)}.",) * bool(idle)
+    return Side(os.fspath(file), engine, simulation.dt, own, rest, names, remarks=remarks)
 
 
 def _actuated(simulation: Simulation, robot: PhysicsArticulation) -> list[str]:

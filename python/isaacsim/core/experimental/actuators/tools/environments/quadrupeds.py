@@ -76,7 +76,7 @@ class Quadrupeds(gymnasium.vector.VectorEnv):
             self._start(over)
         return self._observe(), rewards, fallen, late, {**told, "truth": self._observe(true=True)}
 
-    def close_extras(self, **_: Any) -> None:
+    def close_extras(self, **_: object) -> None:
         """Close the simulation."""
         self._motors.close()
         self._sim.close()

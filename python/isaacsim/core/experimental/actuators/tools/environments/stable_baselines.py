@@ -41,7 +41,7 @@ class StableBaselinesEnv(VecEnv):
         """Take the actions of the next step."""
         self._actions = actions
 
-    def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
+    def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, object]]]:
         """Step all robots; those whose episode is over begin the next."""
         observations, rewards, terminated, truncated, told = self.envs.step(self._actions)
         self._returns += rewards
@@ -60,19 +60,19 @@ class StableBaselinesEnv(VecEnv):
         """Close the environment."""
         self.envs.close()
 
-    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+    def get_attr(self, attr_name: str, indices: Any = None) -> list[object]:
         """Return an attribute of the environment, once per index."""
         return [getattr(self.envs, attr_name)] * len(self._get_indices(indices))
 
-    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+    def set_attr(self, attr_name: str, value: object, indices: Any = None) -> None:
         """Raise: robots share attributes."""
         raise NotImplementedError(f"set_attr({attr_name!r}): robots share attributes. Set it on `envs`.")
 
-    def env_method(self, method_name: str, *args: Any, indices: Any = None, **options: Any) -> list[Any]:
+    def env_method(self, method_name: str, *args: object, indices: Any = None, **options: object) -> list[object]:
         """Raise: robots share methods."""
         raise NotImplementedError(f"env_method({method_name!r}): robots share methods. Call it on `envs`.")
 
-    def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
+    def env_is_wrapped(self, wrapper_class: object, indices: Any = None) -> list[bool]:
         """Return False for each index: single robots are not wrapped."""
         return [False] * len(self._get_indices(indices))
         # docs: end adapter

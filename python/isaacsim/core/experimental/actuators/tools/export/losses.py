@@ -133,9 +133,13 @@ def said_together(losses: list[Loss], prefix: str = "Lost") -> list[str]:
 
 
 def without_motor(robot: ExportedRobot) -> list[str]:
-    """Return a sentence on the joints without a motor, if there are any."""
-    names = [joint.name for joint in robot.joints if joint.motor is None]
-    return [f"No motor: {', '.join(names)}."] if names else []
+    """Return a sentence on the joints without a motor, if there are any, and one on those that others move."""
+    bare = [joint.name for joint in robot.joints if joint.motor is None]
+    found = {
+        "No motor": [name for name in bare if name not in robot.led],
+        "No motor, moved by others": [name for name in bare if name in robot.led],
+    }
+    return [f"{said}: {', '.join(names)}." for said, names in found.items() if names]
 
 
 def rounded_delays(robot: ExportedRobot) -> list[str]:

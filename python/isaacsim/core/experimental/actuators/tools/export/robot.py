@@ -6,7 +6,7 @@ import functools
 import math
 import os
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -167,6 +167,7 @@ class ExportedRobot:
         joints: Its joints, in DOF order.
         file: The file it is from; None means none.
         dt: Physics step, in which delays are counted [s].
+        led: Names of joints that couplings and tendons move.
     """
 
     name: str
@@ -174,6 +175,7 @@ class ExportedRobot:
     joints: tuple[ExportedJoint, ...]
     file: Path | None = None
     dt: float = math.nan
+    led: Collection[str] = ()
 
     @property
     def motors(self) -> dict[str, MotorConfig]:
@@ -209,7 +211,8 @@ def read_robot(
             )
         given = motors_of_robot(simulation, found.paths[0]) if config is None else config
         joints = tuple(_joints(found, simulation, given, is_given=config is not None))
-        return ExportedRobot(Path(path).stem, found.paths[0], joints, Path(path), simulation.dt)
+        led = Binding(found).following_dofs(simulation.stage, [one.name for one in joints if one.motor is not None])
+        return ExportedRobot(Path(path).stem, found.paths[0], joints, Path(path), simulation.dt, led)
 
 
 def _joints(

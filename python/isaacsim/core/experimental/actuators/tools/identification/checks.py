@@ -7,7 +7,7 @@ correlated with the responses to each command; responses of an amplitude that no
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise, product
 
 import numpy as np
@@ -342,6 +342,11 @@ def _resolution(position: np.ndarray) -> float:
     # by chance a fifth is as close
     near = np.abs(apart / step - np.round(apart / step)) < 0.1
     return step if near.mean() > 0.99 else 0.0
+
+
+def noises_of(logs: Iterable[MotorLog], joints: Sequence[str]) -> np.ndarray:
+    """Return the largest noise of the encoder of each joint [rad or m], shape `(joints,)`."""
+    return np.max([[noise_of(log.columns(joints), j) for j in range(len(joints))] for log in logs], axis=0)
 
 
 def noise_of(log: MotorLog, joint: int) -> float:

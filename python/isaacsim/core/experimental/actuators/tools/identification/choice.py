@@ -72,19 +72,27 @@ class Choice:
     def _with_gains(self, given: Chosen) -> Chosen:
         """Return a choice with the gains of those joints that they pay for."""
         tried = self._with(given.joints.fitting(GAINS_TOO), None)
-        new, old = (np.array([(fit.error, fit.held_out) for fit in choice.fits]) for choice in (tried, given))
-        falls = old[:, 1] - new[:, 1]
-        pays = (new < _LEAVES[GAINS_TOO] * old).all(axis=1) & (falls > _SEEN * self._noise)
-        keeps = (~pays).tolist()
+        keeps = self._keeping(tried.fits, given.fits)
         if all(keeps):
             return given
         # all gains of a joint that keeps them, and those that its logs do not tell
-        held = tried.joints.untold(tried.fits, GAINS) | dict.fromkeys(np.flatnonzero(keeps).tolist(), GAINS)
+        untold = {j: names for j, names in tried.joints.untold(tried.fits, GAINS).items() if not keeps[j]}
+        held = untold | dict.fromkeys(np.flatnonzero(keeps).tolist(), GAINS)
         joints = tried.joints.holding(held)
-        fits = [one if keep else other for one, other, keep in zip(given.fits, tried.fits, keeps, strict=True)]
-        if any(not keeps[j] for j in held):
-            fits = joints.fit(FIRST, tried.cases, fits, way="near")
+        chosen = [one if keep else other for one, other, keep in zip(given.fits, tried.fits, keeps, strict=True)]
+        fits = joints.fit(FIRST, tried.cases, chosen, way="near") if untold else chosen
+        # a sum with friction that logs tell alone may be another than the given gain allows
+        stays = self._keeping(tried.fits, fits)
+        if any(not stays[j] for j in untold):
+            joints = tried.joints.holding({j: names for j, names in held.items() if keeps[j] or stays[j]})
+            fits = [fits[j] if keeps[j] or stays[j] else tried.fits[j] for j in range(len(fits))]
         return Chosen(joints, tried.cases, fits)
+
+    def _keeping(self, new: Sequence[Fit], old: Sequence[Fit]) -> list[bool]:
+        """Return whether joints keep what they have in the old fits, for what the new ones have does not pay."""
+        errors, before = (np.array([(fit.error, fit.held_out) for fit in fits]) for fits in (new, old))
+        pays = (errors < _LEAVES[GAINS_TOO] * before).all(axis=1) & ((before - errors)[:, 1] > _SEEN * self._noise)
+        return (~pays).tolist()
 
     def _with_biases(self, best: Chosen) -> Chosen:
         """Return a choice with biases of encoders, if they pay; without the gains if those pay no more."""

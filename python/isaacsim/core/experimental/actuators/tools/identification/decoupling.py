@@ -3,7 +3,7 @@
 While one joint is simulated, the others follow the log. So the inertia of joint i is M_ii, and its load is what
 balances gravity and Coriolis forces, plus the sum of M_ij·q̈_j over the other joints; both are known along the log
 from the links alone. How the load changes with the joint's own position is taken along, so that a simulated joint
-that leaves the log does not feel the gravity of another place.
+that leaves the log does not feel the gravity of another place. `shafts.py` has the same of shafts of several joints.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import numpy as np
 from ...simulators.simulation import Simulation
 from .log import MotorLog
 from .motion import motion_of
+from .shafts import Shafts
 
 if TYPE_CHECKING:
     from ...simulators.physics_articulation import PhysicsArticulation
@@ -88,7 +89,7 @@ class Decoupled:
 class Links:
     """The links of a robot, without its motors."""
 
-    def __init__(self, robot: str | os.PathLike[str], joints: Sequence[str]) -> None:
+    def __init__(self, robot: str | os.PathLike[str], joints: Sequence[str], shafts: Shafts | None = None) -> None:
         self._simulation = Simulation(robot, num_envs=_COPIES)
         self._robots: Any = self._simulation.articulation("/")
         names = list(self._robots.dof_names)
@@ -103,9 +104,10 @@ class Links:
         except ValueError:
             self.close()
             raise
-        armatures = self._robots.get_dof_armatures().numpy()[0]
-        self.armatures: np.ndarray = armatures[self._at].astype(float)
-        """Armatures of the joints in the file [kg·m² or kg], shape `(joints,)`."""
+        self._shafts = Shafts({}, joints) if shafts is None else shafts
+        armatures = self._robots.get_dof_armatures().numpy()[0, self._at].astype(float)
+        self.armatures: np.ndarray = armatures[self._shafts.at] * self._shafts.are_joints
+        """Armatures of the joints in the file [kg·m² or kg], 0 of shafts, shape `(columns,)`."""
         lower, upper = (one.numpy()[0, self._at].astype(float) for one in self._robots.get_dof_limits())
         self.limits: dict[str, tuple[float, float]] = {
             name: (float(low), float(high)) for name, low, high in zip(joints, lower, upper, strict=True)
@@ -120,27 +122,36 @@ class Links:
         self._simulation.close()
 
     def decouple(self, log: MotorLog, bias: np.ndarray) -> Decoupled:
-        """Return inertia and load of each joint along an evenly sampled log.
+        """Return inertia and load of each joint, or shaft of several, along an evenly sampled log.
 
         Args:
-            log: The log, with a column for each joint.
-            bias: Biases of the encoders [rad or m], shape `(joints,)`.
+            log: The log, with a column for each.
+            bias: Biases of the encoders [rad or m], shape `(columns,)`; 0 of shafts.
         """
-        place, dt = log.position - bias, log.dt
+        shafts, dt = self._shafts, log.dt
+        whole, rows = shafts.whole_of(log), shafts.rows
+        # shafts have no bias, and the rows of joints are those of the identity
+        place = whole.position - bias @ (rows != 0.0)
         velocity, acceleration = motion_of(place, dt)
         sparse = max(1, round(_EVERY / dt))
         equations = [self._equations(here, moving, sparse) for here, moving in self._copies(place, velocity)]
-        matrices, loads, slope, least = (np.concatenate(parts) for parts in zip(*equations, strict=True))
-        diagonal = np.diagonal(matrices, axis1=1, axis2=2)
-        # of the other joints alone, armatures are on the diagonal only
-        others = np.einsum("kij,kj->ki", matrices, acceleration) - diagonal * acceleration
-        inertia = diagonal - self.armatures
-        return Decoupled(log, inertia, loads + others, slope, place, velocity, least.min(0) - self.armatures)
+        matrices, loads, slopes, free = (np.concatenate(parts) for parts in zip(*equations, strict=True))
+        found = [_alone(row, matrices, loads, slopes, acceleration) for row in rows]
+        inertia, load, slope = (np.stack(parts, -1) for parts in zip(*found, strict=True))
+        least = 1.0 / np.einsum("ci,kij,cj->kc", rows, free, rows)
+        return Decoupled(
+            log,
+            inertia - self.armatures,
+            load,
+            slope,
+            place @ rows.T + shafts.offset,
+            velocity @ rows.T,
+            least.min(0) - self.armatures,
+        )
 
     def _equations(self, place: np.ndarray, velocity: np.ndarray, sparse: int) -> tuple[np.ndarray, ...]:
         """Return mass matrices of the joints, efforts that balance gravity and Coriolis forces, how those of gravity
-        change with the own position of each joint, and, of each `sparse` row, inertias of the joints while all others
-        move freely.
+        change with the own position of each joint, and, of each `sparse` row, the inverse matrix.
         """
         count, robots = len(place), self._robots
         positions, velocities = self._initial.copy(), np.zeros_like(self._initial)
@@ -151,13 +162,23 @@ class Links:
         load = robots.get_dof_coriolis_and_centrifugal_compensation_forces().numpy().astype(float)
         load += robots.get_dof_gravity_compensation_forces().numpy()
         matrices = robots.get_mass_matrices().numpy()[:count].astype(float)
-        alone = 1.0 / np.diagonal(np.linalg.inv(matrices[::sparse]), axis1=1, axis2=2)[:, self._at]
+        free = np.linalg.inv(matrices[::sparse])[:, self._at][:, :, self._at]
         slope = robots.gravity_slopes()[:count, self._at]
-        return matrices[:, self._at][:, :, self._at], load[:count, self._at], slope, alone
+        return matrices[:, self._at][:, :, self._at], load[:count, self._at], slope, free
 
-    @staticmethod
-    def _copies(*arrays: np.ndarray) -> list[tuple[np.ndarray, ...]]:
-        return [tuple(one[k : k + _COPIES] for one in arrays) for k in range(0, len(arrays[0]), _COPIES)]
+
+def _alone(
+    row: np.ndarray, matrices: np.ndarray, loads: np.ndarray, slopes: np.ndarray, acceleration: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return inertia, load and its slope of a joint, or of a shaft with these coefficients, while others follow."""
+    mine = row != 0.0
+    own, others = matrices[:, mine][:, :, mine], matrices[:, mine][:, :, ~mine]
+    load = loads[:, mine] + np.einsum("kij,kj->ki", others, acceleration[:, ~mine])
+    # how the joints move with the effort of the shaft
+    ways = np.linalg.solve(own, np.broadcast_to(row[mine, None], (len(own), mine.sum(), 1)))[..., 0]
+    inertia = 1.0 / (ways @ row[mine])
+    ways *= inertia[:, None]
+    return inertia, (ways * load).sum(-1), (ways**2 * slopes[:, mine]).sum(-1)
 
 
 def require_fixed_base(robot: str | os.PathLike[str], robots: PhysicsArticulation) -> None:

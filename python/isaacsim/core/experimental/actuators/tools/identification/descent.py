@@ -53,14 +53,7 @@ class Least:
 
 
 def least_squares(function: Callable[[np.ndarray], Evaluated], start: np.ndarray, box: Box, tolerance: float) -> Least:
-    """Return where the sum of squares of a function is smallest.
-
-    Args:
-        function: Returns residuals and Jacobian.
-        start: First parameters, shape `(parameters,)`; those out of range are put into it.
-        box: Ranges of the parameters.
-        tolerance: Share of the sum of squares below which a gain does not matter.
-    """
+    """Return where the sum of squares of a function in a box is smallest, up to a share of it, the tolerance."""
     with needs("identification", "identify"):
         from scipy.optimize import least_squares as trust_region
     inside = _INSIDE * np.minimum(1.0, box.upper - box.lower)
@@ -82,12 +75,7 @@ def least_squares(function: Callable[[np.ndarray], Evaluated], start: np.ndarray
 
 
 def gain(residuals: np.ndarray, jacobian: np.ndarray) -> float:
-    """Return by how much the best step of a linear model makes the sum of squares smaller.
-
-    Args:
-        residuals: Residuals, shape `(points,)`.
-        jacobian: Their Jacobian, shape `(points, parameters)`, of parameters of about one size.
-    """
+    """Return by how much the best step of a linear model makes the sum of squares smaller."""
     slopes = jacobian.T @ residuals
     return float(slopes @ np.linalg.pinv(jacobian.T @ jacobian, hermitian=True) @ slopes)
 

@@ -50,32 +50,26 @@ EFFECTS = (
 
 
 def with_effects(best: Rung, tried: Sequence[Rung], noise: np.ndarray) -> tuple[Joints, list[Fit]]:
-    """Return joints with the effects that pay for them, and their fits.
-
-    Args:
-        best: The model of friction to keep.
-        tried: The models that were tried.
-        noise: Noise of the encoder of each joint [rad or m], shape `(joints,)`.
-    """
-    joints, fits = best.joints, best.fits
+    """Return joints with the effects that pay for them, and their fits; `noise` is of the encoders [rad or m]."""
+    joints, fits, rungs = best.joints, best.fits, {rung.score.name: rung for rung in tried}
     for effect in EFFECTS:
-        at = [
-            j
-            for j, fit in enumerate(fits)
-            if fit.error > effect.least * noise[j]
-            and joints.may_have(j, effect.names)
-            and not {*effect.names} <= {*joints.names_of(j, best.score.name)}
-            and (effect.told != "startup" or _is_loaded(best, j))
-        ]
         before = Rung(joints, fits, best.score, best.cases)
-        if not effect.rung:
-            after = _fitted(effect, before, at)
-        elif (after := next((rung for rung in tried if rung.score.name == effect.rung), None)) is None:
+        at = [j for j in range(len(fits)) if _is_tried(effect, before, best, j, noise[j])]
+        after = rungs.get(effect.rung) if effect.rung else _fitted(effect, before, at)
+        if after is None:
             continue
         at = _better(effect, before, after, at)
         joints = joints.adding(effect.names, at, after.fits if effect.rung else None)
         fits = [(after if j in at else before).fits[j] for j in range(len(fits))]
     return joints, fits
+
+
+def _is_tried(effect: Effect, before: Rung, best: Rung, j: int, noise: float) -> bool:
+    """Return whether a joint has errors that an effect may explain, and may have it and lacks it."""
+    if not before.fits[j].error > effect.least * noise or not before.joints.may_have(j, effect.names):
+        return False
+    has_it = {*effect.names} <= {*before.joints.names_of(j, best.score.name)}
+    return not has_it and (effect.told != "startup" or _is_loaded(best, j))
 
 
 def _fitted(effect: Effect, before: Rung, at: Sequence[int]) -> Rung:

@@ -88,7 +88,7 @@ def excitation(
     """
     plan, told = plan or ExcitationPlan(), progress or (lambda _words, _share: None)
     known = given_motors(robot, motors, ())
-    joints = _joints_of(robot, plan.joints, known)
+    joints = _joints_of(robot, plan.joints, {name: one for name, one in known.items() if one.controller is not None})
     told("simulating the robot", 0.0)
     with CommandedRobot(robot, known, joints, 1.0 / plan.rate, initial_positions=plan.initial_positions) as commanded:
         require_fixed_base(robot, commanded.robots)

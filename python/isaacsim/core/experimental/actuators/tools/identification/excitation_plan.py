@@ -55,14 +55,19 @@ class ExcitationPlan:
         if unknown or not self.kinds:
             listed = ", ".join(unknown) or "[]"
             raise ValueError(f"kinds = {listed}: must be some of {', '.join(WAVES)}. Correct the name.")
-        for name in ("seconds", "rate", "share", "amplitude", "speed", "frequency"):
-            _require_positive(name, getattr(self, name))
-        if self.seconds * self.rate > _MOST:
-            given = f"seconds = {self.seconds:g}, rate = {self.rate:g}"
-            raise ValueError(f"{given}: must be at most {_MOST} commands together. Give less of one.")
+        self._require_numbers()
         for pattern in self.joints:
             if problem := pattern_problem(pattern):
                 raise ValueError(f"joints = {shown(pattern)}: {problem}")
+
+    def _require_numbers(self) -> None:
+        for name in ("seconds", "rate", "share", "amplitude", "speed", "frequency"):
+            value = getattr(self, name)
+            if value is not None and not 0.0 < value < math.inf:
+                raise ValueError(f"{name} = {value}: must be a finite number > 0. Correct it.")
+        if self.seconds * self.rate > _MOST:
+            given = f"seconds = {self.seconds:g}, rate = {self.rate:g}"
+            raise ValueError(f"{given}: must be at most {_MOST} commands together. Give less of one.")
         if self.share > 1.0:
             raise ValueError(f"share = {self.share}: must be at most 1, the whole range. Give less.")
         if self.seed < 0:
@@ -75,8 +80,3 @@ class ExcitationPlan:
     def top(self) -> float:
         """Highest frequency [Hz]."""
         return min(_TOP, self.rate / _SAMPLES) if self.frequency is None else self.frequency
-
-
-def _require_positive(name: str, value: float | None) -> None:
-    if value is not None and not 0.0 < value < math.inf:
-        raise ValueError(f"{name} = {value}: must be a finite number > 0. Correct it.")

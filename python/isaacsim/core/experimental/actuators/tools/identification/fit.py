@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -127,17 +127,7 @@ class Bench:
         found = fitted(start, left_out or {})
         if not start or not found.columns or left_out is not None:
             return found
-        shares = {name: error / size for name, (size, error) in found.columns.items()}
-        left_out = {name: _UNLIKE_WORDS.format(share) for name, share in shares.items() if share > _UNLIKE}
-        if left_out:
-            found = fitted(start, left_out)
-        # from the same start, for a wrong column may have led astray
-        alone = fitted(start, dict.fromkeys(shares, _WORSE_WORDS) | left_out)
-        while found.columns and found.error > _WORSE * alone.error + _SMALL:
-            worst = max(found.columns, key=lambda name: found.columns[name][1] / found.columns[name][0])
-            left_out[worst] = _WORSE_WORDS
-            found = fitted(start, left_out) if len(left_out) < len(shares) else alone
-        return found
+        return _with_explained(found, lambda left_out: fitted(start, left_out))
 
     def box(self, names: Sequence[str]) -> Box:
         """Return the ranges of parameters."""
@@ -154,18 +144,10 @@ class Bench:
         part: Part = "all",
         takes_long: bool = False,
     ) -> Residuals:
-        """Return residuals of the motor with the stages of all these parameters.
-
-        Args:
-            values: Values of the parameters.
-            variants: Largest number of variants.
-            cases: The logs.
-            left_out: Columns to leave out, each with the reason.
-            part: Which samples of the logs.
-            takes_long: Whether long physics steps suffice, where gains permit them.
-        """
+        """Return residuals of the motor with all these stages, with long physics steps where gains permit them."""
         columns = dict.fromkeys(name for case in cases for name in further_columns(case.log))
-        used = [name for name in columns if name not in (left_out or {})]
+        left_out = left_out or {}
+        used = [name for name in columns if name not in left_out]
         rows = max(variants, min(variants * len(cases), _SIDE_BY_SIDE))
         rollout = self.rollout(values, rows, used, self._long_step(cases, values) if takes_long else None)
         return Residuals(rollout, cases, self.column, left_out, part)
@@ -194,13 +176,7 @@ class Bench:
         self, cases: Sequence[Decoupled], values: Mapping[str, float], fitted: Sequence[str], added: Sequence[str]
     ) -> tuple[float, float]:
         """Return by how much the slopes of further parameters promise to make the sum of squares of positions smaller,
-        and that sum.
-
-        Args:
-            cases: The logs.
-            values: Values of all parameters.
-            fitted: Names of those that were fitted.
-            added: Names of those to add.
+        beside those that were fitted, and that sum.
         """
         names, count = [*fitted, *added], len(fitted)
         box = self.box(names)
@@ -230,15 +206,23 @@ class Bench:
         return any(case.log.moves(self.column) for case in cases)
 
 
-class _Search:
-    """Least squares of the residuals of a joint.
+def _with_explained(found: Fit, fitted: Callable[[Mapping[str, str]], Fit]) -> Fit:
+    """Return a fit without columns that the motor does not explain, nor those that make positions clearly worse."""
+    shares = {name: error / size for name, (size, error) in found.columns.items()}
+    left_out = {name: _UNLIKE_WORDS.format(share) for name, share in shares.items() if share > _UNLIKE}
+    if left_out:
+        found = fitted(left_out)
+    # from the same start, for a wrong column may have led astray
+    alone = fitted(dict.fromkeys(shares, _WORSE_WORDS) | left_out)
+    while found.columns and found.error > _WORSE * alone.error + _SMALL:
+        worst = max(found.columns, key=lambda name: found.columns[name][1] / found.columns[name][0])
+        left_out[worst] = _WORSE_WORDS
+        found = fitted(left_out) if len(left_out) < len(shares) else alone
+    return found
 
-    Args:
-        residuals: The residuals.
-        bench: The joint.
-        start: Values at which it starts, of the parameters to fit.
-        fixed: Values of other parameters.
-    """
+
+class _Search:
+    """Least squares of the residuals of a joint, from a start of the parameters to fit."""
 
     def __init__(
         self, residuals: Residuals, bench: Bench, start: Mapping[str, float], fixed: Mapping[str, float]

@@ -28,16 +28,9 @@ def fixed_point(
     tolerance: float,
     inside: bool = False,
 ) -> np.ndarray:
-    """Return the best value of a function near which it is its own argument.
+    """Return the best value of a function near which it is its own argument, up to a tolerance.
 
-    Args:
-        function: Takes and returns arrays of one shape.
-        start: First argument.
-        lower: Smallest arguments.
-        upper: Largest arguments.
-        rounds: Largest number of calls.
-        tolerance: Difference of value and argument at which it ends.
-        inside: Whether it also ends where value and argument of any number are at the same end of its range.
+    With `inside`, it also ends where value and argument of any number are at the same end of its range.
     """
     places, changes = list[np.ndarray](), list[np.ndarray]()
     place = start

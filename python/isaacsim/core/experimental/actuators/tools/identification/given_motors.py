@@ -9,30 +9,33 @@ from collections.abc import Mapping, Sequence
 from ...simulators.authoring import motors_of_robot
 from ...simulators.simulation import Simulation
 from ...specs.motors import MotorConfig, with_friction_stage
-from ...specs.stages import is_linked
+from .shafts import linkage_of
 
 
 def given_motors(
     robot: str | os.PathLike[str], motors: Mapping[str, MotorConfig] | None, joints: Sequence[str]
 ) -> dict[str, MotorConfig]:
-    """Return a motor for each joint, friction as a stage of theirs, and those of other joints that have one."""
+    """Return a motor for each joint, friction as a stage of theirs, and those of other joints that have one.
+
+    Joints that the shaft of another one's motor moves need none, and have what is passive.
+    """
     with Simulation(robot) as simulation:
         names = list(simulation.articulation("/").dof_names)
         found = motors_of_robot(simulation, friction_stages=True) if motors is None else motors
-    chosen: dict[str, MotorConfig] = {}
-    for name in names:
-        for pattern, motor in found.items():
-            if re.fullmatch(pattern, name) and motor.controller is not None:
-                chosen[name] = motor if motors is None else with_friction_stage(motor)
-                break
-    if missing := [name for name in joints if name not in chosen]:
+    if motors is not None:
+        found = {pattern: with_friction_stage(motor) for pattern, motor in found.items()}
+    chosen, passive = (_first_of(found, names, driven) for driven in (True, False))
+    linkages = filter(None, map(linkage_of, chosen.values()))
+    moved = {joint for linkage in linkages for joint in linkage.joints}
+    if missing := [name for name in joints if name not in chosen and name not in moved]:
         raise ValueError(
             f"{robot}: {', '.join(missing)}: no motor with a control law: must have one, for identification starts "
             "from its gains. Describe the motors in a file, and give it."
         )
-    if coupled := [name for name in joints if is_linked(chosen[name])]:
-        raise ValueError(
-            f"{robot}: {', '.join(coupled)}: motors move several joints, by a linkage: must be left out of the logs, "
-            "for identification fits joints one by one. Identify such a motor on a bench, as the joint of its shaft."
-        )
-    return chosen
+    return chosen | {name: motor for name, motor in passive.items() if name in moved and name not in chosen}
+
+
+def _first_of(motors: Mapping[str, MotorConfig], names: Sequence[str], driven: bool) -> dict[str, MotorConfig]:
+    """Return the first motor of each joint by patterns, of those with a control law or of those without."""
+    some = {pattern: motor for pattern, motor in motors.items() if (motor.controller is not None) == driven}
+    return {name: motor for name in names for pattern, motor in reversed(some.items()) if re.fullmatch(pattern, name)}

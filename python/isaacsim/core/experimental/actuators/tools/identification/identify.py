@@ -14,7 +14,7 @@ import numpy as np
 from ...specs.motors import MotorConfig
 from ..progress import Progress
 from ..training.train import require_torch
-from .checks import noise_of, time_problem
+from .checks import noises_of, time_problem
 from .choice import Choice
 from .decoupling import Decoupled, Links
 from .effects import with_effects
@@ -29,6 +29,7 @@ from .log import MotorLog
 from .models import FIRST
 from .options import FitOptions
 from .parts import Shipped, replays_of, split
+from .shafts import Shafts
 from .supply import require_volts
 
 # largest ratio of time steps of logs that are one
@@ -49,7 +50,8 @@ def identify(
     Efforts, currents, supply voltages and duties in the logs are fitted as well, where the motors simulate them:
     `Identified.columns`.
 
-    Each joint is simulated alone with the package's own step, along the log of the other joints. Friction models are
+    Each joint is simulated alone with the package's own step, along the log of the other joints, and a motor that moves
+    several at its shaft, under the name of the joint that has it. Friction models are
     tried from simple to rich; the simplest one that no richer one beats clearly is kept. Its fit is refined by the
     effects of the joints on each other. At the end, the whole robot is simulated under the commands of each log, which
     shows whether the motors can be used: `Identified.error` and `Identified.disagrees`.
@@ -67,25 +69,30 @@ def identify(
 
     Raises:
         ValueError: No log, a log that lacks a joint of the first one, times that are no seconds, a robot with a
-            floating base, a joint without a motor, or a parameter that a motor cannot have.
+            floating base, a joint without a motor, a linkage whose shaft logs do not tell, or a parameter that a motor
+            cannot have.
         ModuleNotFoundError: The extra `identify` is not installed, or Torch if networks are to be learned.
     """
     began = time.monotonic()
     options, progress = options or FitOptions(), progress or (lambda _words, _share: None)
-    names, even, training, validation = _prepared(logs, options)
-    noise = np.max([[noise_of(log.columns(names), j) for j in range(len(names))] for log in logs], axis=0)
-    given = given_motors(robot, motors, names)
-    with contextlib.closing(Links(robot, names)) as links:
-        joints = Joints({name: given[name] for name in names}, options, links.armatures, even, progress)
+    every, even, training, validation = _prepared(logs, options)
+    given = given_motors(robot, motors, every)
+    shafts = Shafts(given, every)
+    options, names, whole = shafts.options(options), shafts.names, (training, validation)
+    noise = noises_of([shafts.of_log(log.columns(every)) for log in logs], names)
+    training, validation = ([shafts.of_log(log) for log in part] for part in whole)
+    with contextlib.closing(Links(robot, every, shafts)) as links:
+        joints = Joints(shafts.bare(), options, links.armatures, [*training, *validation], progress)
+        joints = joints.holding(dict.fromkeys(map(names.index, shafts.linkages), ("encoder_bias",)))
         limited = _at_limits(even, links.limits)
         # its replays are independent of all fits
-        with Shipped(robot, given, validation or training) as shipped:
+        with Shipped(robot, given, whole[1] or whole[0], shafts.of_replay) as shipped:
             choice = Choice(joints, links, training, noise).made()
             cases = choice.cases
             tried, best = choice.joints.ladder(choice.fits, cases)
             chosen = best.score.name
             joints, fits = best.joints, best.fits
-            if FIRST in options.models:
+            if FIRST in options.models and not shafts.linkages:
                 # what other models are chosen for has no friction that effects would be told from
                 joints, fits = with_effects(best, tried, noise)
             joints = joints.on_all()
@@ -94,34 +101,31 @@ def identify(
             progress("finding intervals", 0.75)
             intervals = find_intervals(joints, chosen, fits, cases, options.mass_error)
             errors_before = shipped.errors()
-    rounds = options.refine if len(names) > 1 else 0
     others = {name: motor for name, motor in given.items() if name not in names}
+    rounds = options.refine * (len(names) > 1)
     shares = iter(np.linspace(0.75, 1.0, rounds + 3))
 
     def replays(motors: Mapping[str, MotorConfig]) -> list[Replay]:
         progress("simulating the whole robot", float(next(shares)))
-        return replays_of(robot, {**others, **motors}, training, validation)
+        return [shafts.of_replay(one) for one in replays_of(robot, {**others, **shafts.whole(motors)}, *whole)]
 
     def replays_with(fits: Sequence[Fit]) -> list[Replay]:
         return replays(joints.motors(fits, cases))
 
-    if rounds:
-        fits, found = refined(joints, replays_with, chosen, fits, cases, rounds)
-    else:
-        found = replays_with(fits)
+    fits, found = refined(joints, replays_with, chosen, fits, cases, rounds)
     fitted, estimates = joints.motors_and_estimates(fits, cases)
     intervals = intervals.around(fits)
     result = Identified(
         os.fspath(robot),
         names,
-        {**others, **intervals.of_motors(fitted)},
+        {**others, **shafts.whole(intervals.of_motors(fitted))},
         intervals.of_estimates(estimates),
         [rung.score for rung in tried],
         chosen,
         found,
         float(errors_before.mean()),
         [
-            *impossible(fitted, even, links.speeds),
+            *impossible(fitted, [*training, *validation], links.speeds),
             *limited,
             *joints.warnings(fits),
             *_kept_words(untold),
@@ -144,12 +148,7 @@ def identify(
 def _prepared(
     logs: Sequence[MotorLog], options: FitOptions
 ) -> tuple[tuple[str, ...], list[MotorLog], list[MotorLog], list[MotorLog]]:
-    """Return the joints of logs, the logs in even steps, and those to fit and those held out.
-
-    Raises:
-        ValueError: No log, one that lacks a joint of the first, times that are no seconds, or joints that all rest.
-        ModuleNotFoundError: Networks are to be learned without Torch.
-    """
+    """Return the joints of logs, the logs in even steps, and those to fit and those held out."""
     if not logs:
         raise ValueError("logs = []: must be at least one log. Give one.")
     if options.residual is not None:
@@ -221,7 +220,7 @@ def refined(
         replays = replays_of(fits)
         training = [one for one in replays if not one.held_out]
         error = mean_error(training)
-        if error < least:
+        if not count or error < least:
             best = fits, replays
         if count == rounds or error > _BETTER * least:
             break

@@ -23,15 +23,10 @@ _PEAKS, _OVER = 0.002, 1.05
 
 
 def impossible(motors: Mapping[str, MotorConfig], logs: Sequence[MotorLog], speeds: Mapping[str, float]) -> list[str]:
-    """Return a sentence for each value that cannot be.
+    """Return a sentence for each value that cannot be; speeds are the largest of the robot file [rad/s or m/s].
 
     They are a Coulomb friction that the motor cannot overcome, a speed in a log above what joint or motor reach, and a
     gain in the register of a servo that a log gives to a PD law, whose gain is in N·m/rad.
-
-    Args:
-        motors: Motors by joint name.
-        logs: Logs in even steps.
-        speeds: Largest speeds of the joints in the robot file [rad/s or m/s], by name; infinite for none.
     """
     found = []
     for j, joint in enumerate(logs[0].joints):

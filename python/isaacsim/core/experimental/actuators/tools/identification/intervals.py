@@ -21,17 +21,17 @@ import dataclasses
 import itertools
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
 from ...base.extras import needs
 from ...specs.motors import MotorConfig
 from .decoupling import Decoupled
-from .fit import Fit
+from .fit import Bench, Fit
 from .identified import Estimate
 from .joints import Joints
-from .parameters import Fitted, fields_of, value_of
+from .parameters import fields_of, value_of
 from .rollout import substeps_of
 
 LEAST, SHORTEST = 6, 5.0
@@ -50,15 +50,13 @@ class Intervals:
     """90 % intervals of the values of joints.
 
     Args:
-        joints: Names of the joints.
-        rules: Ranges of the parameters of each joint.
+        benches: The joints.
         numbers: Values of each joint, by name of the parameter, and by kind and field of numbers of its stages.
         widths: Half of the width of their intervals, by the same names.
         logs: Number of logs that tell of each joint.
     """
 
-    joints: Sequence[str]
-    rules: Sequence[Mapping[str, Fitted]]
+    benches: Sequence[Bench]
     numbers: Sequence[Mapping[str, float]]
     widths: Sequence[dict[str, float]]
     logs: Sequence[int]
@@ -69,7 +67,7 @@ class Intervals:
 
     def of_estimates(self, estimates: Sequence[Estimate]) -> list[Estimate]:
         """Return estimates with their intervals, as far as there are any."""
-        widths = dict(zip(self.joints, self.widths, strict=True))
+        widths = {bench.joint: widths for bench, widths in zip(self.benches, self.widths, strict=True)}
         return [
             dataclasses.replace(one, interval=_within(one.value, width, one.bounds))
             if (width := widths.get(one.joint, {}).get(one.name)) is not None
@@ -80,9 +78,9 @@ class Intervals:
     def of_motors(self, motors: Mapping[str, MotorConfig]) -> dict[str, MotorConfig]:
         """Return motors with the intervals of the numbers that they have, by the names that `randomize` takes."""
         found = dict(motors)
-        for joint, rules, numbers, widths in zip(self.joints, self.rules, self.numbers, self.widths, strict=True):
-            own = {}
-            for name, rule in rules.items():
+        for bench, numbers, widths in zip(self.benches, self.numbers, self.widths, strict=True):
+            own, joint = {}, bench.joint
+            for name, rule in bench.rules.items():
                 if name in widths and not math.isnan(value_of(motors[joint], name)):
                     for place in rule.places or (name,):
                         # of a log, not of a stage
@@ -93,7 +91,7 @@ class Intervals:
 
     def warnings(self) -> list[str]:
         """Return a sentence on the joints without intervals, if there are any."""
-        few = {joint: count for joint, count in zip(self.joints, self.logs, strict=True) if count < LEAST}
+        few = {bench.joint: count for bench, count in zip(self.benches, self.logs, strict=True) if count < LEAST}
         if not few:
             return []
         return [
@@ -107,49 +105,53 @@ def find_intervals(
 ) -> Intervals:
     """Return the intervals of fits."""
     columns = range(len(fits))
-    tells = {id(case): [case.log.duration >= SHORTEST and case.log.moves(j) for j in columns] for case in cases}
-    logs = np.sum(list(tells.values()), axis=0).tolist()
-    result = Intervals(
-        [bench.joint for bench in joints.benches],
-        [bench.rules for bench in joints.benches],
-        [_numbers(fit) for fit in fits],
-        [{} for _ in columns],
-        logs,
-    )
+
+    def tells(case: Decoupled) -> list[bool]:
+        return [case.log.duration >= SHORTEST and case.log.moves(j) for j in columns]
+
+    logs, widths = np.sum(list(map(tells, cases)), axis=0), [dict[str, float]() for _ in columns]
+    result = Intervals(joints.benches, list(map(_numbers, fits)), widths, logs.tolist())
     if max(logs) < LEAST:
         return result
     with needs("identification", "identify"):
-        from scipy.linalg import hadamard
         from scipy.stats import t as student
 
-    def refit(some: Sequence[Decoupled]) -> list[dict[str, float]]:
-        return [_numbers(fit) for fit in joints.refit(model, some, fits)]
+    def refit(some: Iterable[Decoupled]) -> list[dict[str, float]]:
+        return list(map(_numbers, joints.refit(model, list(some), fits)))
 
-    parts, is_labelled = _parts(cases)
-    rows = {row for row in map(tuple, hadamard(_PARTS)[1:, : len(parts)].tolist()) if min(row) < max(row)}
-    signs = sorted(rows, key=lambda row: (np.count_nonzero(np.diff(row)), row))
-    halves = [[part for part, sign in zip(parts, row, strict=True) if sign > 0] for row in signs]
-    refits = [refit([case for part in half for case in part]) for half in halves]
+    parts, slow = _parts(cases)
+    halves = _halves(len(parts))
+    refits = [refit(itertools.chain(*itertools.compress(parts, half))) for half in halves]
     # of all logs in the same way, less accurate than a fit
-    usual, heavy = refit(cases), refit([_scaled(case, 1.0 + mass_error) for case in cases])
+    usual, heavy = refit(cases), refit(_scaled(case, 1.0 + mass_error) for case in cases)
     step = max(case.dt / substeps_of(case.dt) for case in cases)
-    for j in columns:
-        counts = [sum(any(tells[id(case)][j] for case in part) for part in half) for half in halves]
-        count = sum(any(tells[id(case)][j] for case in part) for part in parts)
-        if logs[j] < LEAST or count < _SITTINGS:
-            continue
-        freedom = count - 1 if is_labelled else min(_SLOW, count - 1)
-        quantile = float(student.ppf(_BELOW, freedom))
+    told = np.array([np.any(list(map(tells, part)), axis=0) for part in parts], int)
+    counts, totals = halves @ told, told.sum(axis=0)
+    for j in np.flatnonzero((logs >= LEAST) & (totals >= _SITTINGS)).tolist():
+        count = int(totals[j])
+        quantile = float(student.ppf(_BELOW, min(slow, count - 1)))
         for name in heavy[j]:
-            squares = [
-                first / (count - first) * (half[j][name] - usual[j][name]) ** 2
-                for first, half in zip(counts, refits, strict=True)
-                if 0 < first < count
-            ]
-            spread = math.sqrt(max(np.mean(squares), 0.0 if is_labelled else np.mean(squares[:_SLOW])))
+            changes = [half[j][name] - usual[j][name] for half in refits]
+            spread = _spread(changes, counts[:, j].tolist(), count, slow)
             masses = heavy[j][name] - usual[j][name]
-            result.widths[j][name] = math.hypot(quantile * spread, _GAUSS * masses, step if name == "delay" else 0.0)
+            widths[j][name] = math.hypot(quantile * spread, _GAUSS * masses, step * (name == "delay"))
     return result
+
+
+def _halves(count: int) -> np.ndarray:
+    """Return which parts are in each half, `(halves, parts)`, those first that part few neighbors."""
+    with needs("identification", "identify"):
+        from scipy.linalg import hadamard
+    rows = {row for row in map(tuple, hadamard(_PARTS)[1:, :count].tolist()) if min(row) < max(row)}
+    signs = sorted(rows, key=lambda row: (np.count_nonzero(np.diff(row)), row))
+    return (np.array(signs) > 0).astype(int)
+
+
+def _spread(changes: Sequence[float], counts: Sequence[int], count: int, slow: int) -> float:
+    """Return the standard deviation of a value by its changes in halves, of which `counts` of `count` parts tell it."""
+    pairs = zip(counts, changes, strict=True)
+    squares = [first / (count - first) * change**2 for first, change in pairs if 0 < first < count]
+    return math.sqrt(max(np.mean(squares), np.mean(squares[:slow])))
 
 
 def _numbers(fit: Fit) -> dict[str, float]:
@@ -157,8 +159,8 @@ def _numbers(fit: Fit) -> dict[str, float]:
     return {name: fit.values[name] for name in fit.errors} | fields_of(list(fit.values), fit.values)
 
 
-def _parts(cases: Sequence[Decoupled]) -> tuple[list[list[Decoupled]], bool]:
-    """Return the parts of logs that halves are made of, and whether these are sittings."""
+def _parts(cases: Sequence[Decoupled]) -> tuple[list[list[Decoupled]], int]:
+    """Return the parts of logs that halves are made of, and how many halves count by themselves: all of sittings."""
     # number 10 after number 9
     ordered = sorted(cases, key=lambda case: re.sub(r"\d+", lambda number: number[0].zfill(12), case.log.source))
     sittings: dict[float | None, list[Decoupled]] = {}
@@ -168,7 +170,8 @@ def _parts(cases: Sequence[Decoupled]) -> tuple[list[list[Decoupled]], bool]:
     parts = list(sittings.values()) if is_labelled else [[case] for case in ordered]
     count = min(len(parts), _PARTS)
     bounds = [round(len(parts) * k / count) for k in range(count + 1)]
-    return [list(itertools.chain(*parts[start:end])) for start, end in itertools.pairwise(bounds)], is_labelled
+    joined = [list(itertools.chain(*parts[start:end])) for start, end in itertools.pairwise(bounds)]
+    return joined, _PARTS if is_labelled else _SLOW
 
 
 def _scaled(case: Decoupled, factor: float) -> Decoupled:

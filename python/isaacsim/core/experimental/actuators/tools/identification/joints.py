@@ -87,21 +87,18 @@ class Joints:
             for j, (joint, motor) in enumerate(motors.items())
         ]
         self._settings = {name: value for log in logs for name, value in settings_of(log).items()}
-        self._sees_armature = max(one.dt for one in logs) <= _SEES_ARMATURE
-        self._step = max(one.dt / substeps_of(one.dt) for one in logs)
+        self._sees_armature = max(log.dt for log in logs) <= _SEES_ARMATURE
+        self._step = max(log.dt / substeps_of(log.dt) for log in logs)
         self._known = [
-            {name: value for name in bench.rules if not np.isnan(value := value_of(bench.motor, name))}
-            for bench in self._benches
+            self._known_of(bench, float(armature)) for bench, armature in zip(self._benches, armatures, strict=True)
         ]
-        for bench, armature in zip(self._benches, armatures, strict=True):
-            self._complete(bench, float(armature))
         self._part: Part = "fitted"
         self._held: Mapping[int, frozenset[str]] = {}
         self._effects: Mapping[int, tuple[str, ...]] = {}
         # gains of each joint that were found before, and their standard errors
         self._found: Sequence[tuple[Mapping[str, float], Mapping[str, float]]] = [({}, {})] * len(self._benches)
         # the load of a single joint on a bench is known, and shows the bias
-        self._groups = (*((BIASES,) if len(motors) == 1 else ()), *((GAINS_TOO,) if options.gains else ()))
+        self._groups = (BIASES,) * (len(motors) == 1) + (GAINS_TOO,) * bool(options.gains)
 
     @property
     def open_groups(self) -> tuple[str, ...]:
@@ -174,13 +171,7 @@ class Joints:
         return [name for name in names if name not in self._names_in(j, self._groups)]
 
     def promise(self, group: str, fits: Sequence[Fit], cases: Sequence[Decoupled]) -> float:
-        """Return what a further group of parameters promises by the slopes at fits, of their sum of squares.
-
-        Args:
-            group: The group.
-            fits: Fits without it.
-            cases: The logs.
-        """
+        """Return what a further group of parameters promises by the slopes at fits, of their sum of squares."""
 
         def one(j: int) -> tuple[float, float]:
             values, added = fits[j].values, self._added(j, group)
@@ -195,14 +186,16 @@ class Joints:
         """The joints by themselves."""
         return self._benches
 
-    def _complete(self, bench: Bench, armature: float) -> None:
-        """Add what is known of a joint if its motor does not say it."""
-        values, rule = self._known[bench.column], bench.rules["armature"]
-        values.setdefault("armature", armature)
+    def _known_of(self, bench: Bench, armature: float) -> dict[str, float]:
+        """Return what is known of a joint: by its motor, and if that does not say it, by the robot file."""
+        known = {name: value for name in bench.rules if not math.isnan(value := value_of(bench.motor, name))}
+        rule = bench.rules["armature"]
+        known.setdefault("armature", armature)
         if not self._sees_armature and math.isfinite(rule.spread):
-            values["armature"] = rule.start
-        values.setdefault("delay", 0.0)
-        values.setdefault("encoder_bias", 0.0)
+            known["armature"] = rule.start
+        known.setdefault("delay", 0.0)
+        known.setdefault("encoder_bias", 0.0)
+        return known
 
     def _names_in(self, j: int, groups: Sequence[str]) -> tuple[str, ...]:
         """Return what is fitted of a joint with any model of friction, and groups of parameters."""
@@ -216,8 +209,8 @@ class Joints:
                 with_values(bench.motor, {name: 0.0})
         # behind a spring it is that of the rotor
         sees_armature = self._sees_armature and has_place(bench.motor, "armature") and not self._is_sprung(j)
-        biases = ("encoder_bias",) if BIASES in groups else ()
-        found = ("delay", *biases, *(("armature",) if sees_armature else ()), *gains, *further)
+        biases, armature = ("encoder_bias",) * (BIASES in groups), ("armature",) * sees_armature
+        found = ("delay", *biases, *armature, *gains, *further)
         left = {*self._settings, *self._held.get(j, ()), *self._found[j][0]}
         return tuple(name for name in dict.fromkeys(found) if name not in left)
 
@@ -230,9 +223,8 @@ class Joints:
         own = [
             name
             for name in MODELS[FIRST if self._is_sprung(j) else model]
-            if name != "supply_resistance" or self._has_own_supply
+            if (self._has_own_supply if name == "supply_resistance" else has_place(motor, name))
         ]
-        own = [name for name in own if name == "supply_resistance" or has_place(motor, name)]
         found = dict.fromkeys((*self._names_in(j, self._groups), *own, *added))
         return tuple(name for name in found if name not in self._held.get(j, ()))
 
@@ -246,11 +238,6 @@ class Joints:
         """Return biases of the encoders [rad or m] with which the joints are decoupled, and fits with the first model.
 
         The decoupling depends on the biases, and what each joint by itself finds of its own bias on the decoupling.
-
-        Args:
-            links: The links of the robot.
-            training: The logs that they are fitted to.
-            first: Fits where the first round starts; None means the motors.
         """
         found: list[tuple[np.ndarray, list[Fit]]] = []
 
@@ -279,16 +266,9 @@ class Joints:
         return ModelScore(model, self.names_of(0, model), *found)
 
     def ladder(self, first: list[Fit], cases: Sequence[Decoupled]) -> tuple[list[Rung], Rung]:
-        """Try models of friction, from simple to rich; one that is richer has to be clearly better.
+        """Return the models of friction that were tried, from simple to rich, and the one to keep.
 
         Models beyond the first one keep its gains: under its weight, friction of a load holds a joint as a gain does.
-
-        Args:
-            first: Fits where they start.
-            cases: The logs.
-
-        Returns:
-            Those that were tried, and the one to keep.
         """
         keeping, models = self.keeping_gains(first), self._models()
         tried, best = list[Rung](), None
@@ -297,31 +277,29 @@ class Joints:
                 # what one term of loads does not explain, several do not
                 continue
             self._progress(f"fitting: {name}", 0.35 + 0.4 * count / len(models))
-            joints = self if name in SIMPLE or not MODELS[name] else keeping
-            # with this one, biases were found
-            fits = joints.fit(name, cases, first, CLOSE, "near" if name == FIRST else "whole")
-            rung = Rung(joints, fits, joints.score(name, fits), cases)
+            rung = self._rung(name, keeping, first, cases)
             tried.append(rung)
             # models with more parameters start where this one ended
             if set(MODELS[FIRST]) <= set(MODELS[name]):
-                first = fits
-            if best is None or (
-                is_clearly_better(rung.score, best.score) and (name in SIMPLE or _holds_on_other_logs(rung, best))
-            ):
+                first = rung.fits
+            if best is None or _is_worth_more(rung, best):
                 best = rung
         assert best is not None
         return tried, best
+
+    def _rung(self, name: str, keeping: Joints, first: list[Fit], cases: Sequence[Decoupled]) -> Rung:
+        """Try a model of friction, one beyond the first with the gains of that."""
+        joints = self if name in SIMPLE or not MODELS[name] else keeping
+        # with the first one, biases were found
+        fits = joints.fit(name, cases, first, CLOSE, "near" if name == FIRST else "whole")
+        return Rung(joints, fits, joints.score(name, fits), cases)
 
     def errors_left_out(
         self, model: str, fits: list[Fit], cases: Sequence[Decoupled], of: Sequence[int] | None = None
     ) -> np.ndarray:
         """Return the errors of the joints on logs that they were not fitted to [rad or m], shape `(joints,)`.
 
-        Args:
-            model: Name of the model of friction.
-            fits: Fits to all logs, where they start.
-            cases: The logs, which are left out in turn, in at most so many parts as `_FOLDS`.
-            of: Numbers of the joints; None means all.
+        The logs are left out in turn, in at most so many parts as `_FOLDS`; fits to all of them are where fits start.
         """
         of = range(len(self._benches)) if of is None else of
         ordered = sorted(cases, key=lambda case: case.log.source)
@@ -342,27 +320,15 @@ class Joints:
 
         Their standard errors are half of them or more, or they are at the end of their ranges; or they are gains that
         cannot be told from friction or an armature.
-
-        Args:
-            fits: The fits.
-            names: Which ones may be; None means all.
         """
         found: dict[int, list[str]] = {}
         for estimate in self._estimates(fits):
             j, name = self._names.index(estimate.joint), estimate.name
-            errors, correlations = fits[j].errors, fits[j].correlations
-            if name not in errors or (names is not None and name not in names):
-                continue
-            is_gain, order = name in GAINS, list(errors)
-            known = abs(estimate.value) if is_gain else max(abs(estimate.value), self._benches[j].rules[name].scale)
-            others = [order.index(other) for other in ("viscous", "coulomb", "armature") if other in errors]
-            at = order.index(name)
-            is_free = is_gain and at < len(correlations)
-            alike = is_free and np.abs(correlations[at, others]).max(initial=0.0) > _CORRELATED
-            if alike or estimate.is_at_bound or not estimate.standard_error <= _TOLD * known:
+            is_asked = name in fits[j].errors and (names is None or name in names)
+            if is_asked and not _is_told(estimate, fits[j], self._benches[j].rules[name].scale):
                 found.setdefault(j, []).append(name)
         for j, untold in found.items():
-            if "breakaway" in fits[j].errors and "breakaway" not in untold:
+            if "breakaway" in fits[j].errors.keys() - {*untold}:
                 # which is what comes on top of it
                 found[j] = [name for name in untold if name != "coulomb"]
         return found
@@ -425,33 +391,52 @@ class Joints:
         way: Way = "whole",
     ) -> Fit:
         """Return the fit of a joint; arguments as for `fit`."""
-        bench, known = self._benches[j], self._known[j]
+        bench = self._benches[j]
         names = self.names_of(j, model) if bench.moves(cases) else ()
         start = self._starts(j, names, before)
-        fixed = {name: value for name, value in known.items() if name in OF_LOG and name not in names}
-        fixed |= self._settings | ({"armature": 0.0} if self._is_sprung(j) else {})
-        for name, value in self._alike(j, before).items():
-            if name in start:
-                start.pop(name)
-                fixed[name] = value
+        alike = self._alike(j, names, before)
+        for name in alike:
+            del start[name]
         gains, errors = self._found[j] if names else ({}, {})
-        fixed |= gains
+        fixed = {**self._fixed(j, names), **alike, **gains}
         # what a fit nearby found of columns
         left_out = before[j].left_out if before is not None and way in ("near", "quick") and before[j].errors else None
-        options, first = self._options, [start]
-        if before is not None and way == "whole" and self._has_little_friction(start, bench):
-            # what a simpler model lacks has led astray
-            fresh = self._starts(j, names, None)
-            first.append({name: fresh[name] if name != "delay" else one for name, one in start.items()})
-        if before is None and names:
-            first = starts(bench, cases, start, fixed, options.seed)
+        first = self._tried_starts(j, start, fixed, cases, before, way)
         if len(first) > 1:
             # only the best one is worth small steps
-            rough = [bench.fit(cases, one, fixed, tolerance, "rough", self._part) for one in first]
+            rough = [bench.fit(cases, values, fixed, tolerance, "rough", self._part) for values in first]
             best, way = min(rough, key=lambda fit: fit.held_out).values, "near"
             first = [{name: best[name] for name in start}]
         fit = bench.fit(cases, first[0], fixed, tolerance, way, self._part, left_out)
         return dataclasses.replace(fit, values={**fixed, **fit.values}, errors={**fit.errors, **errors})
+
+    def _fixed(self, j: int, names: Sequence[str]) -> dict[str, float]:
+        """Return the values of parameters of a joint that are known and not fitted."""
+        fixed = {name: value for name, value in self._known[j].items() if name in OF_LOG and name not in names}
+        return fixed | self._settings | ({"armature": 0.0} if self._is_sprung(j) else {})
+
+    def _tried_starts(
+        self,
+        j: int,
+        start: dict[str, float],
+        fixed: Mapping[str, float],
+        cases: Sequence[Decoupled],
+        before: list[Fit] | None,
+        way: Way,
+    ) -> list[dict[str, float]]:
+        """Return the values at which a fit of a joint may start."""
+        bench = self._benches[j]
+        if before is None:
+            return starts(bench, cases, start, fixed, self._options.seed) if start else [start]
+        rules = {name: bench.rules[name] for name in start}
+        has_little_friction = any(
+            rule.kind == "passive" and not start[name] > _FEW * rule.scale for name, rule in rules.items()
+        )
+        if way != "whole" or not has_little_friction:
+            return [start]
+        # what a simpler model lacks has led astray
+        fresh = self._starts(j, list(start), None)
+        return [start, {name: fresh[name] if name != "delay" else value for name, value in start.items()}]
 
     def refit(self, model: str, cases: Sequence[Decoupled], fits: Sequence[Fit]) -> list[Fit]:
         """Return fits to other logs near fits of the ladder, whose gains are those of its first model."""
@@ -461,16 +446,11 @@ class Joints:
             joints = free.keeping_gains(free.fit(FIRST, cases, list(fits), CLOSE, "quick"))
         return joints.fit(model, cases, list(fits), CLOSE, "quick")
 
-    @staticmethod
-    def _has_little_friction(values: Mapping[str, float], bench: Bench) -> bool:
-        rules = {name: bench.rules[name] for name in values}
-        return any(rule.kind == "passive" and not values[name] > _FEW * rule.scale for name, rule in rules.items())
-
-    def _alike(self, j: int, before: list[Fit] | None) -> dict[str, float]:
+    def _alike(self, j: int, names: Sequence[str], before: list[Fit] | None) -> dict[str, float]:
         """Return the values that a joint shares with others, from the fits before."""
         found: dict[str, float] = {}
         if before is not None:
-            for name in self._benches[j].rules:
+            for name in (name for name in self._benches[j].rules if name in names):
                 for group in self._options.alike(name, self._names):
                     values = [before[k].values[name] for k in group if name in before[k].values]
                     if j in group and values:
@@ -587,7 +567,7 @@ class Joints:
                 found.append(f"{one.joint}: {one.name} = {one.value:.4g} {one.unit} is at the end of its range.")
         for j, names in self.untold(fits).items():
             found.append(f"{self._names[j]}: the logs do not tell {', '.join(names)}.")
-        return [*self._of_logs(fits), *found, *self._of_pairs(fits)]
+        return [*self._of_logs(fits), *self._of_motors(), *found, *self._of_pairs(fits)]
 
     def _of_logs(self, fits: Sequence[Fit]) -> list[str]:
         found = []
@@ -603,6 +583,10 @@ class Joints:
             )
         if any(isinstance(bench.motor.delay, DelayConfig) for bench in self._benches):
             found.append("Delays in physics steps were replaced by delays in seconds.")
+        return found
+
+    def _of_motors(self) -> list[str]:
+        found = []
         for bench in self._benches:
             if (friction := other_friction(bench.motor)) is not None:
                 kept = f"its {type(friction).__name__} stays as it is"
@@ -649,16 +633,31 @@ class Rung:
         return self.joints.errors_left_out(self.score.name, self.fits, self.cases)
 
 
-def _holds_on_other_logs(rung: Rung, best: Rung) -> bool:
-    """Return whether a model is clearly better than the best one on logs that it was not fitted to, and not worse for
-    any joint.
+def _is_worth_more(rung: Rung, best: Rung) -> bool:
+    """Return whether a model is clearly better than the best one: on logs that it was not fitted to, too, and not worse
+    there for any joint.
 
     Blocks of the logs of a fit have its motions: a model may explain these, and no others.
     """
-    if len(rung.cases) == 1:
+    if not is_clearly_better(rung.score, best.score):
+        return False
+    if rung.score.name in SIMPLE or len(rung.cases) == 1:
         return True
     new, old = rung.errors_left_out, best.errors_left_out
     return bool(np.nanmean(new) < BETTER * np.nanmean(old)) and not (new > _WORSE * old).any()
+
+
+def _is_told(estimate: Estimate, fit: Fit, scale: float) -> bool:
+    """Return whether logs tell a value; a gain has to differ from friction and an armature, too."""
+    known, order = max(abs(estimate.value), scale), list(fit.errors)
+    at = order.index(estimate.name)
+    if estimate.name in GAINS:
+        known = abs(estimate.value)
+        others = [order.index(other) for other in ("viscous", "coulomb", "armature") if other in order]
+        # behind the correlations are gains that were found before
+        if at < len(fit.correlations) and np.abs(fit.correlations[at, others]).max(initial=0.0) > _CORRELATED:
+            return False
+    return not estimate.is_at_bound and estimate.standard_error <= _TOLD * known
 
 
 def _is_late(stage: Config) -> bool:

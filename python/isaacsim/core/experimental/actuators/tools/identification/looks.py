@@ -43,13 +43,7 @@ class _Trace:
 
 
 def look_of(replays: Sequence[Replay], joint: int, noise: float) -> str:
-    """Return words on what the error that is left of a joint looks like, and what does that; empty if like nothing.
-
-    Args:
-        replays: Replays of logs in even steps.
-        joint: Number of the joint.
-        noise: Noise of its encoder [rad or m].
-    """
+    """Return words on what the error that is left of a joint looks like, and what does that; empty if like nothing."""
     traces = [
         _Trace(
             Path(replay.log.source).stem,

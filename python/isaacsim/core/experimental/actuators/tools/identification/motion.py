@@ -11,12 +11,7 @@ _WINDOW, _FEWEST, _DEGREE = 0.0525, 7, 5
 
 
 def motion_of(positions: np.ndarray, dt: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return velocities and accelerations from a smoothing filter (Savitzky and Golay, fifth order).
-
-    Args:
-        positions: Positions, evenly sampled, shape `(samples, joints)`.
-        dt: Time between samples [s].
-    """
+    """Return velocities and accelerations of positions `(samples, joints)`, by a filter of Savitzky and Golay."""
     with needs("identification", "identify"):
         from scipy.signal import savgol_filter
     window = max(_FEWEST, 2 * int(_WINDOW / dt / 2) + 1)

@@ -82,6 +82,11 @@ class FitOptions:
                 f"search = {self.search}: must be 0, for fits begin with the best of 512 starts over gains, Coulomb "
                 "friction and delay. Leave it out."
             )
+        self._require_ranges()
+        for key in self._keys:
+            self._require_name(key)
+
+    def _require_ranges(self) -> None:
         for name, (low, high) in self.bounds.items():
             if not -math.inf < low < high < math.inf:
                 raise ValueError(f"bounds of {name} = ({low:g}, {high:g}): must be finite, and rise. {_REMEDY}")
@@ -89,8 +94,6 @@ class FitOptions:
             if not (math.isfinite(value) and 0 < spread < math.inf):
                 given = f"prior of {name} = ({value:g}, {spread:g})"
                 raise ValueError(f"{given}: must be a value and a standard deviation > 0. {_REMEDY}")
-        for key in self._keys:
-            self._require_name(key)
 
     @property
     def _keys(self) -> tuple[str, ...]:

@@ -13,6 +13,8 @@ from ...specs.configs import (
     CONFIGS,
     CommandLagConfig,
     Config,
+    ControlConfig,
+    DelayConfig,
     EffortLagConfig,
     ElasticTransmissionConfig,
     ElectricalConfig,
@@ -189,13 +191,11 @@ def has_place(motor: MotorConfig, name: str) -> bool:
     rule = rule_of(name, (0.0, 1.0))
     if rule.law is FrictionConfig and other_friction(motor) is not None:
         return False
-    if not rule.places or _stage_of(motor, rule) is not None:
+    if _stage_of(motor, rule) is not None:
         return True
-    if rule.law is StartupPDControlConfig:
-        return isinstance(motor.controller, PDControlConfig)
     if rule.law is ElasticTransmissionConfig:
         return transmission_among(motor.stages) is None
-    return rule.law is not None and (rule.law is not SupplyConfig or math.isfinite(_volts(motor)))
+    return _new_stage(motor, rule) is not None
 
 
 def value_of(motor: MotorConfig, name: str) -> float:
@@ -257,9 +257,9 @@ def _set(motor: MotorConfig, name: str, value: float) -> None:
     if stage is None:
         stage = _made(motor, name, rule)
         if rule.kind == "delay":
-            motor.delay = cast(Any, stage)
+            motor.delay = cast(DelayConfig, stage)
         elif rule.kind == "controller":
-            motor.controller = cast(Any, stage)
+            motor.controller = cast(ControlConfig, stage)
         else:
             motor.others.append(stage)
     given = dict.fromkeys(rule.fields, value)
@@ -277,27 +277,34 @@ def _set(motor: MotorConfig, name: str, value: float) -> None:
 
 def _made(motor: MotorConfig, name: str, rule: Fitted) -> Config:
     """Return the stage that a motor lacks."""
-    if rule.law is EncoderConfig:
-        # rollouts have the velocity of the joint; without an encoder a controller sees the rotor
-        is_elastic = isinstance(transmission_among(motor.stages), ElasticTransmissionConfig)
-        return EncoderConfig(velocity="register", side="motor" if is_elastic else "joint")
-    if rule.law is SupplyConfig and math.isfinite(volts := _volts(motor)):
-        return SupplyConfig(volts)
     if rule.law is FrictionConfig and (friction := other_friction(motor)) is not None:
         fields = ", ".join(f"passive.{field}" for field, one in parameters_of(friction).items() if one.type == "float")
         raise ValueError(
             f"{name}: the motor has {type(friction).__name__}: must be a number of that, {fields}. Correct the name, "
             "and give bounds."
         )
-    if rule.law is StartupPDControlConfig and isinstance(pd := motor.controller, PDControlConfig):
-        return StartupPDControlConfig(pd.kp, pd.kd, const_effort=pd.const_effort)
-    if rule.law is ElasticTransmissionConfig:
-        inertia, stiffness = (PARAMETERS[one].start for one in ("rotor_inertia", "stiffness"))
-        return ElasticTransmissionConfig(1.0, rotor_inertia=inertia, stiffness=stiffness)
-    if rule.law is None or rule.law in (SupplyConfig, StartupPDControlConfig):
+    if (stage := _new_stage(motor, rule)) is None:
         wanted = "winding with a voltage" if rule.law else f"stage of the kind {rule.kind} with {rule.fields[0]}"
         raise ValueError(f"{name}: the motor has no {wanted}: must have one for it to be fitted. Add it.")
-    return rule.law()
+    return stage
+
+
+def _new_stage(motor: MotorConfig, rule: Fitted) -> Config | None:
+    """Return the stage that a motor gets for a parameter that it lacks; None if it cannot have it."""
+    if rule.law is EncoderConfig:
+        # rollouts have the velocity of the joint; without an encoder a controller sees the rotor
+        is_elastic = isinstance(transmission_among(motor.stages), ElasticTransmissionConfig)
+        return EncoderConfig(velocity="register", side="motor" if is_elastic else "joint")
+    if rule.law is SupplyConfig:
+        return SupplyConfig(volts) if math.isfinite(volts := _volts(motor)) else None
+    if rule.law is StartupPDControlConfig:
+        if not isinstance(pd := motor.controller, PDControlConfig):
+            return None
+        return StartupPDControlConfig(pd.kp, pd.kd, const_effort=pd.const_effort)
+    if rule.law is ElasticTransmissionConfig:
+        inertia, stiffness = PARAMETERS["rotor_inertia"].start, PARAMETERS["stiffness"].start
+        return ElasticTransmissionConfig(1.0, rotor_inertia=inertia, stiffness=stiffness)
+    return None if rule.law is None else rule.law()
 
 
 def _friction(stage: FrictionConfig, given: dict[str, float]) -> dict[str, float]:

@@ -46,23 +46,29 @@ class Shipped:
     """Replays of the logs that judge motors, with motors that nothing changes, in a thread beside other work.
 
     Use it as a context manager. It opens the robots itself, not in its thread: simulations are opened one by one.
+    Errors are those of what `seen` makes of a replay.
     """
 
     def __init__(
-        self, robot: str | os.PathLike[str], motors: Mapping[str, MotorConfig], logs: Sequence[MotorLog]
+        self,
+        robot: str | os.PathLike[str],
+        motors: Mapping[str, MotorConfig],
+        logs: Sequence[MotorLog],
+        seen: Callable[[Replay], Replay] = lambda replay: replay,
     ) -> None:
+        self._seen = seen
         self._ended = threading.Event()
         with contextlib.ExitStack() as stack:
             self._robots = [stack.enter_context(Replaying(robot, motors, log, held_out=True)) for log in logs]
             pool = stack.enter_context(ThreadPoolExecutor(1))
             # before the thread is waited for
             stack.callback(self._ended.set)
-            self._replays = pool.submit(self._follow)
+            self._replays = pool.submit(lambda: [robot.follow(self._go_on) for robot in self._robots])
             self._close = stack.pop_all().close
 
     def errors(self) -> np.ndarray:
         """Wait for the end, and return the mean absolute position error of each joint [rad or m]."""
-        return np.mean([one.errors for one in self._replays.result()], axis=0)
+        return np.mean([self._seen(one).errors for one in self._replays.result()], axis=0)
 
     def close(self) -> None:
         """End the thread, and close the simulations."""
@@ -73,9 +79,6 @@ class Shipped:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def _follow(self) -> list[Replay]:
-        return [one.follow(self._go_on) for one in self._robots]
 
     def _go_on(self, _: int) -> None:
         if self._ended.is_set():
@@ -110,7 +113,8 @@ class Replaying:
         settings = settings_of(log)
         motors = {name: with_values(one, settings) if name in log.joints else one for name, one in motors.items()}
         self._log, self._held_out = log, held_out
-        self._bias = np.array([np.nan_to_num(value_of(motors[name], "encoder_bias")) for name in log.joints])
+        own = [motors.get(name, MotorConfig()) for name in log.joints]
+        self._bias = np.array([np.nan_to_num(value_of(motor, "encoder_bias")) for motor in own])
         velocity = motion_of(log.position, log.dt)[0][0]
         self._commanded = CommandedRobot(robot, motors, log.joints, log.dt, engine=engine)
         kinds, columns = turning(self._commanded.robots), self._commanded.columns

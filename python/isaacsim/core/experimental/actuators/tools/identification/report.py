@@ -46,9 +46,10 @@ def plot_identified(identified: Identified, path: str | os.PathLike[str] | None 
     """
     if path is not None:
         require_picture(path)
-    one = _shown(identified.replays)
-    if one is None:
+    replays = identified.replays
+    if not replays:
         raise ValueError("identified.replays = (): must hold a log to draw. Identify with replays.")
+    one = next((replay for replay in replays if replay.held_out), replays[0])
     log = one.log
     title = f"{Path(identified.robot).stem}, {log.source}, {'held out' if one.held_out else 'fitted'}"
     past = log.time - log.time[0]
@@ -77,10 +78,6 @@ def write_report(identified: Identified, path: str | os.PathLike[str]) -> None:
         written.write_text(page, "utf-8")
 
 
-def _shown(replays: Sequence[Replay]) -> Replay | None:
-    return next((one for one in replays if one.held_out), replays[0] if replays else None)
-
-
 def _page(identified: Identified) -> Iterable[str]:
     name = escape(Path(identified.robot).name)
     yield f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>Motors of {name}</title>'
@@ -94,10 +91,7 @@ def _page(identified: Identified) -> Iterable[str]:
     heads = ("joint", "verdict", f"error before [{unit}]", f"error [{unit}]", "what changed", "what is left")
     yield "<h2>Joints</h2>"
     yield from _table(heads, map(_verdict, verdicts(identified)))
-    if identified.warnings:
-        yield "<h2>Warnings</h2><ul>"
-        yield from (f"<li>{escape(one)}</li>" for one in identified.warnings)
-        yield "</ul>"
+    yield from _list("Warnings", identified.warnings)
     if identified.replays:
         yield f"<h2>Measured and simulated</h2>{_image(plot_identified(identified))}<h2>Logs</h2>"
         yield from _table(("log", "use", "duration [s]", f"error [{unit}]"), map(_log, identified.replays))
@@ -111,15 +105,19 @@ def _page(identified: Identified) -> Iterable[str]:
         heads = ("joint", "column", "unit", "standard deviation", "simulated - measured, RMS", "")
         units = [unit_at_joint(identified, one) for one in identified.columns]
         yield from _table(heads, map(_column, identified.columns, units))
-    if identified.networks:
-        yield "<h2>Networks</h2><ul>"
-        yield from (f"<li>{escape(one)}</li>" for one in identified.networks)
-        yield "</ul>"
+    yield from _list("Networks", identified.networks)
     yield "<h2>Estimates</h2>"
     heads = ("joint", "parameter", "value ± standard error", "90 % interval", "unit", "start", "")
     units = [unit_at_joint(identified, one) for one in identified.estimates]
     yield from _table(heads, map(_estimate, identified.estimates, units))
     yield "</body></html>"
+
+
+def _list(title: str, lines: Sequence[str]) -> Iterable[str]:
+    if lines:
+        yield f"<h2>{title}</h2><ul>"
+        yield from (f"<li>{escape(line)}</li>" for line in lines)
+        yield "</ul>"
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]], marked: Sequence[bool] = ()) -> Iterable[str]:

@@ -9,6 +9,7 @@ measured before or after its command acted, which shifts an effort by half a sam
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
@@ -39,20 +40,23 @@ class Residuals:
         rollout: Rollout,
         cases: Sequence[Decoupled],
         joint: int,
-        left_out: Mapping[str, str] | None = None,
+        left_out: Mapping[str, str] = MappingProxyType({}),
         part: Part = "all",
     ) -> None:
         cases = [case for case in cases if case.log.moves(joint)]
         self._rollout, self._cases, self._joint = rollout, cases, joint
-        self._kept = [_kept(case, part) for case in cases]
-        reasons = left_out or {}
+        self._kept: list[np.ndarray] = []
+
         self.left_out: dict[str, str] = {}
         """Reason of each column that is not used in one of the logs, by name."""
         self._columns: list[tuple[str, ...]] = []
         for case in cases:
-            names = further_columns(case.log)
-            why = {name: reasons.get(name) or unused(case.log, joint, name, rollout.outputs) for name in names}
-            self._columns.append(tuple(name for name in names if not why[name]))
+            self._kept.append(_kept(case, part))
+            why = {
+                name: left_out.get(name) or unused(case.log, joint, name, rollout.outputs)
+                for name in further_columns(case.log)
+            }
+            self._columns.append(tuple(name for name, reason in why.items() if not reason))
             self.left_out |= {name: reason for name, reason in why.items() if reason}
 
     @property
@@ -162,7 +166,7 @@ def _bounded(residuals: np.ndarray) -> np.ndarray:
 
 def _averaged(residuals: np.ndarray) -> np.ndarray:
     """Return residuals, averaged over blocks of samples, `(variants, points)`."""
-    block = _block(residuals.shape[1])
+    block = max(1, residuals.shape[1] // _POINTS)
     whole = residuals.shape[1] // block * block
     return residuals[:, :whole].reshape(len(residuals), -1, block).mean(2)
 
@@ -171,11 +175,6 @@ def _kept(case: Decoupled, part: Part) -> np.ndarray:
     """Return whether each averaged residual of a log counts, shape `(points,)`."""
     held_out = _averaged(case.held_out[None].astype(float))[0] > 0.5
     return held_out | ~held_out if part == "all" else held_out == (part == "held out")
-
-
-def _block(samples: int) -> int:
-    """Return the number of samples that are averaged."""
-    return max(1, samples // _POINTS)
 
 
 def _rms(values: np.ndarray) -> float:

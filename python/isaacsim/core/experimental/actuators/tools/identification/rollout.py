@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -92,15 +93,6 @@ class Rollout:
         if len(parts) != 1 or not hasattr(parts[0][1], "core"):
             raise ValueError(f"{joint}: its motor is not computed by the native core, so that it cannot be fitted.")
         step: Any = parts[0][1]
-        # a joint by itself is coupled to none
-        numbers = {"inertia": 0, "coupled_inertia": 0, "load": 1, "supply_voltage": 2}
-        signals = [
-            (array.numpy(), number)
-            for name, number in numbers.items()
-            for _, array in self._actuators._assembly.signals.get(name, ())
-        ]
-        for _, array in self._actuators._assembly.signals.get("load_is_whole", ()):
-            array.numpy()[:] = 1.0
         self._views: dict[str, ParameterView] = {}
         for view in step.plan.views:
             # the first stage of a kind has it
@@ -110,10 +102,19 @@ class Rollout:
                 f"{joint}: {', '.join(missing)}: must be in its motor and act in the simulation of one joint. "
                 "Do not fit it."
             )
-        self._core = native.core.Rollout(step.core, *self._arrays, signals)
+        self._core = native.core.Rollout(step.core, *self._arrays, self._signals())
         self._watched = _watched(step, columns)
         self.outputs: tuple[str, ...] = tuple(self._watched)
         """Columns of logs that it simulates."""
+
+    def _signals(self) -> list[tuple[np.ndarray, int]]:
+        """Return the arrays of what a log tells with each step, each with its number in the core."""
+        signals = self._actuators._assembly.signals
+        for _, array in signals.get("load_is_whole", ()):
+            array.numpy()[:] = 1.0
+        # a joint by itself is coupled to none
+        numbers = {"inertia": 0, "coupled_inertia": 0, "load": 1, "supply_voltage": 2}
+        return [(array.numpy(), number) for name, number in numbers.items() for _, array in signals.get(name, ())]
 
     def run(
         self,
@@ -150,19 +151,15 @@ class Rollout:
         rows = self._rows // len(cases)
         # with copies of the first variant, and what is left follows the last log
         filled = [*values, *[values[0]] * (rows - len(values))]
-        pairs = [(case, variant) for case in cases for variant in filled]
+        pairs = list(itertools.product(cases, filled))
         pairs += [(cases[-1], values[0])] * (self._rows - len(pairs))
         every = [{**variant, **settings_of(case.log)} for case, variant in pairs]
-        fields = [fields_of(self._names, one) for one in every]
-        for name in fields[0]:
-            live = getattr(self._views[name].component, self._views[name].attribute).numpy()
-            live[:] = [one[name] for one in fields]
+        self._set(every)
         of_log = {name: np.array([one.get(name, 0.0) for one in every]) for name in OF_LOG}
         bias, dt = of_log["encoder_bias"], cases[0].dt
-        start = np.array([case.log.position[0, column] for case, _ in pairs]) - bias
-        speed = np.array([case.velocity[0, column] for case, _ in pairs])
+        start, speed = np.array([(case.log.position[0, column], case.velocity[0, column]) for case, _ in pairs]).T
         samples = max(len(case.log.time) for case in cases)
-        starts = np.stack([bias, of_log["delay"] + late_by(dt), of_log["armature"], start, speed])
+        starts = np.stack([bias, of_log["delay"] + late_by(dt), of_log["armature"], start - bias, speed])
         out, seen = np.empty((self._rows, samples)), np.empty((len(outputs), self._rows, samples))
         watched = [self._watched[name] for name in outputs]
         along = [case.along(column) for case in cases]
@@ -172,6 +169,13 @@ class Rollout:
             own, end = slice(k * rows, k * rows + len(values)), len(case.log.time)
             found.append((out[own, :end], seen[:, own, :end]))
         return found
+
+    def _set(self, every: Sequence[Mapping[str, float]]) -> None:
+        """Set the parameters of laws, to the values of each row."""
+        fields = [fields_of(self._names, values) for values in every]
+        for name in fields[0]:
+            live = getattr(self._views[name].component, self._views[name].attribute).numpy()
+            live[:] = [row[name] for row in fields]
 
 
 def _watched(step: Any, columns: Collection[str]) -> dict[str, np.ndarray]:

@@ -56,11 +56,7 @@ class Limits:
         return np.where(both, np.subtract(self.upper, self.lower, where=both, out=np.zeros_like(self.lower)), 0.0)
 
     def within(self, margin: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return the lowest and highest positions [rad or m] with a margin, or the initial position if that is beyond.
-
-        Args:
-            margin: Distance from the limits, as a share of the range of a joint.
-        """
+        """Return the lowest and highest positions [rad or m] with a share of the range as margin, or initial ones."""
         away = margin * self.span
         return np.minimum(self.lower + away, self.start), np.maximum(self.upper - away, self.start)
 
@@ -112,13 +108,7 @@ class Motion:
 
 
 def moved(commanded: CommandedRobot, command: np.ndarray, joints: Sequence[str]) -> Motion:
-    """Return how a robot moves under commands, from its initial state on.
-
-    Args:
-        commanded: The robot, in MuJoCo.
-        command: Position targets [rad or m], shape `(samples, joints)`.
-        joints: Names of the joints.
-    """
+    """Return how a robot moves under commands `(samples, joints)` [rad or m], from its initial state on."""
     every = max(1, round(_EVERY / (commanded.simulation.dt * commanded.substeps)))
     touching: dict[int, tuple[str, str]] = {}
     last = 0
@@ -170,15 +160,7 @@ class Break:
 
 
 def broken(motion: Motion, limits: Limits, rows: slice, middle: np.ndarray, margin: float) -> list[Break]:
-    """Return the limits that a part of a motion breaks.
-
-    Args:
-        motion: How the joints move.
-        limits: Limits of the joints.
-        rows: Samples of the part.
-        middle: Positions around which the joints move [rad or m], shape `(joints,)`.
-        margin: Distance from position limits, of the range of a joint.
-    """
+    """Return the limits that a part of a motion breaks, with a share of the range as distance from position limits."""
     found: list[Break] = []
     soft = _SOFT * limits.span
     low, high = limits.within(margin)

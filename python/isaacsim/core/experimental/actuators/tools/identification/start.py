@@ -30,20 +30,10 @@ _WEAKEST = 0.01
 def starts(
     bench: Bench, cases: Sequence[Decoupled], start: Mapping[str, float], fixed: Mapping[str, float], seed: int
 ) -> list[dict[str, float]]:
-    """Return the best of many starts of a fit, far from each other, the best one first.
+    """Return the best of many starts of a fit, far from each other, the best one first; `fixed` are other parameters.
 
     Least squares sees only the neighbourhood of its start: a delay of a period of the motion is far away, a friction
     that holds a joint hides its gains, and a limit that is never reached changes nothing.
-
-    Args:
-        bench: The joint.
-        cases: The logs.
-        start: A first start, of the parameters to fit.
-        fixed: Values of other parameters.
-        seed: Seed of the random ones.
-
-    Raises:
-        ModuleNotFoundError: scipy is not installed.
     """
     ranges = _ranges(bench, cases, start)
     if not ranges:
@@ -68,13 +58,18 @@ def starts(
         delays = np.linspace(*bench.rules["delay"].bounds, _TRIED)
         rows += [{**start, "delay": float(one)} for one in delays]
     errors = _errors(bench, cases, [{**fixed, **row} for row in rows])
-    found = list[int]()
-    for k in np.argsort(errors, kind="stable").tolist():
-        if all(_distance(rows[k], rows[other], ranges) > _APART for other in found):
-            found.append(k)
+    return _far_apart([rows[k] for k in np.argsort(errors, kind="stable")], ranges)
+
+
+def _far_apart(rows: Sequence[dict[str, float]], ranges: Mapping[str, tuple[float, float]]) -> list[dict[str, float]]:
+    """Return the first starts of some that are far from each other."""
+    found = list[dict[str, float]]()
+    for row in rows:
+        if all(_distance(row, other, ranges) > _APART for other in found):
+            found.append(row)
         if len(found) == _TAKEN:
             break
-    return [rows[k] for k in found]
+    return found
 
 
 def _ranges(bench: Bench, cases: Sequence[Decoupled], start: Mapping[str, float]) -> dict[str, tuple[float, float]]:

@@ -50,20 +50,27 @@ def verdicts(identified: Identified) -> list[Verdict]:
         mine = [replay for replay in identified.judging if replay.log.moves(j)]
         error = float(np.mean([replay.errors[j] for replay in mine])) if mine else float("nan")
         noise = identified.noise[j] if identified.noise else float("nan")
-        word = EXPLAINED if error <= _EXPLAINED * noise else PARTLY if error <= _PARTLY * noise else NOT if mine else ""
+        word = _word(error, noise) if mine else ""
         before = identified.errors_before[j] if identified.errors_before else float("nan")
-        changed = ", ".join(_changes(estimate for estimate in identified.estimates if estimate.joint == joint))
+        changed = ", ".join(_changes(identified.estimates, joint))
         look = look_of(mine, j, noise) if word in (PARTLY, NOT) else ""
         found.append(Verdict(joint, word, error, before, noise, changed, look))
     return found
 
 
-def _changes(estimates: Iterable[Estimate]) -> Iterator[str]:
+def _word(error: float, noise: float) -> str:
+    if error <= _EXPLAINED * noise:
+        return EXPLAINED
+    return PARTLY if error <= _PARTLY * noise else NOT
+
+
+def _changes(estimates: Iterable[Estimate], joint: str) -> Iterator[str]:
     """Yield the gains of a joint before and after, then its other values, without those that are none as before.
 
     With half of the interval of a value, where it has one.
     """
-    for one in sorted(estimates, key=lambda one: one.name not in GAINS):
+    own = (estimate for estimate in estimates if estimate.joint == joint)
+    for one in sorted(own, key=lambda estimate: estimate.name not in GAINS):
         # a descent ends beside the end of a range
         value = one.value if abs(one.value) > _NONE else 0.0
         half = 0.5 * (one.interval[1] - one.interval[0])

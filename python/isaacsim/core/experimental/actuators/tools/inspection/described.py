@@ -220,22 +220,22 @@ def source_of(layer: str | None) -> str:
 def _in_words(config: Config) -> str:
     law = law_of(config)
     if isinstance(config, LinkageConfig) and not config.is_table:
-        angle = " ".join(
-            f"{share:+.4g}·{joint}" for joint, share in zip(config.joints, config.coefficients, strict=True)
-        )
-        offset = f" {config.offset:+.4g}" if config.offset else ""
-        return f"{law} {angle}{offset}{', pulls only' if config.unilateral else ''}"
-    if isinstance(config, ForeignConfig):
-        values = config.values
-    else:
-        values = {name: getattr(config, name) for name, _ in parameters_of(config).items()}
-        usual = {field.name: field.default for field in dataclasses.fields(cast(Any, config))}
-        values = {name: value for name, value in values.items() if value != usual[name] and value != []}
+        pairs = zip(config.coefficients, config.joints, strict=True)
+        terms = [f"{share:+.4g}·{joint}" for share, joint in pairs] + [f"{config.offset:+.4g}"] * bool(config.offset)
+        return f"{law} {' '.join(terms)}{', pulls only' * config.unilateral}"
+    values = config.values if isinstance(config, ForeignConfig) else _unusual(config)
     if not values:
         return law
     if len(values) == 1 and len(vars(config)) == 1:
         return f"{law} {_shown(*values.values())}"
     return f"{law}({', '.join(f'{name}={_shown(value)}' for name, value in values.items())})"
+
+
+def _unusual(config: Config) -> dict[str, object]:
+    """Return the parameters of a law that are not those by default, nor empty."""
+    values = {name: getattr(config, name) for name in parameters_of(config)}
+    usual = {field.name: field.default for field in dataclasses.fields(cast(Any, config))}
+    return {name: value for name, value in values.items() if value != usual[name] and value != []}
 
 
 def _shown(value: object) -> str:

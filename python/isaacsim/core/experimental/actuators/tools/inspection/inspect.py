@@ -121,19 +121,20 @@ def _model_robot(
         actuators += [] if motor is None else [_model_actuator(axis, motor, file)]
         driver = others.get(axis.name) if motor is None else axis.name
         by: DrivenBy = "MJCF actuator" if driver else "another joint" if axis.name in led else "nothing"
-        values = {
-            name: InspectedValue(
-                (value := float(getattr(axis, field))),
-                JOINT_UNITS[name][axis.linear],
-                source_of(None if value == default else file),
-            )
-            for name, (field, default) in _FIELDS.items()
-        }
-        for name in ("drive_stiffness", "drive_damping"):
-            # the drive of the scene represents the actuators, which are listed as such
-            values[name] = InspectedValue(0.0, JOINT_UNITS[name][axis.linear], source_of(None))
+        values = _axis_values(axis, file)
         joints.append(InspectedJoint(axis.name, axis.joint, axis.usd_name, axis.linear, by, driver, values))
     return InspectedRobot(articulation.path, tuple(joints), tuple(actuators))
+
+
+def _axis_values(axis: Axis, file: str) -> dict[str, InspectedValue]:
+    """Return the values of a joint of a model by name."""
+    numbers = {name: (float(getattr(axis, field)), default) for name, (field, default) in _FIELDS.items()}
+    # the drive of the scene represents the actuators, which are listed as such
+    numbers |= dict.fromkeys(("drive_stiffness", "drive_damping"), (0.0, 0.0))
+    return {
+        name: InspectedValue(value, JOINT_UNITS[name][axis.linear], source_of(None if value == default else file))
+        for name, (value, default) in numbers.items()
+    }
 
 
 def _model_actuator(axis: Axis, motor: MotorConfig, file: str) -> InspectedActuator:
@@ -180,6 +181,7 @@ def _stage_robot(stage: Stage, root: str, paths: Sequence[str], roots: Sequence[
     from ...files.usd.discover import discover
     from ...files.usd.fallbacks import drives_without_actuator
     from ...files.usd.joint_properties import axis_of
+    from ...files.usd.other_drives import followers
     from ...simulators.scene.two_values import two_values
 
     names = dof_names(stage, paths)
@@ -197,7 +199,10 @@ def _stage_robot(stage: Stage, root: str, paths: Sequence[str], roots: Sequence[
         twice = []
     actuators = [_stage_actuator(stage, spec) for spec in specs]
     actuators += _unusable(stage, set(zip(paths, names, strict=True)), {spec.path for spec in specs})
-    joints = [_stage_joint(stage, path, name, actuators, problems) for path, name in zip(paths, names, strict=True)]
+    led = followers(stage, paths, names)
+    joints = [
+        _stage_joint(stage, path, name, actuators, led, problems) for path, name in zip(paths, names, strict=True)
+    ]
     own = _own_values(stage, specs, root, roots, problems)
     lines = tuple(dict.fromkeys(problems)), tuple(dict.fromkeys(remarks))
     return InspectedRobot(root, tuple(joints), tuple(actuators), *lines, own, tuple(twice))
@@ -278,7 +283,12 @@ def _unusable(stage: Stage, own: set[tuple[str, str]], read: Iterable[str]) -> l
 
 
 def _stage_joint(
-    stage: Stage, path: str, name: str, actuators: Sequence[InspectedActuator], problems: list[str]
+    stage: Stage,
+    path: str,
+    name: str,
+    actuators: Sequence[InspectedActuator],
+    led: Container[str],
+    problems: list[str],
 ) -> InspectedJoint:
     from ...files.usd.axes import is_angular
     from ...files.usd.fallbacks import is_marked
@@ -289,19 +299,19 @@ def _stage_joint(
     values = {key: _value(stage, key, (path, axis), linear, problems) for key in _PROPERTIES}
     driver = next((actuator.path for actuator in actuators if actuator.usable and name in actuator.joints), None)
     has_drive = bool(values["drive_stiffness"].value or values["drive_damping"].value)
-    by, driver = ("actuator", driver) if driver is not None else _driven_by(stage, path, has_drive)
+    by, driver = ("actuator", driver) if driver is not None else _driven_by(stage, path, has_drive, name in led)
     return InspectedJoint(name, path, axis, linear, by, driver, values, is_marked(stage, (path, axis)))
 
 
-def _driven_by(stage: Stage, path: str, has_drive: bool) -> tuple[DrivenBy, str | None]:
+def _driven_by(stage: Stage, path: str, has_drive: bool, is_led: bool) -> tuple[DrivenBy, str | None]:
     """Return what drives a joint without an actuator of ours, and its path if it is a prim."""
-    from ...files.usd.other_drives import follows, mujoco_actuators
+    from ...files.usd.other_drives import mujoco_actuators
 
     if has_drive:
         return "USD drive", None
     if path in (by_joint := mujoco_actuators(stage)):
         return "MjcActuator", by_joint[path]
-    return ("another joint" if follows(stage, path) else "nothing"), None
+    return ("another joint" if is_led else "nothing"), None
 
 
 def _value(stage: Stage, name: str, axis: tuple[str, str], linear: bool, problems: list[str]) -> InspectedValue:

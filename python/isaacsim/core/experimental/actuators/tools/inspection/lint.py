@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ...base.extras import needs
@@ -14,6 +14,7 @@ from ...simulators.authoring import motors_of
 from ...simulators.simulation import Simulation
 from ...specs.arguments import MODEL_FILES, number_of, path_of
 from ..stability.table import Stability
+from .described import InspectedRobot
 from .findings import Checked, Finding, Rule, split_message
 from .inspect import inspect_robots
 from .rules import drives, portability, steps, units, values
@@ -40,7 +41,7 @@ def lint(file: str | os.PathLike[str], dt: float | None = None) -> list[Finding]
         >>> lint("data/robots/arm_2dof.usda")
         []
     """
-    if dt is not None and not (math.isfinite(number_of("dt", dt)) and dt > 0):
+    if dt is not None and not 0.0 < number_of("dt", dt) < math.inf:
         raise ValueError(f"dt = {dt}: must be a finite number of seconds > 0, 1/240 for instance.")
     path = path_of("file", file)
     try:
@@ -55,20 +56,22 @@ def lint(file: str | os.PathLike[str], dt: float | None = None) -> list[Finding]
     stability: dict[str, Stability] = {}
     if dt is not None:
         try:
-            stability = _stabilities(path, [robot.path for robot in robots if not robot.problems], dt)
+            stability = _stabilities(path, robots, dt)
         except ValueError as error:
             problem = f"cannot be simulated, so that its stability is not known: {error}"
             remedy = "Correct the file, or leave --dt out."
             findings.append(Finding("not-simulated", "error", str(path), problem, remedy))
     for robot in robots:
-        checked = Checked(robot, dt, stability.get(robot.path))
-        findings += [
-            Finding(name, remark.severity, remark.where, remark.problem, remark.remedy, remark.edits)
-            for name, rule in RULES.items()
-            for remark in rule(checked)
-        ]
+        findings += _by_rules(Checked(robot, dt, stability.get(robot.path)))
     # a remark on the file belongs to all its robots
     return [finding for at, finding in enumerate(findings) if finding not in findings[:at]]
+
+
+def _by_rules(checked: Checked) -> Iterator[Finding]:
+    """Yield the findings of all rules on a robot."""
+    for name, rule in RULES.items():
+        for remark in rule(checked):
+            yield Finding(name, remark.severity, remark.where, remark.problem, remark.remedy, remark.edits)
 
 
 def fix(
@@ -94,8 +97,9 @@ def fix(
     return [one for one in fixable if (one.rule, one.where, one.problem) not in still], left
 
 
-def _stabilities(file: Path, robots: Iterable[str], dt: float) -> dict[str, Stability]:
+def _stabilities(file: Path, robots: Iterable[InspectedRobot], dt: float) -> dict[str, Stability]:
     """Return the stability of robots of a file at a physics step, by path; of their actuators, without drives."""
+    usable = [robot.path for robot in robots if not robot.problems]
     stabilities = {}
     with warnings.catch_warnings():
         # the rules report on the file
@@ -105,7 +109,7 @@ def _stabilities(file: Path, robots: Iterable[str], dt: float) -> dict[str, Stab
                 path: ArticulationActuators(path)
                 if sim.stage is not None
                 else ArticulationActuators.from_configs(path, motors_of(sim, path))
-                for path in robots
+                for path in usable
             }
             sim.play()
             for path, wrapper in wrappers.items():

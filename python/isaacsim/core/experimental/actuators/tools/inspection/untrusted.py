@@ -107,7 +107,7 @@ def _limit(seconds: float, memory: int) -> None:
         resource.setrlimit(kind, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
 
 
-def _answer(file: str, dt: float | None) -> dict[str, Any]:
+def _answer(file: str, dt: float | None) -> dict[str, object]:
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always", UserWarning)
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -114,7 +114,7 @@ def _panels(found: Comparison | TwoMotions) -> tuple[Figure, list[Axes]]:
 
 def _positions(
     found: Comparison | TwoMotions, axes: Sequence[Axes], curves: Sequence[_Curve]
-) -> Iterator[tuple[int, str, Units, Any, Any]]:
+) -> Iterator[tuple[int, str, Units, Axes, Axes]]:
     """Draw target, reference and other positions of each joint; yield column, name and units of it, and its panels."""
     for column, joint in enumerate(found.joints):
         position, below = axes[2 * column : 2 * column + 2]

@@ -131,14 +131,7 @@ def draw_step_response(found: StepResponse) -> Figure:
 
 
 def draw_step_bands(steps: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> Figure:
-    """Draw steps of joints from 0 to 1, a panel each: the median and all poses.
-
-    Args:
-        steps: Times [s], shape `(samples,)`, and positions, `(samples, poses)`, by the name of the joint.
-
-    Raises:
-        ModuleNotFoundError: Matplotlib is missing.
-    """
+    """Draw steps of joints from 0 to 1, times [s] and positions `(samples, poses)`: the median and all poses."""
     columns = min(len(steps), _COLUMNS)
     rows = -(-len(steps) // columns)
     drawn = figure(max(2.6 * columns, 6.0), 1.9 * rows + 0.6, "Steps of each joint: median, and all poses")

@@ -180,15 +180,7 @@ def lines(
 
 
 def bands(panel: Axes, x: npt.ArrayLike, samples: np.ndarray, of: str, shares: Sequence[int] = (50, 90, 100)) -> None:
-    """Draw the distribution of samples as a median and bands around it, with labels at their ends.
-
-    Args:
-        panel: The panel, with final scales.
-        x: x of the points, shape `(points,)`.
-        samples: Samples at each point, shape `(points, samples)`.
-        of: Noun for the samples.
-        shares: Percentage of the samples in each band.
-    """
+    """Draw the distribution of samples `(points, samples)` as a median and bands of shares [%], with labels."""
     median = np.median(samples, axis=1)
     labels = [(median, "median", BLUE)]
     for share in shares:
@@ -276,8 +268,10 @@ def save(drawn: Figure, path: str | os.PathLike[str] | None) -> Figure:
     return drawn
 
 
-def require_picture(path: str | os.PathLike[str]) -> None:
-    """Raise if no picture could be saved to a path."""
+def require_picture(path: str | os.PathLike[str] | None) -> None:
+    """Raise if no picture could be saved to a path; None asks for none."""
+    if path is None:
+        return
     with needs("A plot", "examples"):
         from matplotlib.backends.backend_agg import FigureCanvasAgg
     require_place(path_of("path", path))

@@ -150,20 +150,30 @@ def _draw_effort(max_efforts: np.ndarray, curves: _Curves, shown: Mapping[str, n
         curves.add(shown[main], main.partition("_")[0], True, {"linewidth": PLAIN})
     if curves.alone and _has_friction(shown):
         curves.add(shown["passive_efforts"], "friction", True, {"linewidth": PLAIN}, COLORS.index(ORANGE))
+    _add_limits(curves, max_efforts)
+    title = ["Effort before friction" if main == "motor_efforts" and not curves.alone else "Effort"]
+    if computed is not None:
+        title += _zoom(curves.axes, computed, computed if main is None else shown[main], max_efforts)
+    _shade_causes(curves, shown)
+    curves.finish("; ".join(title), "effort", "effort")
+
+
+def _add_limits(curves: _Curves, max_efforts: np.ndarray) -> None:
+    """Draw the limits of the effort of one joint."""
     if curves.alone and curves.labels and np.isfinite(max_efforts[0]):
         for limit in (max_efforts[0], -max_efforts[0]):
             curves.axes.axhline(limit, color=GREY, linestyle="--", linewidth=THIN)
         curves.labels.append((max_efforts, "limit", GREY))
-    title = ["Effort before friction" if main == "motor_efforts" and not curves.alone else "Effort"]
-    if computed is not None:
-        title += _zoom(curves.axes, computed, computed if main is None else shown[main], max_efforts)
+
+
+def _shade_causes(curves: _Curves, shown: Mapping[str, np.ndarray]) -> None:
+    """Shade the time in which clamps limit the effort of one joint, or friction holds it."""
     if "limited_by" in shown:
         limited_by = shown["limited_by"][:, 0]
         clamps = sorted({*limited_by.tolist()} - {""})
         _shade(curves, limited_by != "", RED, f"limited by {', '.join(clamps)}")
     if "sticking" in shown:
         _shade(curves, shown["sticking"][:, 0], GREY, "sticks")
-    curves.finish("; ".join(title), "effort", "effort")
 
 
 def _draw_shaft(curves: _Curves, shown: Mapping[str, np.ndarray]) -> None:

@@ -13,13 +13,9 @@ from ...engine.recorded_signals import STICKING_SPEED
 
 
 def velocities_after(before: np.ndarray, last: np.ndarray | None, is_reset: np.ndarray) -> np.ndarray:
-    """Return the velocities after each step, which are those before the next one.
+    """Return the velocities after each step: those before the next one, `last` after the last one.
 
-    Args:
-        before: Velocities before each step, `(steps, robots, joints)`.
-        last: Velocities after the last step, `(robots, joints)`; None means unknown.
-        is_reset: Whether a robot was reset after a step, `(steps, robots)`. Then, and if the velocity after the step is
-            unknown or not finite, the velocity before the step replaces it.
+    Where a robot was reset, or that is unknown or not finite, the velocity before the step replaces it.
     """
     if not len(before):
         return before

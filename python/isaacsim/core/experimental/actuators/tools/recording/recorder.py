@@ -97,9 +97,8 @@ class Recorder(NotCopied):
         )
 
     def __enter__(self) -> Recording:
-        each = [gears(actuator) for actuator in self._assembly.actuators]
         # ratio and offset of each joint, `(2, robots, joints)`
-        found = np.concatenate(each, axis=2)[:, self._robots][:, :, self._joints]
+        found = np.concatenate(list(map(gears, self._assembly.actuators)), axis=2)[:, self._robots][:, :, self._joints]
         for part in self._parts:
             part.read_max_efforts(self._subject.max_efforts, np.abs(found[0]))
         if _OBSERVED & {*self._recorded}:
@@ -277,14 +276,7 @@ def recorded_states(stage: object) -> Mapping[str, str]:
 class _Reader:
     """Reads a recording's arrays: those of the tape, and those that follow from them.
 
-    Args:
-        tape: The recorded steps.
-        resets: The steps after which robots were reset.
-        velocities: Returns the current velocities; called until `stop`.
-        is_dry: Mask of the joints with dry friction, `(robots, joints)`.
-        is_wound: Mask of the joints with an electrical law, `(joints,)`.
-        voltages: Voltages of windings without a supply law [V], `(robots, joints)`.
-        found: Ratio and offset of the transmission of each joint, `(2, robots, joints)`.
+    The current velocities are read until `stop`; `found` are ratio and offset of transmissions, `(2, robots, joints)`.
     """
 
     def __init__(
@@ -310,6 +302,8 @@ class _Reader:
             return self._passive_efforts()
         if name == "at_voltage_limit":
             return self._at_voltage_limit()
+        if name == "magnet_temperatures":
+            return self._tape.read("housing_temperatures") + self._tape.read("magnet_rises")
         if name in OF_TRANSMISSIONS:
             return self._on_shaft(name)
         before, after = self._motion()
@@ -416,11 +410,14 @@ class _Part:
             chosen = values[self._dense]
             row[name][self._in] = self.clamps[chosen] if name == "limited_by" else chosen
         if "faults" in row:
-            for robot, slot, code, _ in self._step.faults():
-                if robot in self._row and slot in self._place:
-                    row["faults"][self._row[robot], self._place[slot]] = code
+            self._write_faults(row["faults"])
 
     # inside
+
+    def _write_faults(self, to: np.ndarray) -> None:
+        for robot, slot, code, _ in self._step.faults():
+            if robot in self._row and slot in self._place:
+                to[self._row[robot], self._place[slot]] = code
 
     @functools.cached_property
     def _state_places(self) -> list[tuple[str, int, int, int, tuple[np.ndarray, ...], list[int]]]:

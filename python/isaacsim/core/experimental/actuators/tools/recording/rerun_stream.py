@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -106,7 +107,7 @@ def send(stream: object, steps: np.ndarray, subject: Subject, arrays: Mapping[st
                 put([*here, "effort", word], np.array([0, -1]), ends)
 
 
-def _columns(rerun: Any, name: str, values: np.ndarray) -> tuple[slice | np.ndarray, Any]:
+def _columns(rerun: ModuleType, name: str, values: np.ndarray) -> tuple[slice | np.ndarray, object]:
     """Return the steps at which a signal of one joint is sent, and its content."""
     if name not in _EVENTS:
         return slice(None), rerun.Scalars.columns(scalars=values.astype(np.float64))
@@ -116,7 +117,7 @@ def _columns(rerun: Any, name: str, values: np.ndarray) -> tuple[slice | np.ndar
     return at, rerun.TextLog.columns(text=words)
 
 
-def _tabs(subject: Subject, arrays: Mapping[str, np.ndarray]) -> Any:
+def _tabs(subject: Subject, arrays: Mapping[str, np.ndarray]) -> object:
     """Return a tab for each joint, with a panel for each quantity, and limits, faults and sticking as text below."""
     import rerun.blueprint as blueprint  # pyright: ignore[reportMissingImports]
 
@@ -145,7 +146,7 @@ def _entity(robot: str, joint: str) -> list[str]:
     return [*robot.strip("/").split("/"), joint]
 
 
-def _rerun() -> Any:
+def _rerun() -> ModuleType:
     with needs("A recording in Rerun", "rerun"):
         import rerun  # pyright: ignore[reportMissingImports]
     return rerun

@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -72,7 +73,7 @@ def parquet_columns(path: Path, rule: str, names: Sequence[str] | None = None) -
     return {name: column.to_numpy() for name, column in columns}
 
 
-def _arrow() -> Any:
+def _arrow() -> ModuleType:
     with needs("A Parquet file", "parquet"):
         import pyarrow  # pyright: ignore[reportMissingImports]
         import pyarrow.parquet  # pyright: ignore[reportMissingImports]
@@ -115,7 +116,7 @@ def recording_of(path: Path, columns: Mapping[str, Any]) -> Found:
     max_efforts = limits[0] if len(limits) else np.zeros(shape[1:], np.float32)
     clamps = {*arrays["limited_by"].ravel().tolist()} if "limited_by" in arrays else set()
     subject = Subject(tuple(labels[1]), tuple(labels[2]), ("", *sorted(clamps - {""})), max_efforts)
-    return steps[:, 0, 0] if steps.size else np.zeros(0), subject, arrays
+    return steps[:, :1, :1].ravel(), subject, arrays
 
 
 def _axis(columns: Mapping[str, Sequence[object]], name: str, number: str) -> tuple[list[Any], list[int]]:

@@ -51,20 +51,12 @@ def frequency_response(
     timing: Timing | None = None,
     implicit: Implicit | None = None,
 ) -> FrequencyResponse:
-    """Return the frequency response of a joint's loop.
+    """Return the frequency response of a joint's loop with gains kp, kd and ki and its inertia at the motor, all in SI.
 
-    Args:
-        joint: Its name.
-        gains: kp [N·m/rad or N/m], kd [N·m·s/rad or N·s/m] and ki [N·m/(rad·s) or N/(m·s)].
-        inertia: Inertia at the motor [kg·m² or kg].
-        dt: Physics step [s].
-        delay_steps: Delay of commands [physics steps, with a rate steps of the controller].
-        velocity_weight: Velocity weight of the simulator, see `stability_of`.
-        timing: When the joint is measured and its effort acts; None for at once.
-        implicit: The joint as an implicit one; None for an explicit one.
+    Commands are late by `delay_steps`, physics steps or those of a rate; without timing it is prompt.
     """
     kp, kd, ki = gains
-    if not (inertia > 0 and dt > 0 and max(kp, kd, ki) > 0):
+    if not all(value > 0 for value in (inertia, dt, max(kp, kd, ki))):
         raise ValueError(
             f"{joint}: kp = {kp:g}, kd = {kd:g}, ki = {ki:g}, inertia {inertia:g}, dt = {dt:g}: must have a gain, and "
             "inertia and step > 0. A loop that is open has no margins."

@@ -130,9 +130,14 @@ def mode_values(actuator: Actuator, num_robots: int) -> np.ndarray:
     return np.array(every).reshape(2, *shape)
 
 
+def is_at_end(actuator: Actuator) -> bool:
+    """Return True if the effort of an actuator is meant to be that of the end of the step."""
+    return _mode_of(map(config_of, actuator.stages)) is not None
+
+
 def is_measured(actuator: Actuator) -> bool:
     """Return True if sensors make the effort of an implicit actuator explicit."""
-    return bool(actuator.sensing) and _mode_of(map(config_of, actuator.stages)) is not None
+    return bool(actuator.sensing) and is_at_end(actuator)
 
 
 def may_be_implicit(actuator: Actuator) -> bool:
@@ -148,7 +153,8 @@ def mode_of(stages: Iterable[object]) -> ImplicitConfig | None:
     if config is None:
         return None
     for stage in given:
-        if (kind := kind_of(stage)) in _LATE or KINDS[kind or "passive"].is_before_joint:
+        # an effort at the end of the step is not lagged in the equations
+        if (kind := kind_of(stage)) in (*_LATE, "effort_lag") or KINDS[kind or "passive"].is_before_joint:
             raise ValueError(
                 f"stages has {type(config).__name__} beside {type(stage).__name__}: must be left out, as its effort is "
                 "not that of the end of the step. Leave out one of them."

@@ -48,8 +48,8 @@ class StepMatrix:
     """The linear map of a physics step, of all joints of a robot.
 
     The state has positions and velocities, and only where there is one: integrals, the last position of a velocity
-    that is a difference, the filtered velocity, the efforts of the last steps that still act, a held effort, and what
-    an implicit joint remembers: velocity and effort of the step before, and its load.
+    that is a difference, the filtered velocity, the efforts of the last steps that still act, a held and a lagged
+    effort, and what an implicit joint remembers: velocity and effort of the step before, and its load.
 
     Args:
         gains: Proportional, derivative and integral gains, shape `(3, J)`.
@@ -84,6 +84,8 @@ class StepMatrix:
         self._filtering = np.flatnonzero(self._shares < 1.0)
         self._holding = np.flatnonzero(periods > 1.0)
         self._asked, self._acting = map(_Late, timing.weights(dt))
+        self._lag_shares = timing.lag_shares(dt)
+        self._lagging = np.flatnonzero(self._lag_shares < 1.0)
         implicit = Implicit.none(joints) if implicit is None else implicit
         self._ending = np.flatnonzero(implicit.mask)
         self._yielding = dt / implicit.inertias[self._ending, None]
@@ -91,14 +93,14 @@ class StepMatrix:
         self._recalling = np.flatnonzero(implicit.mask & (implicit.load_shares > 0.0))
         self._found = implicit.load_shares[self._recalling, None]
         self._sprung = np.flatnonzero(self._springs[0])
-        some = (self._summing, self._differing, self._filtering, self._holding, *3 * (self._recalling,))
+        some = self._summing, self._differing, self._filtering, self._holding, self._lagging, *3 * (self._recalling,)
         every = np.arange(joints)
         groups = (every, every, *some, self._asked.joints, self._acting.joints, *4 * (self._sprung,))
         self._owners, added = np.concatenate(groups), every
         ends = np.cumsum([*map(len, groups), len(added)])
         parts = np.split(np.eye(ends[-1], dtype=np.result_type(gains, float)), ends[:-1])
         self._position, self._velocity, self._integral, self._last, self._filtered, self._held, *past = parts
-        self._velocity_before, self._effort_before, self._load_before, self._past_asked, *past = past
+        self._lagged, self._velocity_before, self._effort_before, self._load_before, self._past_asked, *past = past
         # efforts that are added where loops are opened
         self._past_acting, self._rotor, self._rotor_velocity, self._last_velocity, self._spring, self._added = past
         # behind a spring a controller has the rotor, unless its encoder is at the joint
@@ -154,6 +156,8 @@ class StepMatrix:
         waiting = ~due[self._holding]
         held[self._holding[waiting]] = self._held[waiting]
         effort = self._acting.result(held, self._past_acting)
+        share = self._lag_shares[self._lagging, None]
+        lagged = effort[self._lagging] = (1.0 - share) * self._lagged + share * effort[self._lagging]
         effort[self._ending] = at_end + self._added[self._ending]
         effort[self._sprung], rotor_velocity = self._through_springs(inverse, effort)
         pushing = self._dt * inverse
@@ -169,6 +173,7 @@ class StepMatrix:
             np.where(due[self._differing, None], self._seen[self._differing], self._last),
             np.where(due[self._filtering, None], measured[self._filtering], self._filtered),
             held[self._holding],
+            lagged,
             self._velocity[self._recalling],
             returned[self._recalling],
             load[self._recalling],
@@ -389,10 +394,6 @@ class Loop:
 
         A joint needs what its gains demand beyond its other inertia, all demands times the smallest sufficient factor;
         for a stable robot at most its present armature.
-
-        Args:
-            dt: Physics step.
-            armatures: Present armatures, within the mass matrix, `(J,)`.
         """
         used = self._used
         kp, kd, ki = self.gains[:, used]

@@ -21,7 +21,7 @@ from ...specs.encoder import EncoderConfig
 from ...specs.stages import KINDS
 from ..feedback import config_of, feedback_gains, is_rigid, of_passive_stages, of_transmission
 from .chatter import AssumedInertia
-from .implicit import Implicit, is_measured, may_be_implicit, mode_values
+from .implicit import Implicit, is_at_end, is_measured, may_be_implicit, mode_values
 from .loop import Loop
 from .springs import RESOLVED, UnresolvedSpring, damping_ratio_of, frequency_of
 from .table import IMPLICIT_REMEDY, JointStability, Mechanics, RobotStability, Stability, least_damping, stability_with
@@ -216,7 +216,7 @@ class ClosedLoops:
             for kind, stage in actuator.by_kind
             if KINDS[kind].changes_loop
             and not (KINDS[kind].converts and is_rigid(actuator))
-            and not Timing.is_in(config_of(stage))
+            and not (Timing.is_in(config_of(stage)) and not (kind == "effort_lag" and is_at_end(actuator)))
         ]
         return tuple(dict.fromkeys(found))
 

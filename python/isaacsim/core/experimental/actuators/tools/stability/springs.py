@@ -69,12 +69,7 @@ def frequency_of(stiffness: float, rotor: float, inertia: float) -> float:
 def damping_ratio_of(stiffness: float, damping: float, rotor: float, inertia: float, dt: float) -> float:
     """Return the damping ratio of two masses on a spring in physics steps, by the eigenvalues of a step of the law.
 
-    Args:
-        stiffness: Of the spring [N·m/rad or N/m].
-        damping: Of the spring [N·m·s/rad or N·s/m].
-        rotor: Inertia of the rotor at the joint [kg·m² or kg].
-        inertia: Inertia of the joint [kg·m² or kg].
-        dt: Physics step [s].
+    All numbers are at the joint, in SI.
     """
     reduced = 1.0 / (1.0 / rotor + 1.0 / inertia)
 

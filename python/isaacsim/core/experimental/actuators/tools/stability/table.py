@@ -170,24 +170,25 @@ class Stability:
         return "\n".join([*lines, *(f"not resolved: {one}" for one in self.springs)])
 
     def _lines(self, robot: RobotStability) -> list[str]:
-        verdict = "stable" if robot.stable else "vibrates"
+        name, verdict = robot.robot or "robot", "stable" if robot.stable else "vibrates"
         title = (
-            f"{robot.robot or 'robot'} {verdict} at dt = {self.dt:g} s: margin {robot.margin:.3g}, spectral radius "
+            f"{name} {verdict} at dt = {self.dt:g} s: margin {robot.margin:.3g}, spectral radius "
             f"{robot.spectral_radius:.6g}, largest step {robot.largest_step:.3g} s"
         )
         mine = [joint for joint in self.joints if joint.robot == robot.robot]
         turns = [joint.turns for joint in mine]
         hidden = idle_columns(self.joints)
         columns = [_column(name, mine, turns) for name in _COLUMNS if name not in hidden]
-        columns = [["Joint", "", *(joint.joint for joint in mine)], *columns]
-        widths = [max(map(len, column)) for column in columns]
-        # names are left-aligned, numbers right-aligned
-        lines = [
-            "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])])
-            for row in zip(*columns, strict=True)
-        ]
-        remedy = [f"{robot.robot or 'robot'} would be stable with {IMPLICIT_REMEDY}"] if robot.implicit_helps else []
+        lines = _aligned([["Joint", "", *(joint.joint for joint in mine)], *columns])
+        remedy = [f"{name} would be stable with {IMPLICIT_REMEDY}"] if robot.implicit_helps else []
         return [title, *lines, *remedy]
+
+
+def _aligned(columns: Sequence[Sequence[str]]) -> list[str]:
+    """Return the lines of a table: names are left-aligned, numbers right-aligned."""
+    widths = [max(map(len, column)) for column in columns]
+    rows = zip(*columns, strict=True)
+    return ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in rows]
 
 
 def idle_columns(joints: Sequence[JointStability]) -> set[str]:
@@ -314,13 +315,7 @@ def stability_with(
 ) -> Stability:
     """Return the stability margins of a robot with a timing for each joint; for the rest see `stability_of`.
 
-    Args:
-        timing: When joints are measured and efforts act.
-        mechanics: The robot.
-        dt: Physics step [s].
-        gains: Proportional, derivative and integral gains.
-        implicit: The implicit joints; None for none.
-        may_be_implicit: Mask of the joints that can be implicit, for `RobotStability.implicit_helps`; None for none.
+    Of the joints in the mask `may_be_implicit`, `RobotStability.implicit_helps` tells.
     """
     require_step(dt)
     matrix, robot, weight = mechanics.mass_matrix, mechanics.robot, mechanics.velocity_weight
@@ -335,13 +330,13 @@ def stability_with(
         others = may_be_implicit & ~modes.mask
         helps = bool(others.any()) and loop.with_implicit(others).is_stable(dt)
         whole = dataclasses.replace(whole, implicit_helps=helps)
-    alone = [loop.joint(at) for at in range(count)]
+    alone = list(map(loop.joint, range(count)))
     columns = (
         *(*values[:3], loop.inertias, [one.margin(dt) for one in alone]),
         *(values[3], loop.smallest_armatures(dt, values[3]), [one.largest_step(dt) for one in alone]),
         timing.latencies(dt),
     )
-    numbers: list[list[Any]] = [[float(one) for one in row] for row in zip(*columns, strict=True)]
+    numbers: list[list[Any]] = np.array(columns).T.tolist()
     turns = [None] * count if mechanics.turns is None else mechanics.turns
     rows = [
         _with_mode(JointStability(robot, name, *row, turns=kind), modes, at)

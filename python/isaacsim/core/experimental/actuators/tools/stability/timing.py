@@ -5,7 +5,8 @@ position that was measured L steps of the controller before, with `n = floor(L)`
 
     q_m[k] = (1 − f)·q[k − n] + f·q[k − n − 1]
 
-and the velocity as late. An effort delay does the same to the held effort, in physics steps. The latency of a
+and the velocity as late. An effort delay does the same to the held effort, in physics steps, and a lag of the effort
+follows that, exactly as its law does. The latency of a
 measurement is linear and of one joint, so it acts on the effort that a PD or PID law returns as it does on what the law
 gets. Resolution, bias and noise of an encoder are not in here: they do not decide whether motion grows.
 """
@@ -21,12 +22,15 @@ import numpy as np
 
 from ...engine.actuator import Actuator
 from ...laws.rate_hold import steps_in_period
+from ...specs.command import EffortLagConfig
 from ...specs.encoder import EncoderConfig
 from ...specs.late import EffortDelayConfig
 from ...specs.rate import RateConfig
 from ..feedback import config_of
 
-_ROWS: Final = tuple("seconds steps effort_seconds effort_steps difference filter_time decimation frequency".split())
+_ROWS: Final = tuple(
+    "seconds steps effort_seconds effort_steps difference filter_time decimation frequency effort_lag".split()
+)
 # largest denominator of the physics steps of a period, and most steps after which a pattern counts as repeated
 _DENOMINATOR, _LONGEST_PATTERN = 16, 4096
 # a latency that is this close to a whole number of steps is that number
@@ -41,9 +45,10 @@ class Timing:
     """When the joints of a robot are measured and their efforts act.
 
     Args:
-        values: Of each joint, shape `(8, …, J)`: latency of the measurement [s] and [steps of the controller], delay of
+        values: Of each joint, shape `(9, …, J)`: latency of the measurement [s] and [steps of the controller], delay of
             the effort [s] and [physics steps], 1 if the velocity is a difference of positions, time constant of its
-            filter [s], physics steps of a period, and periods per second [Hz], which replace them if they are not 0.
+            filter [s], physics steps of a period, periods per second [Hz], which replace them if they are not 0, and
+            time constant of the lag of the effort [s].
     """
 
     def __init__(self, values: np.ndarray) -> None:
@@ -59,7 +64,7 @@ class Timing:
     @staticmethod
     def is_in(config: object) -> bool:
         """Return True if a config is one of those that make a timing."""
-        return isinstance(config, EncoderConfig | EffortDelayConfig | RateConfig)
+        return isinstance(config, EncoderConfig | EffortDelayConfig | EffortLagConfig | RateConfig)
 
     @classmethod
     def of(cls, configs: Iterable[object], *shape: int) -> Timing:
@@ -93,7 +98,8 @@ class Timing:
         """Shortest step that is worth a look [s]: latencies and periods in seconds then take many steps."""
         rate = self._row("frequency")
         periods = np.divide(1.0, rate, out=np.zeros_like(rate), where=rate > 0.0)
-        return float((self._row("seconds") + self._row("effort_seconds") + periods).max(initial=0.0)) / _FINEST
+        late = self._row("seconds") + self._row("effort_seconds") + self._row("effort_lag")
+        return float((late + periods).max(initial=0.0)) / _FINEST
 
     def periods(self, dt: float) -> np.ndarray:
         """Return the physics steps of a period, `(J,)`, at least 1 and not always whole."""
@@ -143,6 +149,11 @@ class Timing:
         times = self.periods(dt) * dt
         return times / (self._row("filter_time") + times)
 
+    def lag_shares(self, dt: float) -> np.ndarray:
+        """Return the share of a new effort in the lagged one, `(J,)`; 1 without a lag."""
+        lags = self._row("effort_lag")
+        return -np.expm1(-np.divide(dt, lags, out=np.full_like(lags, np.inf), where=lags > 0.0))
+
     @property
     def differences(self) -> np.ndarray:
         """Mask of the joints whose velocity is a difference of positions."""
@@ -151,10 +162,11 @@ class Timing:
     def latencies(self, dt: float) -> np.ndarray:
         """Return how late efforts act on what was measured, on average [s], `(J,)`.
 
-        Latency and effort delay, and half of what a period of the controller is longer than the physics step.
+        Latency, delay and lag of the effort, and half of what a period of the controller is longer than the physics
+        step.
         """
         periods, (measured, acting) = self.periods(dt), self.latency_steps(dt)
-        return dt * (periods * measured + acting + (periods - 1.0) / 2.0)
+        return dt * (periods * measured + acting + (periods - 1.0) / 2.0) + self._row("effort_lag")
 
 
 def timing_of(actuator: Actuator) -> Timing:
@@ -175,6 +187,8 @@ def _rows_of(config: object) -> dict[str, Any]:
         }
     if isinstance(config, EffortDelayConfig):
         return {"effort_seconds": config.seconds, "effort_steps": config.steps}
+    if isinstance(config, EffortLagConfig):
+        return {"effort_lag": config.time_constant}
     return {"decimation": config.decimation, "frequency": config.frequency} if isinstance(config, RateConfig) else {}
 
 

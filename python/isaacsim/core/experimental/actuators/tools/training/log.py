@@ -51,7 +51,7 @@ class ActuatorLog:
     turns: bool | None = None
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(number_of("dt", self.dt)) and self.dt > 0):
+        if not 0.0 < number_of("dt", self.dt) < math.inf:
             raise ValueError(f"dt = {self.dt}: must be a finite number of seconds > 0. Give the step of the log.")
         object.__setattr__(self, "dt", float(self.dt))
         if self.turns is not None and not isinstance(self.turns, bool):

@@ -13,6 +13,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -270,14 +271,14 @@ def require_torch() -> None:
     _torch()
 
 
-def _torch() -> Any:
+def _torch() -> ModuleType:
     with needs("Training", "train"):
         import torch  # pyright: ignore[reportMissingImports]
     return torch
 
 
 @contextmanager
-def _one_thread(torch: Any) -> Iterator[None]:
+def _one_thread(torch: ModuleType) -> Iterator[None]:
     """Run Torch on one thread: small networks are slower on several, and results depend on the number."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from ...base.errors import shown
-from ...engine.actuator import Actuator
 from ...engine.bounds import converts, known_of_motor
 from ...engine.entry import ActuatorConfig
 from ...extension.articulation_actuators import ArticulationActuators
@@ -83,15 +82,12 @@ def _ideal(
         for name in names:
             actuator, column = find_actuator(actuators, name)
             own = functools.partial(one_joint, actuator=actuator, robot=0, column=column)
-            parts = _alone(actuator, own) if name == joint else actuator.each(own)
+            # a control law with the transmission that gives it the coordinates of its motor
+            alone = (own(stage) for stage in actuator.stages if stage is actuator.controller or converts(stage))
+            parts = parts_of(alone) if name == joint else actuator.each(own)
             pairs.append((ActuatorConfig(**parts), name))
     with ArticulationActuators.from_actuators(path, pairs) as ideal:
         yield ideal
-
-
-def _alone(actuator: Actuator, own: Callable[[Any], object]) -> dict[str, Any]:
-    """Return the control law of an actuator, with the transmission that gives it the coordinates of its motor."""
-    return parts_of(own(stage) for stage in actuator.stages if stage is actuator.controller or converts(stage))
 
 
 def _respond(

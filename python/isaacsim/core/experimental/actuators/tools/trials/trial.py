@@ -141,11 +141,16 @@ def follow(
     recording = _recording(simulation, robots, positions, velocities, wanted) if log is None else log
     joints = tuple(_joints(robots, room, np.concatenate([positions, final[None]]), wanted, log))
     faults = () if actuators is None else tuple(map(in_words, actuators.faults))
+    buzzing = _buzzing(robots, _driven(robots, actuators), positions, wanted, simulation.dt)
+    return Trial(joints, recording, buzzing, faults, diverged)
+
+
+def _driven(robots: ArticulationPort, actuators: ArticulationActuators | None) -> np.ndarray:
+    """Return the mask of joints that an actuator moves, or a drive with gains."""
     driven = np.any([as_numpy(gains) for gains in robots.get_dof_gains()], axis=0)
     if actuators is not None:
         driven[:, actuators.commanded_dof_indices] = True
-    buzzing = _buzzing(robots, driven, positions, wanted, simulation.dt)
-    return Trial(joints, recording, buzzing, faults, diverged)
+    return driven
 
 
 def _state(robots: ArticulationPort) -> tuple[np.ndarray, np.ndarray]:
@@ -256,6 +261,6 @@ def _buzzing(
             loudest = next(alike, one)
             tones.append(one)
             is_own = abs(one.frequency - wanted.get(one.joint, 0.0)) > _SAME * one.frequency
-            if driven[row, one.joint] and is_own and one.amplitude >= _SHAKEN * loudest.amplitude:
+            if all((driven[row, one.joint], is_own, one.amplitude >= _SHAKEN * loudest.amplitude)):
                 found[robot, robots.dof_names[one.joint]] = one
     return found

@@ -9,15 +9,17 @@ import math
 import os
 import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from ...engine.actuator import Actuator
 from ...extension.articulation_actuators import ArticulationActuators
 from ...simulators.authoring import motors_of_robot
+from ...simulators.binding import Binding
 from ...simulators.dof_properties import DofType
 from ...simulators.simulation import Simulation
 from ...specs.configs import ClampingConfig, MaxEffortClampingConfig, PDControlConfig, PIDControlConfig
@@ -32,6 +34,9 @@ from ..stability.implicit import Implicit
 from ..stability.loop import Loop
 from ..stability.timing import Timing
 from ..trials.trial import room_of
+
+if TYPE_CHECKING:
+    from ...simulators.physics_articulation import PhysicsArticulation
 
 LATER: Final = 1.28
 """Factor of the gains that are stable with one more step of latency, for inertias 20 % smaller."""
@@ -160,7 +165,7 @@ class Plant:
     dt: float
     closed: int
     motors: np.ndarray
-    planes: dict[Any, Plane] = field(default_factory=dict[Any, Plane])
+    planes: dict[object, Plane] = field(default_factory=dict[object, Plane])
 
     def __post_init__(self) -> None:
         # behind a spring, the rotor is no part of the mass matrix, and moves with the joint all the same
@@ -202,7 +207,7 @@ class Plant:
             found.append(values[:, columns])
         return np.concatenate(found)
 
-    def together(self, values: np.ndarray, of: Any) -> np.ndarray:
+    def together(self, values: np.ndarray, of: Callable[[np.ndarray], float]) -> np.ndarray:
         """Return values of joints `(J,)`, of joints that are alike that of a function of them all."""
         values = values.copy()
         for group in self.alike:
@@ -234,7 +239,7 @@ class Plant:
             looped = inertia = np.array([[self.nominal[joint]]])
             stiffness = np.array([[np.median(stiffness)]])
 
-        def worst(name: str, of: Any, pull: np.ndarray, each: np.ndarray) -> np.ndarray:
+        def worst(name: str, of: Callable[..., np.ndarray], pull: np.ndarray, each: np.ndarray) -> np.ndarray:
             stiff = np.maximum(kp + pull, 1e-3 * kp)
             frequency = np.sqrt(stiff / each)
             return of(plane.at(name, frequency, kd / (2.0 * each * frequency)), axis=0)
@@ -278,7 +283,7 @@ def opened(
     count: int,
     seed: int,
     engine: str = "mujoco",
-) -> Iterator[tuple[Simulation, Any, ArticulationActuators]]:
+) -> Iterator[tuple[Simulation, PhysicsArticulation, ArticulationActuators]]:
     """Open copies of a robot on a stand, with motors, each in a random pose within its limits."""
     with contextlib.ExitStack() as stack, warnings.catch_warnings():
         # margins and motion themselves show it
@@ -291,7 +296,7 @@ def opened(
             copies = copies_of(robot, count), dt, 1
         simulation = stack.enter_context(Simulation(*copies, engine=engine, fixed_base=True))
         simulation.disable_contacts()
-        robots: Any = simulation.articulation("/")
+        robots = simulation.articulation("/")
         actuators = stack.enter_context(ArticulationActuators.from_configs("/", motors))
         simulation.play()
         if len(robots.paths) != count:
@@ -315,11 +320,11 @@ def plant_of(
     """Return the robot in the poses of all copies, the first of which are closed together."""
     owner, count = actuators._loops(), len(robots.paths)
     names, joints = list(robots.dof_names), owner.joints
-    columns = [names.index(joint) for joint in joints]
+    columns = list(map(names.index, joints))
     loops = owner.loops(np.arange(count))
     armature = robots.get_dof_armatures().numpy()[0, columns].astype(float)
 
-    def of_motors(read: Any) -> np.ndarray:
+    def of_motors(read: Callable[[Actuator], npt.ArrayLike]) -> np.ndarray:
         values = dict.fromkeys(joints, 0.0)
         for actuator in actuators.actuators:
             mine = actuator.dof_names
@@ -339,6 +344,7 @@ def plant_of(
         of_motors(functools.partial(_of_encoder, parameter=name))
         for name in ("noise", "resolution", "velocity_resolution")
     )
+    kinds = [repr(motors[joint]) for joint in joints]
     timing = loops[0].timing
     period = timing.periods(dt) * dt
     quantum = np.where(timing.differences, (resolution + 2.0 * noise) / period, of_register) * timing.filter_shares(dt)
@@ -356,11 +362,11 @@ def plant_of(
         np.array([robots.dof_types[column] is DofType.Rotation for column in columns]),
         dt,
         closed,
-        np.array([[repr(motors[other]) for other in joints].index(repr(motors[joint])) for joint in joints]),
+        np.array(list(map(kinds.index, kinds))),
     )
 
 
-def _of_encoder(actuator: Actuator, parameter: str) -> Any:
+def _of_encoder(actuator: Actuator, parameter: str) -> np.ndarray:
     """Return a parameter of the encoder of each joint of the first robot; 0 without one."""
     encoder = next((config for config in map(config_of, actuator.stages) if isinstance(config, EncoderConfig)), None)
     values = np.asarray(0.0 if encoder is None else getattr(encoder, parameter), float)
@@ -387,24 +393,29 @@ def with_law(
     """Return a motor by joint, each with a control law to be tuned: PD with gains of 0 where there is none."""
     with Simulation(robot, dt, fixed_base=True) as simulation:
         robots: Any = simulation.articulation("/")
-        names, follow = list(robots.dof_names), getattr(robots, "following_dofs", set)()
+        names = list(robots.dof_names)
         known = motors_of_robot(simulation) if motors is None else dict(motors)
+        driven = [joint for joint in names if any(re.fullmatch(pattern, joint) for pattern in known)]
+        follow = Binding(robots).following_dofs(simulation.stage, driven)
         if not any(motor.controller is not None for motor in known.values()):
             simulation.play()
             limits = dict(zip(names, robots.get_dof_max_efforts().numpy()[0].tolist(), strict=True))
-            driven = [joint for joint in names if any(re.fullmatch(pattern, joint) for pattern in known)]
-            bare = [joint for joint in names if joint not in (*driven, *follow)]
-            limit: list[ClampingConfig] = [MaxEffortClampingConfig("joint")]
-            limited = {joint: limit * math.isfinite(limits[joint]) for joint in bare}
-            known |= {pattern_of(joint): MotorConfig(clamping=limited[joint]) for joint in bare}
-            law = PDControlConfig(kp=0.0, kd=0.0)
-            known = {pattern: dataclasses.replace(motor, controller=law) for pattern, motor in known.items()}
+            known = _with_pd(known, {joint: limit for joint, limit in limits.items() if joint not in follow})
     return {
         name: _alone(motor, name)
         for name in names
         for pattern, motor in known.items()
         if name not in follow and re.fullmatch(pattern, name)
     }
+
+
+def _with_pd(known: Mapping[str, MotorConfig], limits: Mapping[str, float]) -> dict[str, MotorConfig]:
+    """Return motors with a PD law without gains, for joints without a motor, too, by their effort limits."""
+    bare = [joint for joint in limits if not any(re.fullmatch(pattern, joint) for pattern in known)]
+    limit: list[ClampingConfig] = [MaxEffortClampingConfig("joint")]
+    motors = {pattern_of(joint): MotorConfig(clamping=limit * math.isfinite(limits[joint])) for joint in bare}
+    law = PDControlConfig(kp=0.0, kd=0.0)
+    return {pattern: dataclasses.replace(motor, controller=law) for pattern, motor in {**known, **motors}.items()}
 
 
 def _alone(motor: MotorConfig, joint: str) -> MotorConfig:

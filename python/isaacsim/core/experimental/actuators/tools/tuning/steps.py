@@ -38,11 +38,12 @@ def verified(
 ) -> tuple[list[TunedJoint], list[str], dict[str, tuple[np.ndarray, np.ndarray]]]:
     """Return the rows with what steps of each joint show, one joint after the other, warnings, and the steps."""
     poses, seed, dt, engine = source
-    lengths = [round(min(max(2.5 * row.settling, 0.15), 2.0) / dt) for row in rows]
-    rest = round(max(1.0, min(4.0, 3.0 * max(row.settling for row in rows))) / dt)
+    joints, settling = zip(*((row.joint, row.settling) for row in rows), strict=True)
+    lengths = [round(min(max(2.5 * time, 0.15), 2.0) / dt) for time in settling]
+    rest = round(max(1.0, min(4.0, 3.0 * max(settling))) / dt)
     starts = rest + np.cumsum([0, *lengths])
     with opened(robot, by_pattern(motors), dt, poses, seed, engine) as (simulation, robots, actuators):
-        columns = [list(robots.dof_names).index(row.joint) for row in rows]
+        columns = list(map(list(robots.dof_names).index, joints))
         targets = robots.get_dof_position_targets().numpy().copy()
         posed, lower = targets[:, columns].copy(), robots.get_dof_limits()[0].numpy()[:, columns]
         upper = robots.get_dof_limits()[1].numpy()[:, columns]
@@ -51,8 +52,8 @@ def verified(
         with actuators.record(["positions", "motor_efforts", "limited_by"]) as log:
             try:
                 simulation.step(rest)
-                for j, row in enumerate(rows):
-                    report(f"simulating steps of {row.joint}", 0.4 + 0.6 * j / len(rows))
+                for j, joint in enumerate(joints):
+                    report(f"simulating steps of {joint}", 0.4 + 0.6 * j / len(rows))
                     targets[:, columns[j]] += sizes[:, j]
                     robots.set_dof_position_targets(targets)
                     simulation.step(lengths[j])
@@ -65,14 +66,16 @@ def verified(
                     simulation.step()
             except SimulationDivergedError as error:
                 return list(rows), [f"The simulation diverges: {error}"], {}
-            faults = [
-                f"The motors had {len(latched)} faults: {latched[0]}." for latched in [actuators.faults] if latched
-            ]
-        at = [log.joints.index(row.joint) for row in rows]
+            latched = actuators.faults
+            faults = [f"The motors had {len(latched)} faults: {latched[0]}."] if latched else []
+        at = list(map(log.joints.index, joints))
         positions, efforts = log.positions[:, :, at].astype(float), log.motor_efforts[:, :, at].astype(float)
         limited = log.limited_by[:, :, at] != ""
     resting, swinging = slice(starts[-1] + rest // 3, starts[-1] + rest), slice(starts[-1] + rest, None)
-    tones = [buzz(positions[resting, pose], dt, threshold=1e-4) for pose in range(poses)]
+    chatter = [0.0] * len(rows)
+    for pose in range(poses):
+        for tone in buzz(positions[resting, pose], dt, threshold=1e-4):
+            chatter[tone.joint] = max(chatter[tone.joint], tone.amplitude)
     measured, responses = [], {}
     for j, row in enumerate(rows):
         # with the last position before it
@@ -85,7 +88,7 @@ def verified(
         shown |= {
             "saturated": dt * float(limited[window, :, j].sum(axis=0)[held].max(initial=0.0)),
             "sag": float(np.abs(before - posed[:, j])[held].max(initial=0.0)),
-            "chatter": max((tone.amplitude for of_pose in tones for tone in of_pose if tone.joint == j), default=0.0),
+            "chatter": chatter[j],
             "effort_noise": float(efforts[resting, :, j].std(axis=0)[held].max(initial=0.0)),
             "sine_error": float(np.abs(swings[:, held] - wave[:, None]).mean(axis=0).max(initial=0.0)),
             "poses": float(held.sum()),
@@ -104,28 +107,31 @@ def steps_of(steps: np.ndarray, dt: float) -> tuple[dict[str, float], np.ndarray
     each = [Response(time, 1.0 * (time > 0.0), step, none) for step in steps.T]
     # what friction or limits hold moves nowhere
     moved = [step for step in each if abs(step.final - step.start) > _MOVES]
-    worst = {
-        "rise": max((step.rise_time or 0.0 for step in moved), default=math.nan),
-        "overshoot": max((step.overshoot or 0.0 for step in moved), default=math.nan),
-        "settling": max(
-            (time[-1] if step.settling_time is None else step.settling_time for step in moved), default=math.nan
-        ),
-    }
+    numbers = [
+        (step.rise_time or 0.0, step.overshoot or 0.0, time[-1] if step.settling_time is None else step.settling_time)
+        for step in moved
+    ]
+    worst = np.max(numbers, axis=0).tolist() if moved else [math.nan] * 3
     curves = [(step.position - step.start) / (step.final - step.start) for step in moved]
-    return {name: float(value) for name, value in worst.items()}, np.array(curves).T.reshape(len(steps), -1)
+    measured: dict[str, float] = dict(zip(("rise", "overshoot", "settling"), worst, strict=True))
+    return measured, np.array(curves).T.reshape(len(steps), -1)
 
 
 def not_shown(rows: Sequence[TunedJoint], ask: Wish) -> list[str]:
     """Return what steps in simulation miss of what was asked for."""
-    most, said = OVERSHOOT if (ask.ratio() or 0.0) >= 1.0 else math.inf, []
-    if far := [f"{row.joint} {row.measured['overshoot']:.0%}" for row in rows if row.measured["overshoot"] > most]:
-        said.append(f"Overshoot above {most:.0%} in simulation: {named(far)}.")
-    if slow := [
-        f"{row.joint} {row.measured['settling']:.2g} s"
-        for row in rows
-        if ask.settle is not None and row.measured["settling"] > _SLOWER * ask.settle and row.verdict != "missed"
-    ]:
-        said.append(f"Settled later than {_SLOWER:g} times what was asked, in simulation: {named(slow)}.")
-    if loud := [f"{row.joint} {row.measured['chatter']:.1g}" for row in rows if row.measured["chatter"] > 0.0]:
-        said.append(f"Chatters at rest, in simulation: {named(loud)}.")
-    return said
+    overshoot = OVERSHOOT if (ask.ratio() or 0.0) >= 1.0 else math.inf
+    settling = math.inf if ask.settle is None else _SLOWER * ask.settle
+    hit = [row for row in rows if row.verdict != "missed"]
+    slow = f"Settled later than {_SLOWER:g} times what was asked, in simulation"
+    said = {
+        f"Overshoot above {overshoot:.0%} in simulation": _above(rows, "overshoot", overshoot, "{:.0%}"),
+        slow: _above(hit, "settling", settling, "{:.2g} s"),
+        "Chatters at rest, in simulation": _above(rows, "chatter", 0.0, "{:.1g}"),
+    }
+    return [f"{words}: {named(joints)}." for words, joints in said.items() if joints]
+
+
+def _above(rows: Sequence[TunedJoint], name: str, most: float, words: str) -> list[str]:
+    """Return the joints with a measured number above a bound, and that number in words."""
+    numbers = {row.joint: row.measured.get(name, -math.inf) for row in rows}
+    return [f"{joint} {words.format(number)}" for joint, number in numbers.items() if number > most]

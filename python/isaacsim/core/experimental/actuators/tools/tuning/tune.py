@@ -21,12 +21,13 @@ import math
 import os
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import numpy as np
 
 from ...simulators.simulation import is_model_file
 from ...specs.motors import MotorConfig
+from ..plots.units import units_of
 from ..progress import Progress
 from ..stability.frequency import closed_margins
 from ..stability.loop import Loop
@@ -118,7 +119,7 @@ def _raised(plant: Plant, ask: Wish, gains: np.ndarray, chosen: np.ndarray) -> n
     """Return better gains of some joints: with the others closed, more may be stable than with them free or held."""
     tries, ratio = _TRIES // len(plant.joints), ask.ratio()
     raised = [(1.15, 1.15), (1.0, 1.15), (1.15, 1.0)]
-    groups = [group for group in plant.alike if chosen[group].all()]
+    groups = list(filter(lambda group: chosen[group].all(), plant.alike))
     while groups:
         rising = []
         for group in groups:
@@ -291,9 +292,9 @@ def tune(
         ('asked', False, True)
     """
     began, report = time.perf_counter(), progress or (lambda _words, _share: None)
-    _require(bandwidth, settle, damping_ratio, step, saturation, rule, frequency, explain, poses)
-    is_model_file(robot, engine)
     ask = Wish(bandwidth, settle, damping_ratio, step, saturation, frequency, rule)
+    _require(ask, explain, poses)
+    is_model_file(robot, engine)
     report("reading the robot", 0.0)
     known = with_law(robot, motors, dt)
     with opened(robot, by_pattern(known), dt, max(poses, _POSES), seed) as (simulation, robots, actuators):
@@ -302,39 +303,37 @@ def tune(
         raise ValueError(f"{robot}: no joint has a control law with gains: must have one. Describe the motors.")
     tuner = _Tuner(plant, ask, report)
     rows = tuner.judged() if explain else tuner.tuned(integral)
-    made = {joint: motor for joint, motor in known.items() if joint not in plant.joints}
-    for row in rows:
-        motor, gains = known[row.joint], (row.kp, row.kd, row.ki)
-        made[row.joint] = motor if explain else with_gains(motor, gains, row.integral_max)
+    made = dict(known)
+    if not explain:
+        for row in rows:
+            made[row.joint] = with_gains(known[row.joint], (row.kp, row.kd, row.ki), row.integral_max)
     warned, missed, responses = list(tuner.warnings), tuner.missed(rows), {}
     if verify:
         steps = [plant.step(joint, ask.step) for joint in range(len(rows))]
         rows, seen, responses = verified(robot, made, rows, steps, (poses, seed + 1, plant.dt, engine), report)
         warned, missed = [*seen, *warned], [*missed, *([] if explain else not_shown(rows, ask))]
     report("done", 1.0)
-    in_order = {name: made[name] for name in known}
     seconds = time.perf_counter() - began
     return Tuned(
-        os.fspath(robot), by_pattern(in_order), tuple(rows), tuple(warned), tuple(missed), plant.dt, seconds, responses
+        os.fspath(robot), by_pattern(made), tuple(rows), tuple(warned), tuple(missed), plant.dt, seconds, responses
     )
 
 
-def _require(*asked: Any) -> None:
-    bandwidth, settle, damping_ratio, step, saturation, rule, frequency, explain, poses = asked
-    numbers = {"bandwidth": bandwidth, "settle": settle, "damping_ratio": damping_ratio, "step": step}
-    for name, value in (numbers | {"frequency": frequency}).items():
-        if value is not None and not (math.isfinite(value) and value > 0.0):
+def _require(ask: Wish, explain: bool, poses: int) -> None:
+    for name in ("bandwidth", "settle", "damping_ratio", "step", "frequency"):
+        value = getattr(ask, name)
+        if value is not None and not 0.0 < value < math.inf:
             raise ValueError(f"{name} = {value}: must be a finite number > 0. Leave it out for none.")
-    if not saturation >= 0.0:
-        raise ValueError(f"saturation = {saturation}: must be a time >= 0 [s]. Correct it.")
-    if rule not in (None, *RULES):
-        raise ValueError(f"rule = {rule!r}: must be one of {', '.join(RULES)}. Correct it.")
-    wishes = [name for name, wish in (("bandwidth", bandwidth), ("settle", settle), ("rule", rule)) if wish is not None]
+    if not ask.saturation >= 0.0:
+        raise ValueError(f"saturation = {ask.saturation}: must be a time >= 0 [s]. Correct it.")
+    if ask.rule not in (None, *RULES):
+        raise ValueError(f"rule = {ask.rule!r}: must be one of {', '.join(RULES)}. Correct it.")
+    wishes = [*filter(lambda name: getattr(ask, name) is not None, ("bandwidth", "settle", "rule"))]
     wishes += ["explain"] * bool(explain)
     if len(wishes) > 1:
         raise ValueError(f"{', '.join(wishes)}: must not be given together. Give one of them.")
-    if frequency is not None and rule is None:
-        raise ValueError(f"frequency = {frequency}: must be given with a rule. Give bandwidth instead.")
+    if ask.frequency is not None and ask.rule is None:
+        raise ValueError(f"frequency = {ask.frequency}: must be given with a rule. Give bandwidth instead.")
     if poses < 1:
         raise ValueError(f"poses = {poses}: must be >= 1. Correct it.")
 
@@ -372,15 +371,19 @@ class _Tuner:
         rows = []
         for joint in range(count):
             row = self._row(joint, gains[:, joint], gain[joint], phase[joint])
-            if ask.rule:
-                words = "rule", "", 1.0, self._word(joint, row)[0] if self._is_beyond(row) else "by rule"
-            elif is_asked[joint] and self._has(row):
-                words = "asked", "", 1.0, "as asked"
-            else:
-                words = *bound_of(plant, joint, ask, float(alone[0, joint])), self._missed_word()
+            words = self._bounded(joint, row, bool(is_asked[joint]), float(alone[0, joint]))
             rows.append(dataclasses.replace(row, bound=words[0], remedy=words[1], more=words[2], verdict=words[3]))
         self._warn(rows, integral)
         return rows
+
+    def _bounded(self, joint: int, row: TunedJoint, is_asked: bool, alone: float) -> tuple[str, str, float, str]:
+        """Return what bounds the gains of a joint, the remedy, how much more it allows, and the verdict."""
+        if self._ask.rule:
+            return "rule", "", 1.0, self._word(joint, row)[0] if self._is_beyond(row) else "by rule"
+        if is_asked and self._has(row):
+            return "asked", "", 1.0, "as asked"
+        asks = self._ask.bandwidth is not None or self._ask.settle is not None
+        return *bound_of(self._plant, joint, self._ask, alone), "missed" if asks else "best"
 
     def judged(self) -> list[TunedJoint]:
         """Return the row of each joint with the gains that are there, and a verdict on them."""
@@ -422,9 +425,6 @@ class _Tuner:
         ask = self._ask
         as_asked = ask.bandwidth is None or row.bandwidth >= 0.98 * ask.bandwidth
         return as_asked and (ask.settle is None or row.settling <= 1.02 * ask.settle)
-
-    def _missed_word(self) -> str:
-        return "best" if self._ask.bandwidth is None and self._ask.settle is None else "missed"
 
     @staticmethod
     def _is_beyond(row: TunedJoint) -> bool:
@@ -498,9 +498,9 @@ class _Tuner:
             self.warnings.append(f"Gravity takes 90 % of the effort limit or more in some pose: {named(weak)}.")
         if limp := [row.joint for row in rows if row.sag > _LIMP]:
             self.warnings.append(f"Too soft to hold against gravity in some pose: {named(limp)}.")
-        worst = max((row for row in rows if row.sag <= _LIMP), key=lambda row: row.sag, default=rows[0])
+        worst = max(rows, key=lambda row: row.sag if row.sag <= _LIMP else -1.0)
         if not integral and worst.sag > 0.005:
-            unit = "rad" if worst.turns else "m"
+            unit = units_of([worst.turns]).position
             self.warnings.append(
                 f"PD sags under gravity, {worst.joint} by up to {worst.sag:.2g} {unit}: feed gravity forward where the "
                 "host gives it (`get_dof_gravity_compensation_forces`), or use --integral."

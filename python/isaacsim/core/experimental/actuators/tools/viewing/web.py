@@ -270,7 +270,7 @@ class Page:
         if self._robot is not None and list(self._robot.options) != live.robots:
             self._robot.options = live.robots
         driven = [at for at, joint in enumerate(live.joints) if joint.driven]
-        self._chosen = driven[0] if driven else 0
+        self._chosen = next(iter(driven), 0)
         self._scales: dict[int, float] = {}
         with self._all:
             self._panel = gui.add_folder(None)
@@ -366,6 +366,17 @@ class Page:
         options = (_CONTINUE, *_BUTTONS[1:]) if paused else _BUTTONS
         if tuple(self._buttons.options) != options:
             self._buttons.options = options
+        self._fill_choices(live)
+        for slider, value in zip(self._sliders, live.targets(), strict=True):
+            self._follow(slider, float(value))
+        if efforts := live.efforts():
+            self._fill_bars(live, efforts)
+        if any(joint.driven for joint in live.joints):
+            self._set(self._choice, live.joints[self._chosen].name)
+            self._fill_motor(live)
+
+    def _fill_choices(self, live: Live) -> None:
+        """Show what is held, and the environment and robot that are shown."""
         if self._base.visible != live.is_floating:
             self._base.visible = live.is_floating
         self._set(self._base, live.is_held)
@@ -373,20 +384,16 @@ class Page:
             self._set(self._env, live.env)
         if self._robot is not None:
             self._set(self._robot, live.robots[live.robot])
-        for slider, value in zip(self._sliders, live.targets(), strict=True):
-            self._follow(slider, float(value))
-        efforts = live.efforts()
-        if efforts:
-            with_units = are_mixed(_turns(live, [effort.column for effort in efforts]))
-            units = [f" {_units(live, [effort.column]).effort}" if with_units else "" for effort in efforts]
-            is_warm = any(effort.temperature is not None for effort in efforts)
-            self._bars.content = "".join(
-                self._bar(live.joints[effort.column], effort, unit, is_warm)
-                for effort, unit in zip(efforts, units, strict=True)
-            )
-        if any(joint.driven for joint in live.joints):
-            self._set(self._choice, live.joints[self._chosen].name)
-            self._fill_motor(live)
+
+    def _fill_bars(self, live: Live, efforts: Sequence[Effort]) -> None:
+        """Show the efforts of all motors."""
+        with_units = are_mixed(_turns(live, [effort.column for effort in efforts]))
+        units = [f" {_units(live, [effort.column]).effort}" if with_units else "" for effort in efforts]
+        is_warm = any(effort.temperature is not None for effort in efforts)
+        self._bars.content = "".join(
+            self._bar(live.joints[effort.column], effort, unit, is_warm)
+            for effort, unit in zip(efforts, units, strict=True)
+        )
 
     def _fill_motor(self, live: Live) -> None:
         """Show gains and efforts of the chosen motor."""
@@ -408,7 +415,7 @@ class Page:
         ends = [abs(end) for end in (effort.lower, effort.upper) if math.isfinite(end)]
         scale = max([self._scales.get(effort.column, 0.0), *ends, abs(effort.motor), abs(friction), 1e-9])
         self._scales[effort.column] = scale
-        low, high = (_place_of(end, scale) for end in (effort.lower, effort.upper))
+        low, high = _place_of(effort.lower, scale), _place_of(effort.upper, scale)
         color = _RED if effort.limited_by else _BLUE
         digits = min(max(2 - math.floor(math.log10(scale)), 1), 6)
         hint = f"{html.escape(joint.name)}: {html.escape(effort.limited_by) or 'not limited'}"

@@ -30,7 +30,8 @@ def read_bag(path: Path, asked: Asked) -> list[MotorLog]:
     most = max((one.joints for one in measured), key=len)
     whole = [one for one in measured if one.joints == most]
     commands = _commands(path, chosen["command"].name, commanded, most)
-    clock = _clock([*whole, *commanded])
+    # that of the headers if all have one, else that of the recording
+    clock: _Clock = operator.attrgetter("stamp" if all(one.stamp for one in (*whole, *commanded)) else "time")
     times, rows = _during(path, whole, commands, clock)
     held = [_held(times, mine, joint, clock) for joint, mine in commands.items()]
     signals = {"command": np.stack(held, axis=1), **_measured(rows, list(commands))}
@@ -64,11 +65,6 @@ def _commands(path: Path, topic: str, commanded: Sequence[Sample], joints: Seque
         rule = f"must have commands in {topic} to be read"
         warnings.warn(f"{path}: {idle}: not read: {rule}.", stacklevel=level_outside())
     return commands
-
-
-def _clock(samples: Sequence[Sample]) -> _Clock:
-    """Return the clock that all samples have: that of the headers, or else that of the recording."""
-    return operator.attrgetter("stamp" if all(one.stamp for one in samples) else "time")
 
 
 def _during(
@@ -141,13 +137,7 @@ class Sample:
 
 
 def samples_of(kind: str, messages: Sequence[tuple[int, object]], joints: Sequence[str]) -> list[Sample]:
-    """Return the samples of messages of one type.
-
-    Args:
-        kind: The type, one of `COMMANDS`.
-        messages: Time of the recording [ns] and content of each.
-        joints: Names of the joints of messages that have none.
-    """
+    """Return the samples of messages of one type; `joints` are those of messages that have none."""
     samples = []
     for number, (time, message) in enumerate(messages):
         names, signals = COMMANDS[kind](message)
@@ -244,16 +234,13 @@ def choose(path: Path, topics: Mapping[str, Topic], given: Mapping[str, str]) ->
         if role not in chosen:
             taken = [one.name for one in chosen.values()]
             chosen[role] = _only(path, topics, taken, role)
-    _require_joints(path, chosen["command"])
-    return chosen
-
-
-def _require_joints(path: Path, command: Chosen) -> None:
+    command = chosen["command"]
     if command.kind == NAMELESS and not command.joints:
         raise ValueError(
             f"{path}: {command.name} has {command.kind}, which names no joints: must be told them, in the order of the "
             f"parameter joints of its controller. Give --topics command={command.name}:JOINT,JOINT."
         )
+    return chosen
 
 
 def _given(path: Path, topics: Mapping[str, Topic], role: str, words: str) -> Chosen:

@@ -8,7 +8,7 @@ import itertools
 import math
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -104,11 +104,16 @@ def split_settings(words: Mapping[str, object]) -> tuple[dict[str, float], list[
     return finite, [name for name in words if name not in finite]
 
 
-def column_of(names: Iterable[str], prefix: str, signal: str) -> str | None:
-    """Return the column of a signal, such as `hip/position` or `hip/position [rad]`; None if there is none."""
+def column_of(names: Iterable[str], prefix: str, signal: str) -> str:
+    """Return the column of a signal, such as `hip/position` or `hip/position [rad]`; empty if there is none."""
     plain = f"{prefix}{signal}"
     spelled = (plain, *(f"{plain} [{unit}]" for unit in SIGNALS[signal].split(" or ")))
-    return next((name for name in spelled if name in names), None)
+    return next((name for name in spelled if name in names), "")
+
+
+def _column_at(names: Iterable[str], joint: str, signal: str, joints: Sequence[str]) -> str:
+    """Return the column of a signal of a joint; a single joint of the robot needs no name."""
+    return column_of(names, f"{joint}/", signal) or column_of(names, "", signal) * (len(joints) == 1)
 
 
 # tables in CSV files, with settings in lines before the names
@@ -204,24 +209,30 @@ def with_columns(table: Table, asked: Asked) -> Table:
     """Return a table with columns under the names of logs, in SI."""
     if not asked.columns:
         return table
+    sources = _asked_sources(table, asked)
+    taken = {source.name for source in sources.values()}
+    rest = {name: column for name, column in table.columns.items() if name not in taken and name not in sources}
+    hidden = [name for name in table.columns if name in sources and name not in taken]
+    columns = {**rest, **{target: table.columns[source.name] for target, source in sources.items()}}
+    return dataclasses.replace(table, columns=columns, sources=sources, skipped=[*table.skipped, *hidden])
+
+
+def _asked_sources(table: Table, asked: Asked) -> dict[str, Source]:
+    """Return the columns that were asked for, by the names that logs have for them."""
     is_long = "joint" in table.columns or "joint" in asked.columns
     sources: dict[str, Source] = {}
     for key, word in asked.columns.items():
         quantity = _quantity(key, asked)
         name, unit = _split(word, quantity)
-        found = dict(_sources(table, key, name, is_long, asked))
+        found = _names_in(table, key, name, is_long, asked)
         if not found:
             units = "" if quantity is None else f", and its unit one of {', '.join(UNITS[quantity])}"
             listed = ", ".join(table.columns) or "none"
             raise ValueError(
                 f"{table.path} has columns {listed}: columns {key} = {word}: must be one of them{units}. Correct it."
             )
-        sources |= {target: Source(source, 1.0 if unit is None else unit) for target, source in found.items()}
-    taken = {one.name for one in sources.values()}
-    rest = {name: column for name, column in table.columns.items() if name not in taken and name not in sources}
-    hidden = [name for name in table.columns if name in sources and name not in taken]
-    columns = {**rest, **{target: table.columns[one.name] for target, one in sources.items()}}
-    return dataclasses.replace(table, columns=columns, sources=sources, skipped=[*table.skipped, *hidden])
+        sources |= {target: Source(source, unit) for target, source in found.items()}
+    return sources
 
 
 def _quantity(key: str, asked: Asked) -> str | None:
@@ -233,38 +244,38 @@ def _quantity(key: str, asked: Asked) -> str | None:
     return _QUANTITIES[signal]
 
 
-def _split(word: str, quantity: str | None) -> tuple[str, float | None]:
+def _split(word: str, quantity: str | None) -> tuple[str, float]:
     """Return name and unit of a column; what follows a colon and is no unit is part of the name."""
     name, _, unit = word.rpartition(":")
     known: Mapping[str, float] = {} if quantity is None else UNITS[quantity]
-    return (name, known[unit]) if unit in known and ":" in word else (word, None)
+    return (name, known[unit]) if unit in known and ":" in word else (word, 1.0)
 
 
-def _sources(table: Table, key: str, name: str, is_long: bool, asked: Asked) -> Iterator[tuple[str, str]]:
-    """Yield names that logs have, and those of their columns in a table."""
+def _names_in(table: Table, key: str, name: str, is_long: bool, asked: Asked) -> dict[str, str]:
+    """Return the columns of a table for an entry, by the names that logs have for them."""
     joint, _, signal = key.rpartition("/")
     if signal not in SIGNALS:
-        source = name or next((one for one in (key, f"{key} [s]") if one in table.columns), "")
-        if source in table.columns:
-            yield key, source
-        return
-    if is_long:
-        source = name or column_of(table.columns, "", signal) or ""
-        if source in table.columns and not joint:
-            yield signal, source
-        return
-    if name and not joint and len(asked.joints) > 1 and _ANY_JOINT not in name:
+        named = {key: name or next((usual for usual in (key, f"{key} [s]") if usual in table.columns), "")}
+    elif is_long:
+        named = {} if joint else {signal: name or column_of(table.columns, "", signal)}
+    else:
+        named = _names_by_joint(table, key, name, asked.joints)
+    return {target: source for target, source in named.items() if source in table.columns}
+
+
+def _names_by_joint(table: Table, key: str, name: str, joints: Sequence[str]) -> dict[str, str]:
+    """Return the columns of a table with a row per sample, of one joint or of each, by the names of logs."""
+    joint, _, signal = key.rpartition("/")
+    own = (joint,) if joint else joints
+    if name and len(own) > 1 and _ANY_JOINT not in name:
         raise ValueError(
-            f"columns {key} = {name}: must tell its joint. Give {asked.joints[0]}/{signal}={name}, or {_ANY_JOINT} in "
+            f"columns {key} = {name}: must tell its joint. Give {own[0]}/{signal}={name}, or {_ANY_JOINT} in "
             "the name for that of each joint."
         )
-    for one in (joint,) if joint else asked.joints:
-        usual = column_of(table.columns, f"{one}/", signal)
-        if usual is None and len(asked.joints) == 1:
-            usual = column_of(table.columns, "", signal)
-        source = name.replace(_ANY_JOINT, one) or usual or ""
-        if source in table.columns:
-            yield f"{one}/{signal}", source
+    return {
+        f"{one}/{signal}": name.replace(_ANY_JOINT, one) or _column_at(table.columns, one, signal, joints)
+        for one in own
+    }
 
 
 # tables with a row per sample and joint: `time`, `joint`, `command`, `position` and others
@@ -315,13 +326,10 @@ def wide(table: Table, joints: Sequence[str]) -> MotorLog:
 
 
 def _places(names: Mapping[str, object], joints: Sequence[str]) -> _Places:
-    """Return the columns of joints and signals that are there; a single joint needs no name."""
+    """Return the columns of joints and signals that are there."""
     places: _Places = {}
     for joint, signal in itertools.product(joints, SIGNALS):
-        column = column_of(names, f"{joint}/", signal)
-        if column is None and len(joints) == 1:
-            column = column_of(names, "", signal)
-        if column is not None:
+        if column := _column_at(names, joint, signal, joints):
             places[joint, signal] = column
     return places
 

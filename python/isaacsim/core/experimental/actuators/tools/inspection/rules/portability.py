@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePath
 
 from ....files.usd.edits import PropertyEdit, SplitEdit, StandInEdit
@@ -83,20 +83,26 @@ def _approximations(checked: Checked) -> Iterator[tuple[str, InspectedActuator]]
     """Iterate over the laws that others approximate: what others do, and the actuator."""
     for actuator, joints in _prims(checked):
         for law, nearest, authored in _laws_of_ours(actuator):
-            line = stand_in_for(law)
-            if nearest is not None and line is not None and authored is not None:
-                yield f"go by {nearest.SCHEMA} instead of {law.SCHEMA}: they {line.otherwise}", actuator
-            if isinstance(law, EnvelopeClampingConfig) and physx_limits(law) is None:
-                yield f"limit a drive of PhysX differently: its envelope cannot express this {law.SCHEMA}", actuator
-            # friction of the joints has a rule of its own
-            if isinstance(law, TransmissionConfig):
-                yield (
-                    f"go without {law.SCHEMA}, by newton's values, which are at the joint: they have neither losses of "
-                    "a gear nor targets of the motor",
-                    actuator,
-                )
-            elif nearest is None and not (is_friction(law) and all(map(has_friction, joints))):
-                yield f"go without {law.SCHEMA}", actuator
+            yield from ((does, actuator) for does in _differences(joints, law, nearest, authored))
+
+
+def _differences(
+    joints: Sequence[InspectedJoint], law: Config, nearest: Config | None, authored: Config | None
+) -> Iterator[str]:
+    """Yield what others do in place of a law, by its nearest stand-in and the authored one."""
+    line = stand_in_for(law)
+    if nearest is not None and line is not None and authored is not None:
+        yield f"go by {nearest.SCHEMA} instead of {law.SCHEMA}: they {line.otherwise}"
+    if isinstance(law, EnvelopeClampingConfig) and physx_limits(law) is None:
+        yield f"limit a drive of PhysX differently: its envelope cannot express this {law.SCHEMA}"
+    # friction of the joints has a rule of its own
+    if isinstance(law, TransmissionConfig):
+        yield (
+            f"go without {law.SCHEMA}, by newton's values, which are at the joint: they have neither losses of a gear "
+            "nor targets of the motor"
+        )
+    elif nearest is None and not (is_friction(law) and all(map(has_friction, joints))):
+        yield f"go without {law.SCHEMA}"
 
 
 def friction_fallback(checked: Checked) -> Iterator[Remark]:
@@ -133,7 +139,7 @@ def _unmarked(
     rotor = None if is_linked(actuator) else armature(actuator)
     levels = [portable_levels(stage) for stage in actuator.stages if is_friction(stage)]
     for joint in joints:
-        names = ["friction"] if any(_is_friction_of(joint, *one) for one in levels) else []
+        names = ["friction"] * any(_is_friction_of(joint, *level) for level in levels)
         names += ["armature"] if rotor and _near(joint.value("armature"), rotor) else []
         if names and not joint.is_marked:
             yield joint, names
