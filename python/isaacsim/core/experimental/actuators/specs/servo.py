@@ -106,7 +106,7 @@ class ServoControlConfig(ControlConfig):
         d: float | None = None,
         i: float | None = None,
         deadband_ticks: float | None = None,
-        **values: float,
+        **values: Any,
     ) -> Self:
         """Return the config of a servo.
 
