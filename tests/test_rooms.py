@@ -60,6 +60,7 @@ TESTED_IN = {
     # parts of something that is tested as one
     "engine.gradients.gradient_recorder": "engine/gradients/test_actuator_gradients.py",
     "compat.isaac_lab.cfgs": "compat/isaac_lab/test_models.py",
+    "compat.isaac_lab.collection": "compat/isaac_lab/test_models.py",
     "compat.isaac_lab.kinds": "compat/isaac_lab/test_groups.py",
     "compat.isaac_lab.motors": "compat/isaac_lab/test_models.py",
     "compat.isaac_lab.table": "compat/isaac_lab/test_groups.py",

@@ -41,7 +41,7 @@ FILES = [
 NAMESPACES = ["isaacsim", "isaacsim/core", "isaacsim/core/experimental"]
 LEFTOVERS = ["__pycache__", "*.pyc", "*.egg-info", "*.so.*", "*.o", "*.tmp", "*.orig", ".*", "MUJOCO_LOG.TXT", "*.log"]
 TEXTS = {
-    *(".ipynb", ".json", ".lua", ".md", ".ogn", ".py", ".pyi", ".rst", ".svg", ".toml", ".typed", ".usda"),
+    *(".h", ".ipynb", ".json", ".lua", ".md", ".ogn", ".py", ".pyi", ".rst", ".svg", ".toml", ".typed", ".usda"),
     *(".xml", ""),
 }
 # a PD step on arrays, with what Kit brings and without what it does not

@@ -102,7 +102,7 @@ def test_force_and_torque() -> None:
 def test_numbers_are_converted_by_their_unit(config, angular, linear) -> None:
     for turns, expected in ((True, angular), (False, linear)):
         written = to_stage(config, CGS, [turns])
-        assert list(vars(written).values()) == [
+        assert [getattr(written, name) for name in parameters_of(written)] == [
             pytest.approx(value) if not isinstance(value, str) else value for value in expected
         ]
         again = from_stage(written, CGS, [turns])

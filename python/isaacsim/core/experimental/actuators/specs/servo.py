@@ -140,7 +140,8 @@ class ServoControlConfig(ControlConfig):
                     f"of it means. Give {field} [{parameters_of(cls)[field].unit}] as identified, or 0."
                 )
             values[field] = count * scales.get(field, 0.0)
-        return cls(**{**PRESETS[series], **values})
+        numbers: dict[str, Any] = {**PRESETS[series], **values}
+        return cls(**numbers)
 
     def gains_with(self, winding: ElectricalConfig) -> tuple[float, float, float]:
         """Proportional, derivative and integral gain behind a winding, its back-EMF as damping.
