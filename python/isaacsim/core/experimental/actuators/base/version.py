@@ -1,3 +1,3 @@
 """The version, readable without the package."""
 
-__version__ = "1.0.0"
+__version__ = "1.1.0"
