@@ -22,7 +22,7 @@ def measured_by(step: Step) -> tuple[np.ndarray, np.ndarray] | None:
         return None
     positions, velocities = (np.array(on_host(array)) for array in step.measured[:2])
     plan = step.plan
-    at_motor = np.logical_or.reduce([stage.used & stage.is_behind for stage in plan.feedback])
+    at_motor = np.logical_or.reduce([stage.used & bool(stage.is_behind) for stage in plan.feedback])
     for gear in plan.transmissions:
         slots = np.flatnonzero(gear.used & at_motor)
         ratio, offset = (step.values(gear.rows[name])[:, slots] for name in ("ratio", "offset"))

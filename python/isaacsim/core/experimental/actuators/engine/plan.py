@@ -30,7 +30,7 @@ from ..laws.contract.law import FELT_SIGNALS, NEWEST, UNSET, LawClass, keeping_s
 from ..laws.delay import Delay
 from ..specs.fields import Parameter, parameters_of
 from ..specs.signals import SIGNALS, SUMMED
-from ..specs.stages import KINDS, Kind, follows_limits, is_geared, kind_of, moves_behind, parts_of
+from ..specs.stages import KINDS, Kind, follows_limits, is_geared, is_linked, kind_of, moves_behind, parts_of
 from .entry import ActuatorEntry
 from .linkages import PlannedLinkage, plan_linkages
 
@@ -101,7 +101,7 @@ class PlannedStage:
         used: True for slots that have it here.
         rows: Its parameters by name.
         curves: Its curves, each once.
-        is_behind: True for a limit at the joint behind transmissions, and for a sensor at the motor before them.
+        is_behind: 1 for a limit at the joint behind a transmission, 2 behind a linkage; 1 for a sensor at the motor.
         depth: Rows of its rings of past results; 0 for a law without them.
     """
 
@@ -109,7 +109,7 @@ class PlannedStage:
     used: np.ndarray
     rows: dict[str, Row]
     curves: list[PlannedCurve] = field(default_factory=list)
-    is_behind: bool = False
+    is_behind: int = 0
     depth: int = 0
 
 
@@ -686,10 +686,11 @@ def ring_delay(entry: ActuatorEntry) -> Delay | None:
 
 def _add_stages(plan: Plan, planned: Sequence[ActuatorEntry], entries: Sequence[ActuatorEntry]) -> None:
     """Merge the stages after the controllers of all actuators, each as early as the order of its actuator allows."""
-    merged: list[dict[tuple[LawClass, bool], PlannedStage]] = []
+    merged: list[dict[tuple[LawClass, int], PlannedStage]] = []
     found: list[tuple[Placement, str, int, PlannedStage]] = []
     for entry, placement, whole in zip(planned, plan.placements, entries, strict=True):
-        geared = is_geared(entry)
+        # limits at the joint are behind the transmission, and what moves several joints has no joint before them
+        depth = 2 if is_linked(entry) else int(is_geared(entry))
         # array stages come before the planned ones
         custom = array_stages(whole)
         kinds = list(map(kind_of, custom.stages if custom else ()))
@@ -700,8 +701,7 @@ def _add_stages(plan: Plan, planned: Sequence[ActuatorEntry], entries: Sequence[
             sweep, previous = sweep + (rank <= previous), rank
             if sweep == len(merged):
                 merged.append({})
-            behind = geared and moves_behind(stage)
-            added = _add_stage(plan, entry, stage, merged[sweep], placement.slots, behind)
+            added = _add_stage(plan, entry, stage, merged[sweep], placement.slots, depth * moves_behind(stage))
             found.append((placement, stage.KIND, kinds.count(stage.KIND), added))
             kinds.append(stage.KIND)
     for sweep in merged:
@@ -711,9 +711,10 @@ def _add_stages(plan: Plan, planned: Sequence[ActuatorEntry], entries: Sequence[
         key=lambda stage: (
             follows_limits(stage.law.KIND),
             stage.law.END is not None,
-            stage.is_behind,
+            stage.is_behind > 1,
             KINDS[stage.law.KIND].couples,
             KINDS[stage.law.KIND].coordinates == "shaft",
+            stage.is_behind,
             KINDS[stage.law.KIND].converts,
         )
     )
@@ -723,7 +724,7 @@ def _add_stages(plan: Plan, planned: Sequence[ActuatorEntry], entries: Sequence[
 
 def _add_feedback(plan: Plan, entries: Sequence[ActuatorEntry]) -> None:
     """Add the stages before the controllers in canonical order, numbered after `plan.stages`."""
-    sweeps: list[dict[tuple[LawClass, bool], PlannedStage]] = []
+    sweeps: list[dict[tuple[LawClass, int], PlannedStage]] = []
     found: list[tuple[Placement, int, PlannedStage]] = []
     for entry, placement in zip(entries, plan.placements, strict=True):
         # delays by a law, and laws of commands, act on the inputs of the controller, too
@@ -734,7 +735,7 @@ def _add_feedback(plan: Plan, entries: Sequence[ActuatorEntry]) -> None:
             number = laws.count(laws[-1])
             if number > len(sweeps):
                 sweeps.append({})
-            at_motor = getattr(stage, "side", "joint") == "motor" and is_geared(entry)
+            at_motor = int(getattr(stage, "side", "joint") == "motor" and is_geared(entry))
             added = _add_stage(plan, entry, stage, sweeps[number - 1], placement.slots, at_motor)
             found.append((placement, [law.KIND for law in laws[:-1]].count(stage.KIND), added))
     added_stages = itertools.chain.from_iterable(map(dict.values, sweeps))
@@ -829,9 +830,9 @@ def _add_stage(
     plan: Plan,
     entry: ActuatorEntry,
     component: Component,
-    stages: dict[tuple[LawClass, bool], PlannedStage],
+    stages: dict[tuple[LawClass, int], PlannedStage],
     slots: tuple[int, ...],
-    is_behind: bool = False,
+    is_behind: int = 0,
 ) -> PlannedStage:
     """Add a component to the planned stage of its law, before or behind transmissions, and return the stage."""
     require_law(type(component), KINDS[component.KIND].takes)

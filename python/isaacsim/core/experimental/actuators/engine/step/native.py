@@ -268,7 +268,7 @@ class NativeStep:
         size, delayed = (plan.num_robots, plan.num_slots), (_slots(plan.delayed), plan.depth)
         first = len(plan.controllers)
         late = [
-            (first + number, max(stage.depth, SPARE_ROWS), stage.is_behind and stage in plan.feedback)
+            (first + number, max(stage.depth, SPARE_ROWS), bool(stage.is_behind) and stage in plan.feedback)
             for number, stage in enumerate([*plan.stages, *plan.feedback])
             if stage.depth or stage in plan.feedback
         ]

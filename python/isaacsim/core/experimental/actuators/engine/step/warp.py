@@ -396,7 +396,7 @@ class WarpStep:
             wp.load_module(publishing_kernel(len(self._published)).module, device=self.device)
         stages, feedback = (tuple(stage.law for stage in some) for some in (self.plan.stages, self.plan.feedback))
         cut = LINKED if self._links is not None else ("command", "limit")
-        at_motor = tuple(stage.is_behind for stage in self.plan.feedback)
+        at_motor = tuple(bool(stage.is_behind) for stage in self.plan.feedback)
         for phase in cut if self._handed_over else ("step",):
             if (binding, phase) not in self._kernels:
                 laws = self.plan.controllers, stages, feedback, at_motor
