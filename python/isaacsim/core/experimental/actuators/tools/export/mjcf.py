@@ -226,8 +226,9 @@ def _repair_keys(root: Element, controls: int) -> list[str]:
 
 def _move(root: Element, before: Path, after: Path | None) -> None:
     """Let a model find its files from another folder; from any folder if that is None."""
-    names = (name for one in root.getElementsByTagName("*") for name in one.attributes.keys())
-    if not any(name.startswith("file") for name in names) or (after and before.resolve() == after.resolve()):
+    elements = root.getElementsByTagName("*")
+    has_files = any(name.startswith("file") for one in elements for name in one.attributes.keys())
+    if not has_files or (after and before.resolve() == after.resolve()):
         return
     # without a folder, files are looked for from that of the model
     if not any(one.hasAttribute("assetdir") for one in children(root, "compiler")):
