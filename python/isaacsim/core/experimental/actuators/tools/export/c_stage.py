@@ -222,12 +222,15 @@ class Placed:
         newest = self._state + len(component.STATE)
         to, count = f"state + {self._state}, next + {self._state}", len(self.stage.starts)
         past = f"past + {self._past}, {depth}, state[{newest}], result.at[{gives}], {name}, {len(outputs)}"
+        acting = [
+            f"        next[{newest}] = @act_late({past});",
+            f"        if (!@all_finite({name}, {len(outputs)})) {BAD}",
+        ]
         return [
             f"        @values_{total} result = {self._call()};",
             f"        if (!@all_finite(result.at, {total})) {BAD}",
             *([own] if is_own else []),
-            *([f"        next[{newest}] = @act_late({past});"] if depth else []),
-            *([f"        if (!@all_finite({name}, {len(outputs)})) {BAD}"] if depth else []),
+            *(acting if depth else []),
             *(f"        {one} = {name}[{k}];" for k, one in enumerate(outputs)),
             *states,
             # what acts late goes on where an effort is a fault
