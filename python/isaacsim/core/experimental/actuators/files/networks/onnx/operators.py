@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -280,7 +280,17 @@ def _recurrent(node: Node, kind: Cell, before: dict[str, Tensor | None], x: Valu
 def _layer(node: Node, kind: str, **more: int) -> tuple[Value, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """The input, weights and biases of one recurrent layer, gates in PyTorch's order."""
     layer, size = LAYERS[kind], node.take("hidden_size", 0)
-    # refuse a layer that PyTorch has not
+    _require_as_pytorch(node, kind, more)
+    x = None if (given := node.optional(0)) is None else node.to.value(given)
+    if not isinstance(x, Value) or len(x.shape) != 3 or x.shape[0] != 1 or x.shape[1] is not ROWS:
+        raise NetworkError(f"{kind}: must take one step of time, rows and numbers.")
+    w, r, b = _weights(node, kind, x.width, size)
+    w, r, bias_ih, bias_hh = (layer.sorted_gates(one) for one in (w[0], r[0], *np.split(b[0], 2)))
+    return x, w, r, bias_ih, bias_hh
+
+
+def _require_as_pytorch(node: Node, kind: str, more: Mapping[str, int]) -> None:
+    """Raise for a layer that PyTorch has not; `more` are attributes of the kind that must have a value."""
     activations, direction = LAYERS[kind].activations, node.take("direction", "forward")
     if ",".join(node.take("activations", activations)).lower() != ",".join(activations).lower():
         raise NetworkError(f"{kind}: activations must be {', '.join(activations)}.")
@@ -291,12 +301,6 @@ def _layer(node: Node, kind: str, **more: int) -> tuple[Value, np.ndarray, np.nd
             raise NetworkError(f"{kind}: {name} must be {value}, as in PyTorch.")
     if node.optional(4) is not None or node.optional(7) is not None:
         raise NetworkError(f"{kind}: must have no lengths of sequences and no peepholes.")
-    x = None if (given := node.optional(0)) is None else node.to.value(given)
-    if not isinstance(x, Value) or len(x.shape) != 3 or x.shape[0] != 1 or x.shape[1] is not ROWS:
-        raise NetworkError(f"{kind}: must take one step of time, rows and numbers.")
-    w, r, b = _weights(node, kind, x.width, size)
-    w, r, bias_ih, bias_hh = (layer.sorted_gates(one) for one in (w[0], r[0], *np.split(b[0], 2)))
-    return x, w, r, bias_ih, bias_hh
 
 
 def _weights(node: Node, kind: str, inputs: int, size: int) -> list[np.ndarray]:
