@@ -315,10 +315,8 @@ def _delay(motor: MotorConfig, dt: float) -> tuple[float, bool]:
 
 def _limits(own: Mapping[str, float]) -> dict[str, Any]:
     """Return the limits of a joint that are set: those of its position, and of its speed."""
-    positions, speed = (
-        (own.get("lower", -math.inf), own.get("upper", math.inf)),
-        own.get("velocity_limit_sim", math.inf),
-    )
+    positions = own.get("lower", -math.inf), own.get("upper", math.inf)
+    speed = own.get("velocity_limit_sim", math.inf)
     found: dict[str, Any] = {"position_limits": positions} if min(map(abs, positions)) < _UNLIMITED else {}
     return found | ({"velocity_limit": speed} if speed < _UNLIMITED else {})
 

@@ -82,12 +82,10 @@ def _limits(robot: ExportedRobot) -> dict[str, object]:
         said: dict[str, object] = {"has_position_limits": joint.position_limits is not None}
         if joint.position_limits is not None:
             said["min_position"], said["max_position"] = map(_real, joint.position_limits)
-        said["has_velocity_limits"] = "velocity_limit" in joint.features
-        if said["has_velocity_limits"]:
-            said["max_velocity"] = _real(joint.features["velocity_limit"])
-        said["has_effort_limits"] = math.isfinite(joint.largest_effort)
-        if said["has_effort_limits"]:
-            said["max_effort"] = _real(joint.largest_effort)
+        speed = joint.features.get("velocity_limit", math.inf)
+        for name, most in {"velocity": speed, "effort": joint.largest_effort}.items():
+            said[f"has_{name}_limits"] = math.isfinite(most)
+            said |= {f"max_{name}": _real(most)} if math.isfinite(most) else {}
         found[joint.name] = said
     return found
 
