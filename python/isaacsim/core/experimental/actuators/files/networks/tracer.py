@@ -164,7 +164,7 @@ class Tracer:
 
     def layer_norm(self, x: Tensor, scale: Operand | None, bias: Operand | None, eps: float) -> Value:
         """Return a tensor normalised along its last axis; products are summed in float32."""
-        if (width := self.shape(x)[-1]) is ROWS:
+        if (width := x.shape[-1]) is ROWS:
             raise NetworkError("normalises along the rows: every actuator must be computed by itself.")
         average = np.full((1, width), 1.0 / width)
         away = self.binary("sub", x, self.linear(x, average))
@@ -172,11 +172,6 @@ class Tracer:
         y = self.binary("div", away, self.unary("sqrt", self.binary("add", variance, eps)))
         y = y if scale is None else self.binary("mul", y, scale)
         return y if bias is None else self.binary("add", y, bias)
-
-    @staticmethod
-    def shape(x: Tensor) -> Shape:
-        """Return the lengths of the axes."""
-        return tuple(x.shape)
 
     def reshape(self, x: Tensor, target: Sequence[Any]) -> Tensor:
         """Return a tensor with other axes of length 1; -1 is one open length, `ROWS` the number of rows."""
@@ -227,7 +222,7 @@ class Tracer:
     def transpose(self, x: Tensor, order: Sequence[int]) -> Tensor:
         """Return a tensor with its axes in another order."""
         order = [axis_of(place, len(order)) for place in order]
-        size = len(self.shape(x))
+        size = len(x.shape)
         if sorted(order) != list(range(size)):
             raise NetworkError(f"puts axes in the order {order}: must be those of {size}.")
         if isinstance(x, np.ndarray):

@@ -411,7 +411,7 @@ def _unsqueeze(node: Node) -> Tensor:
 def _reshape(node: Node) -> Tensor:
     x, target = node.tensor(0), node.whole_numbers(1, "shape") or []
     if node.take("allowzero", 0) == 0 and 0 in target:
-        shape = node.to.shape(x)
+        shape = x.shape
         if 0 in target[len(shape) :]:
             raise NetworkError("copies a length that is not there.")
         target = [shape[place] if size == 0 else size for place, size in enumerate(target)]
