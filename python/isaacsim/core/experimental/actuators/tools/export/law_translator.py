@@ -143,7 +143,7 @@ class _Body(ast.NodeVisitor):
             raise self._unsupported(statement, "this statement")
         target = statement.targets[0]
         if isinstance(target, ast.Name):
-            value = self._expression(statement.value)
+            value = self.visit(statement.value)
             self._require_single(statement.value, value)
             return [self._assign(target, value)]
         return self._taken_apart(statement, target)
@@ -156,7 +156,7 @@ class _Body(ast.NodeVisitor):
             raise self._unsupported(target, "this target")
         if not isinstance(statement.value, ast.Call):
             raise self._unsupported(statement.value, "taking apart what is not a call")
-        value = self._expression(statement.value)
+        value = self.visit(statement.value)
         if value.results != len(names):
             raise self._unsupported(statement, f"taking {value.results} results apart into {len(names)} names")
         self._calls += 1
@@ -182,17 +182,14 @@ class _Body(ast.NodeVisitor):
 
     def _returned(self, node: ast.expr) -> tuple[int, list[Expression]]:
         if isinstance(node, ast.Tuple):
-            values = [self._expression(element) for element in node.elts]
+            values = [self.visit(element) for element in node.elts]
             for element, value in zip(node.elts, values, strict=True):
                 self._require_single(element, value)
         else:
-            values = [self._expression(node)]
+            values = [self.visit(node)]
         if any(value.is_condition for value in values):
             raise self._unsupported(node, "returning a condition")
         return (values[0].results if len(values) == 1 else len(values)), values
-
-    def _expression(self, node: ast.expr) -> Expression:
-        return self.visit(node)
 
     def generic_visit(self, node: Any) -> Any:
         raise self._unsupported(node, f"`{ast.unparse(node)}`")
@@ -201,12 +198,9 @@ class _Body(ast.NodeVisitor):
         return self._literal(node, node.value) if isinstance(node.value, float) else self.generic_visit(node)
 
     def visit_Name(self, node: ast.Name) -> Expression:
-        return self._known[node.id] if node.id in self._known else self._constant(node)
+        return self._known[node.id] if node.id in self._known else self.visit_Attribute(node)
 
-    def visit_Attribute(self, node: ast.Attribute) -> Expression:
-        return self._constant(node)
-
-    def _constant(self, node: ast.Name | ast.Attribute) -> Expression:
+    def visit_Attribute(self, node: ast.Name | ast.Attribute) -> Expression:
         value = self._resolve(node)
         return self._literal(node, value) if isinstance(value, float) else self.generic_visit(node)
 
@@ -286,14 +280,14 @@ class _Body(ast.NodeVisitor):
         return Expression(f"splat<V>({single!s}f)", _ATOM, frozenset())
 
     def _number(self, node: ast.expr) -> Expression:
-        value = self._expression(node)
+        value = self.visit(node)
         if value.is_condition:
             raise self._unsupported(node, "a condition where a number is due")
         self._require_single(node, value)
         return value
 
     def _condition(self, node: ast.expr) -> Expression:
-        value = self._expression(node)
+        value = self.visit(node)
         if not value.is_condition:
             raise self._unsupported(node, "a number where a condition is due")
         return value
