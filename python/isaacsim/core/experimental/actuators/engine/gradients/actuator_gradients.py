@@ -534,21 +534,17 @@ class OnTape:
 
     def _gradients(self, arrays: Sequence[Array | None]) -> list[Array | None]:
         """The gradients of arrays, None without one; NumPy arrays for the core."""
+        gradients = [array.grad if isinstance(array, wp.array) else None for array in arrays]
         if isinstance(self._step, WarpStep):
-            return [array.grad if isinstance(array, wp.array) else None for array in arrays]
-        found = []
-        for array in arrays:
-            gradient = array.grad if isinstance(array, wp.array) else None
-            if gradient is None:
-                found.append(None)
-                continue
-            known = self._views.get(id(gradient))
-            if known is None:
-                if len(self._views) > _KEPT:
-                    self._views.clear()
-                known = self._views[id(gradient)] = gradient, gradient.numpy()
-            found.append(known[1])
-        return found
+            return gradients
+        return [None if gradient is None else self._view_of(gradient) for gradient in gradients]
+
+    def _view_of(self, gradient: wp.array) -> np.ndarray:
+        if id(gradient) not in self._views:
+            if len(self._views) > _KEPT:
+                self._views.clear()
+            self._views[id(gradient)] = gradient, gradient.numpy()
+        return self._views[id(gradient)][1]
 
     def _of(self, binding: Indices) -> _Bound:
         bound = self._bound.get(binding)
