@@ -251,12 +251,10 @@ class Unpickler:
             case ("storage", StorageType(kind), str(key), str(), int(count)) if (
                 0 <= count <= MAX_BYTES and len(key) <= MAX_NAME
             ):
-                pass
-            case _:
-                raise NetworkError("pickle refers to something that is no storage: must. Save it anew with PyTorch.")
-        if (kind, key) not in self._storages:
-            self._storages[kind, key] = Storage(self._numbers(kind, key, count))
-        return self._storages[kind, key]
+                if (kind, key) not in self._storages:
+                    self._storages[kind, key] = Storage(self._numbers(kind, key, count))
+                return self._storages[kind, key]
+        raise NetworkError("pickle refers to something that is no storage: must. Save it anew with PyTorch.")
 
     def _numbers(self, kind: str, key: str, count: int) -> np.ndarray:
         if key not in self._bytes:
