@@ -257,8 +257,8 @@ def joint_of(
     said = motor or MotorConfig()
     properties = _properties(said, own)
     features = _said(said) | properties | _limits(own)
-    rotor = None if is_linked(said) else armature(said)
-    features |= {} if rotor is None else {"armature": float(rotor)}
+    if not is_linked(said) and (rotor := armature(said)) is not None:
+        features["armature"] = float(rotor)
     delay, has_steps = _delay(said, dt)
     features |= {"delay_steps": math.ceil(round(delay / dt, _DIGITS))} if delay else {}
     laws = tuple(name_of(one) for one in said.stages if unsaid(one) is not None)
