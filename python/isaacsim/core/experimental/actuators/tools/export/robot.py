@@ -294,7 +294,7 @@ def unsaid(stage: Config) -> dict[str, Any] | None:
     }
 
 
-def _unsaid_of_friction(stage: Config) -> dict[str, Any]:
+def _unsaid_of_friction(stage: Config) -> dict[str, object]:
     coulomb, static, _ = portable_levels(stage)
     has_curve = static > coulomb and not is_in_engine(stage)
     shape = {name: getattr(stage, name) for name in _STRIBECK if has_curve and hasattr(stage, name)}
@@ -362,7 +362,7 @@ def _said(motor: MotorConfig) -> dict[str, Any]:
     return features
 
 
-def _not_zero(values: dict[str, Any]) -> dict[str, Any]:
+def _not_zero(values: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in values.items() if value}
 
 
