@@ -26,7 +26,7 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, cast
 
 import numpy as np
 import warp as wp
@@ -92,30 +92,40 @@ def off_tape() -> Iterator[None]:
 def require_gradients(label: str, step: Step, *, linked: bool = False) -> None:
     """Raise for a step without gradients; `linked` is True if the caller has those of linkages of coefficients."""
     if not isinstance(step, NativeStep | WarpStep):
-        stages = [insert.array_stages for insert in getattr(step, "inserts", ())]
-        components = [one for some in stages for one in (some.delay, some.controller, *some.stages)]
-        names = list(dict.fromkeys(type(one).__name__ for one in components if one is not None and not has_law(one)))
-        why = (
-            "a component that computes by code of its own, a network that Torch runs, or one with a column of the "
-            "caller's has none. Leave it out, or give the law as a wp.func"
-        )
-        refuse(label, ": ".join(filter(None, (", ".join(names), why))))
+        _refuse_own_code(label, step)
     if linked and any(len(one.nodes) for one in step.plan.linkages):
         refuse(label, "a linkage with a table has none. Leave it out, or give coefficients")
     _refuse_laws(label, [law for law, _ in step.plan.laws if not (linked and KINDS[law.KIND].couples)])
+    _refuse_sensors_at_motors(label, step.plan)
     _refuse_hidden_motors(label, step.plan)
     if isinstance(step, WarpStep) and not wp.get_device(step.device).is_cpu:
         _refuse_on_gpu(label, step.plan)
 
 
-def _refuse_hidden_motors(label: str, plan: Plan) -> None:
-    """Raise for sensors beside a transmission whose motor moves by itself, and at the motor of one of one's own."""
+def _refuse_own_code(label: str, step: Step) -> NoReturn:
+    """Raise for a step whose components are not all laws, and name those that are none."""
+    stages = [insert.array_stages for insert in getattr(step, "inserts", ())]
+    components = [one for some in stages for one in (some.delay, some.controller, *some.stages)]
+    names = list(dict.fromkeys(type(one).__name__ for one in components if one is not None and not has_law(one)))
+    why = (
+        "a component that computes by code of its own, a network that Torch runs, or one with a column of the "
+        "caller's has none. Leave it out, or give the law as a wp.func"
+    )
+    refuse(label, ": ".join(filter(None, (", ".join(names), why))))
+
+
+def _refuse_sensors_at_motors(label: str, plan: Plan) -> None:
+    """Raise for sensors at the motor of a transmission, if one of both is of one's own."""
     for sensor in plan.feedback:
         for gear in plan.transmissions if sensor.is_behind else ():
             is_known = gear.law is TransmissionGear and sensor.law is FeedbackEncoder
             if not is_known and (gear.used & sensor.used).any():
                 why = f"{sensor.law.__name__} at the motor, before {gear.law.__name__}, has none"
                 refuse(label, f"{why}. Set side to joint, or take a TransmissionGear")
+
+
+def _refuse_hidden_motors(label: str, plan: Plan) -> None:
+    """Raise for sensors beside a transmission whose motor moves by itself."""
     hidden = np.logical_or.reduce([one.used for one in plan.feedback if KINDS[one.law.KIND].senses] or [False])
     for gear in plan.transmissions:
         if any(math.isnan(start) for start in gear.law.START.values()) and (gear.used & hidden).any():
@@ -524,21 +534,17 @@ class OnTape:
 
     def _gradients(self, arrays: Sequence[Array | None]) -> list[Array | None]:
         """The gradients of arrays, None without one; NumPy arrays for the core."""
+        gradients = [array.grad if isinstance(array, wp.array) else None for array in arrays]
         if isinstance(self._step, WarpStep):
-            return [array.grad if isinstance(array, wp.array) else None for array in arrays]
-        found = []
-        for array in arrays:
-            gradient = array.grad if isinstance(array, wp.array) else None
-            if gradient is None:
-                found.append(None)
-                continue
-            known = self._views.get(id(gradient))
-            if known is None:
-                if len(self._views) > _KEPT:
-                    self._views.clear()
-                known = self._views[id(gradient)] = gradient, gradient.numpy()
-            found.append(known[1])
-        return found
+            return gradients
+        return [None if gradient is None else self._view_of(gradient) for gradient in gradients]
+
+    def _view_of(self, gradient: wp.array) -> np.ndarray:
+        if id(gradient) not in self._views:
+            if len(self._views) > _KEPT:
+                self._views.clear()
+            self._views[id(gradient)] = gradient, gradient.numpy()
+        return self._views[id(gradient)][1]
 
     def _of(self, binding: Indices) -> _Bound:
         bound = self._bound.get(binding)

@@ -346,9 +346,10 @@ class _Lines:
         """Rows of the states."""
         self.parameters = range(self.states.stop, self.states.stop + sum(map(given_to, laws.all)))
         """Rows of requested signals and parameters."""
-        self.controller, *limits, sensor = _with_rows(owners, names, self.states)
-        self.limits = [law for law in limits if law is not None]
-        self.laws = [law for law in (self.controller, *limits, sensor) if law is not None]
+        numbered = dict(_with_rows(owners, names, self.states))
+        self.controller, sensor = numbered.get(0), numbered.get(len(laws.limits) + 1)
+        self.limits = [numbered[number] for number in range(1, len(laws.limits) + 1)]
+        self.laws = list(numbered.values())
         """All laws, in the order of their rows."""
         self.converting: list[str] = []
         """Lines that assign the signals of the controller."""
@@ -382,14 +383,12 @@ class _Lines:
 
 def _with_rows(
     owners: Sequence[LawClass | None], names: Sequence[Mapping[str, str]], states: range
-) -> Iterator[_Law | None]:
-    """Yield the source of each law, whose states and parameters follow those of the laws before it; None for none."""
+) -> Iterator[tuple[int, _Law]]:
+    """Yield number and source of each law, whose states and parameters follow those of the laws before it."""
     state, parameter = states.start, states.stop
     for number, (owner, signals) in enumerate(zip(owners, names, strict=True)):
-        if owner is None:
-            yield None
-        else:
-            yield _Law(owner, number, state, parameter, signals)
+        if owner is not None:
+            yield number, _Law(owner, number, state, parameter, signals)
             state, parameter = state + len(owner.STATE), parameter + given_to(owner)
 
 

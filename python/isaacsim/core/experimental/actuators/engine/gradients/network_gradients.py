@@ -146,10 +146,6 @@ class NetworkGradients:
         # gradients by the states after the step and before it, for a recurrent network
         self._taken, self._by_states = ([] if law.history else self._run.new_state() for _ in range(2))
 
-    def new_state(self) -> list[wp.array]:
-        """Return fresh state arrays."""
-        return self._run.new_state()
-
     def compute(self, signals: wp.array, state: Sequence[wp.array]) -> wp.array:
         """Evaluate the network and return the efforts, NaN if a signal is not finite.
 

@@ -164,7 +164,7 @@ class Tracer:
 
     def layer_norm(self, x: Tensor, scale: Operand | None, bias: Operand | None, eps: float) -> Value:
         """Return a tensor normalised along its last axis; products are summed in float32."""
-        if (width := self.shape(x)[-1]) is ROWS:
+        if (width := x.shape[-1]) is ROWS:
             raise NetworkError("normalises along the rows: every actuator must be computed by itself.")
         average = np.full((1, width), 1.0 / width)
         away = self.binary("sub", x, self.linear(x, average))
@@ -173,20 +173,10 @@ class Tracer:
         y = y if scale is None else self.binary("mul", y, scale)
         return y if bias is None else self.binary("add", y, bias)
 
-    @staticmethod
-    def shape(x: Tensor) -> Shape:
-        """Return the lengths of the axes."""
-        return tuple(x.shape)
-
     def reshape(self, x: Tensor, target: Sequence[Any]) -> Tensor:
         """Return a tensor with other axes of length 1; -1 is one open length, `ROWS` the number of rows."""
         if isinstance(x, np.ndarray):
-            if ROWS in target:
-                raise NetworkError("gives a constant the shape of the input.")
-            try:
-                return x.reshape(tuple(int(size) for size in target))
-            except (ValueError, OverflowError) as error:
-                raise NetworkError(str(error)) from None
+            return _reshaped_constant(x, target)
         if isinstance(x, State):
             return self._reshaped_state(x, target)
         if list(target).count(ROWS) > 1:
@@ -232,7 +222,7 @@ class Tracer:
     def transpose(self, x: Tensor, order: Sequence[int]) -> Tensor:
         """Return a tensor with its axes in another order."""
         order = [axis_of(place, len(order)) for place in order]
-        size = len(self.shape(x))
+        size = len(x.shape)
         if sorted(order) != list(range(size)):
             raise NetworkError(f"puts axes in the order {order}: must be those of {size}.")
         if isinstance(x, np.ndarray):
@@ -446,7 +436,7 @@ class Tracer:
                     f"state {name!r:.100}: must be taken by a recurrent layer each, and be returned as that layer left "
                     "it. Export a network that returns effort and states in the order in which it takes them."
                 )
-        if sum(map(len, self.taken)) != sum(count for _, count, _ in states):
+        if sum(map(len, self.taken)) != sum(map(operator.itemgetter(1), states)):
             raise NetworkError("every state must belong to one recurrent layer, and be returned.")
         if not isinstance(output, Value):
             raise NetworkError("effort does not depend on the input.")
@@ -459,6 +449,15 @@ class Tracer:
             raise NetworkError("a recurrent layer has no influence on the effort: must. Save a network that uses it.")
         # the effort may be the input itself
         return Network(self.inputs, tuple(operations) if output.source else (net.Slice(0, 0, self.inputs),))
+
+
+def _reshaped_constant(x: np.ndarray, target: Sequence[Any]) -> np.ndarray:
+    if ROWS in target:
+        raise NetworkError("gives a constant the shape of the input.")
+    try:
+        return x.reshape(tuple(int(size) for size in target))
+    except (ValueError, OverflowError) as error:
+        raise NetworkError(str(error)) from None
 
 
 def _squeezed_state(x: State, axes: list[int]) -> State:

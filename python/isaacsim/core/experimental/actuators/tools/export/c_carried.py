@@ -79,9 +79,7 @@ def _has_twin(config: Config) -> bool:
 
 def _needs_inertia(config: Config) -> bool:
     """Return True for a law that gives no effort where the inertia of its joint is not known."""
-    if "assumed_inertia" not in parameters_of(type(config)) or not {"inertia", "shaft_inertia"}.intersection(
-        class_of(config).ASKS
-    ):
-        return False
     # with the numbers of MuJoCo it is not used
-    return not getattr(config, "mujoco_discretization", False)
+    if "assumed_inertia" not in parameters_of(type(config)) or getattr(config, "mujoco_discretization", False):
+        return False
+    return not {"inertia", "shaft_inertia"}.isdisjoint(class_of(config).ASKS)

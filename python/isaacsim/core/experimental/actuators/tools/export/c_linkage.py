@@ -13,7 +13,7 @@ from ...engine.entry import entry_from_spec
 from ...engine.linkages import PlannedLinkage, plan_linkages
 from ...engine.motors import resolve_motors
 from ...specs.motors import MotorConfig
-from ...specs.stages import KINDS
+from ...specs.stages import KINDS, is_linked
 from .c_literals import c_float
 from .robot import ExportedJoint
 
@@ -24,14 +24,7 @@ def linkages_of(joints: Sequence[ExportedJoint]) -> list[PlannedLinkage]:
     Raises:
         ValueError: A joint of a linkage has no motor of it, or the motors do not determine the joints; a line for each.
     """
-    motors = {joint.name: joint.motor for joint in joints if joint.motor is not None}
-    # a motor with that alone on which its linkage depends
-    linked = {
-        name: MotorConfig(motor.controller, others=[one for one in motor.others if KINDS[one.KIND].is_before_joint])
-        for name, motor in motors.items()
-        if any(KINDS[one.KIND].couples for one in motor.others)
-    }
-    names = [joint.name for joint in joints]
+    names, linked = [joint.name for joint in joints], _linked(joints)
     found = resolve_motors(linked, names, names, 1)
     if idle := [motor.pattern for motor in found if motor.pattern not in linked]:
         raise ValueError(
@@ -40,6 +33,15 @@ def linkages_of(joints: Sequence[ExportedJoint]) -> list[PlannedLinkage]:
         )
     entries = [entry_from_spec(one.spec, 1, "cpu") for one in found if one.spec is not None]
     return plan_linkages(entries, names)
+
+
+def _linked(joints: Iterable[ExportedJoint]) -> dict[str, MotorConfig]:
+    """Return the motors of linkages by joint, with that alone on which their linkage depends."""
+    motors = {joint.name: joint.motor for joint in joints if joint.motor is not None and is_linked(joint.motor)}
+    return {
+        name: MotorConfig(motor.controller, others=[one for one in motor.others if KINDS[one.KIND].is_before_joint])
+        for name, motor in motors.items()
+    }
 
 
 def linkage_text(number: int, linkage: PlannedLinkage, joints: Iterable[str]) -> str:

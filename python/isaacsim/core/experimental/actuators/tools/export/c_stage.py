@@ -122,12 +122,12 @@ class Placed:
         dt: str = "dt",
     ) -> None:
         self.stage, self._number, self._signals, self._known, self._dt = stage, number, signals, known, dt
-        self._parameter, self._table, self._state, self._past = first
+        self._parameter, self._table, self.first_state, self._past = first
         component = stage.component
         self.end = (
             self._parameter + len(component.PARAMETERS),
             self._table + len(component.CURVES),
-            self._state + len(stage.starts),
+            self.first_state + len(stage.starts),
             self._past + stage.past,
         )
 
@@ -156,11 +156,6 @@ class Placed:
             f"    const float due = @{self.stage.component.TICK.func.__name__}({given});",
             f"    const float period = {self._prepared()[0]} * dt;",
         ]
-
-    @property
-    def first_state(self) -> int:
-        """Number of the first of its states, and of the states before it."""
-        return self._state
 
     def commanded_lines(self, hides_joint: bool) -> list[str]:
         """Return the lines of a transmission that give the controller signals of the motor, or of a sensor."""
@@ -216,18 +211,21 @@ class Placed:
         name = "values" if is_own else "result.at"
         own = f"        float values[{len(outputs)}] = {{{', '.join(outputs)}}};"
         states = [
-            f"        next[{self._state + k}] = result.at[{results + k}]; /* {one} */"
+            f"        next[{self.first_state + k}] = result.at[{results + k}]; /* {one} */"
             for k, one in enumerate(component.STATE)
         ]
-        newest = self._state + len(component.STATE)
-        to, count = f"state + {self._state}, next + {self._state}", len(self.stage.starts)
+        newest = self.first_state + len(component.STATE)
+        to, count = f"state + {self.first_state}, next + {self.first_state}", len(self.stage.starts)
         past = f"past + {self._past}, {depth}, state[{newest}], result.at[{gives}], {name}, {len(outputs)}"
+        acting = [
+            f"        next[{newest}] = @act_late({past});",
+            f"        if (!@all_finite({name}, {len(outputs)})) {BAD}",
+        ]
         return [
             f"        @values_{total} result = {self._call()};",
             f"        if (!@all_finite(result.at, {total})) {BAD}",
             *([own] if is_own else []),
-            *([f"        next[{newest}] = @act_late({past});"] if depth else []),
-            *([f"        if (!@all_finite({name}, {len(outputs)})) {BAD}"] if depth else []),
+            *(acting if depth else []),
             *(f"        {one} = {name}[{k}];" for k, one in enumerate(outputs)),
             *states,
             # what acts late goes on where an effort is a fault
@@ -267,7 +265,7 @@ class Placed:
         """Return the states; hidden ones that follow the joint after a reset are not known."""
         component = self.stage.component
         is_unset = [hidden and np.isnan(component.START.get(name, 0.0)) for name in component.STATE]
-        return ["NAN" if unset else f"state[{self._state + k}]" for k, unset in enumerate(is_unset)]
+        return ["NAN" if unset else f"state[{self.first_state + k}]" for k, unset in enumerate(is_unset)]
 
 
 _EFFORT = ("effort",)

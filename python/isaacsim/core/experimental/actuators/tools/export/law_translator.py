@@ -123,13 +123,10 @@ class _Body(ast.NodeVisitor):
             raise self._unsupported(self._tree, "a function that does not end with one return of a value")
         lines = [line for statement in body[:-1] for line in self._assignment(statement)]
         results, values = self._returned(body[-1].value)
-        kind = "V" if results == 1 else f"Values<V, {results}>"
-        text = values[0].text if len(values) == 1 else "{{" + ", ".join(value.text for value in values) + "}}"
         self._check_name(self._tree, name)
-        signature = f"inline {kind} {name}({', '.join(f'V {argument}' for argument in arguments)}) {{"
-        head = ["template <class V>" if arguments else "template <class V = float>", *cpp_lines(signature)]
-        inner = [part for line in [*lines, f"return {text};"] for part in cpp_lines(f"    {line}")]
-        return Function(name, arguments, results, _reads(values), "\n".join([*head, *inner, "}"]))
+        kind = "V" if results == 1 else f"Values<V, {results}>"
+        lines.append(f"return {_listed(values)};" if len(values) == 1 else f"return {{{{{_listed(values)}}}}};")
+        return Function(name, arguments, results, _reads(values), _text(f"{kind} {name}", arguments, lines))
 
     def _arguments(self) -> list[str]:
         given = self._tree.args
@@ -146,24 +143,30 @@ class _Body(ast.NodeVisitor):
             raise self._unsupported(statement, "this statement")
         target = statement.targets[0]
         if isinstance(target, ast.Name):
-            value = self._expression(statement.value)
+            value = self.visit(statement.value)
             self._require_single(statement.value, value)
             return [self._assign(target, value)]
+        return self._taken_apart(statement, target)
+
+    def _taken_apart(self, statement: ast.Assign, target: ast.expr) -> list[str]:
+        """Return the lines of an assignment of the results of a call, each to a name."""
         elements = target.elts if isinstance(target, ast.Tuple) else [target]
         names = [element for element in elements if isinstance(element, ast.Name)]
         if len(names) < len(elements):
             raise self._unsupported(target, "this target")
         if not isinstance(statement.value, ast.Call):
             raise self._unsupported(statement.value, "taking apart what is not a call")
-        value = self._expression(statement.value)
+        value = self.visit(statement.value)
         if value.results != len(names):
             raise self._unsupported(statement, f"taking {value.results} results apart into {len(names)} names")
         self._calls += 1
         source = f"results_{self._calls}"
-        parts = [Expression(f"{source}.at[{at}]", _ATOM, value.reads) for at in range(value.results)]
-        # a name with an underscore in front is not used
-        used = [(name, part) for name, part in zip(names, parts, strict=True) if not name.id.startswith("_")]
-        assigned = [self._assign(name, part) for name, part in used]
+        assigned = [
+            self._assign(name, Expression(f"{source}.at[{at}]", _ATOM, value.reads))
+            for at, name in enumerate(names)
+            # a name with an underscore in front is not used
+            if not name.id.startswith("_")
+        ]
         return [f"const auto {source} = {value.text};", *assigned]
 
     def _assign(self, target: ast.Name, value: Expression) -> str:
@@ -179,17 +182,14 @@ class _Body(ast.NodeVisitor):
 
     def _returned(self, node: ast.expr) -> tuple[int, list[Expression]]:
         if isinstance(node, ast.Tuple):
-            values = [self._expression(element) for element in node.elts]
+            values = [self.visit(element) for element in node.elts]
             for element, value in zip(node.elts, values, strict=True):
                 self._require_single(element, value)
         else:
-            values = [self._expression(node)]
+            values = [self.visit(node)]
         if any(value.is_condition for value in values):
             raise self._unsupported(node, "returning a condition")
         return (values[0].results if len(values) == 1 else len(values)), values
-
-    def _expression(self, node: ast.expr) -> Expression:
-        return self.visit(node)
 
     def generic_visit(self, node: Any) -> Any:
         raise self._unsupported(node, f"`{ast.unparse(node)}`")
@@ -198,12 +198,9 @@ class _Body(ast.NodeVisitor):
         return self._literal(node, node.value) if isinstance(node.value, float) else self.generic_visit(node)
 
     def visit_Name(self, node: ast.Name) -> Expression:
-        return self._known[node.id] if node.id in self._known else self._constant(node)
+        return self._known[node.id] if node.id in self._known else self.visit_Attribute(node)
 
-    def visit_Attribute(self, node: ast.Attribute) -> Expression:
-        return self._constant(node)
-
-    def _constant(self, node: ast.Name | ast.Attribute) -> Expression:
+    def visit_Attribute(self, node: ast.Name | ast.Attribute) -> Expression:
         value = self._resolve(node)
         return self._literal(node, value) if isinstance(value, float) else self.generic_visit(node)
 
@@ -255,22 +252,21 @@ class _Body(ast.NodeVisitor):
         if node.keywords or not isinstance(called, wp.Function):
             raise self._unsupported(node, f"calling `{ast.unparse(node.func)}` like this")
         values = [self._number(argument) for argument in node.args]
-        inner = ", ".join(value.text for value in values)
-        if called.is_builtin():
-            if called is wp.isnan:
-                value = values[0].within(_COMPARISON + 1)
-                return Expression(f"{value} != {value}", _COMPARISON, _reads(values), is_condition=True)
-            if called not in _BUILTINS:
-                raise self._unsupported(node, f"`{ast.unparse(node.func)}`")
-            text = f"{_BUILTINS[called]}({inner})"
+        if called is wp.isnan:
+            value = values[0].within(_COMPARISON + 1)
+            return Expression(f"{value} != {value}", _COMPARISON, _reads(values), is_condition=True)
+        if called in _BUILTINS:
+            text = f"{_BUILTINS[called]}({_listed(values)})"
             return Expression(text, _ATOM, _reads(values), is_condition=called is wp.isfinite)
+        if called.is_builtin():
+            raise self._unsupported(node, f"`{ast.unparse(node.func)}`")
         function = self._translator.function(called)
         if len(values) != len(function.arguments):
             raise self._unsupported(node, f"{len(values)} arguments where {function.name} takes {function.arguments}")
         passed = zip(function.arguments, values, strict=True)
         reads = _reads([value for name, value in passed if name in function.reads])
-        template = "" if values else "<V>"
-        return Expression(f"{function.name}{template}({inner})", _ATOM, reads, results=function.results)
+        text = f"{function.name}{'<V>' * (not values)}({_listed(values)})"
+        return Expression(text, _ATOM, reads, results=function.results)
 
     def _literal(self, node: ast.expr, value: float) -> Expression:
         if math.isnan(value):
@@ -284,14 +280,14 @@ class _Body(ast.NodeVisitor):
         return Expression(f"splat<V>({single!s}f)", _ATOM, frozenset())
 
     def _number(self, node: ast.expr) -> Expression:
-        value = self._expression(node)
+        value = self.visit(node)
         if value.is_condition:
             raise self._unsupported(node, "a condition where a number is due")
         self._require_single(node, value)
         return value
 
     def _condition(self, node: ast.expr) -> Expression:
-        value = self._expression(node)
+        value = self.visit(node)
         if not value.is_condition:
             raise self._unsupported(node, "a number where a condition is due")
         return value
@@ -322,6 +318,17 @@ class _Body(ast.NodeVisitor):
 
 def _reads(expressions: Sequence[Expression]) -> frozenset[str]:
     return frozenset().union(*(expression.reads for expression in expressions))
+
+
+def _listed(expressions: Sequence[Expression]) -> str:
+    return ", ".join(expression.text for expression in expressions)
+
+
+def _text(name: str, arguments: Sequence[str], lines: Sequence[str]) -> str:
+    """Return a function in C++: its type and name, its arguments and the lines of its body."""
+    signature = f"inline {name}({', '.join(f'V {argument}' for argument in arguments)}) {{"
+    head = ["template <class V>" if arguments else "template <class V = float>", *cpp_lines(signature)]
+    return "\n".join([*head, *(part for line in lines for part in cpp_lines(f"    {line}")), "}"])
 
 
 def cpp_lines(line: str) -> list[str]:

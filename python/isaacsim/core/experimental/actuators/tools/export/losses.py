@@ -159,22 +159,22 @@ def _joints(losses: list[Loss]) -> str:
     names = dict.fromkeys(loss.joint.name for loss in losses)
     kinds = {not loss.joint.is_linear for loss in losses}
     turns = kinds.pop() if len(kinds) == 1 else None
-    sizes = []
-    for name in dict.fromkeys(name for loss in losses for name in loss.sizes):
-        unit = next(loss.units.get(name, "") for loss in losses if name in loss.sizes)
-        values = []
-        for size in (loss.sizes[name] for loss in losses if name in loss.sizes):
+    sizes: dict[str, tuple[str, list[Any]]] = {}
+    for loss in losses:
+        for name, size in loss.sizes.items():
+            _, values = sizes.setdefault(name, (unit_of(loss.units.get(name, ""), turns), []))
             values += size if isinstance(size, list | tuple) else [size]
-        if unit.endswith(" steps") and set(values) == {1}:
-            unit = unit.removesuffix("s")
-        sizes.append(" ".join(filter(None, (name, _range(values), unit_of(unit, turns)))))
-    within = f" ({', '.join(sizes)})" if sizes else ""
+    within = ", ".join(_size(name, unit, values) for name, (unit, values) in sizes.items())
+    within = f" ({within})" if sizes else ""
     return f"{len(names)} joint{'s' if len(names) > 1 else ''}{within}: {', '.join(names)}"
 
 
-def _range(values: list[Any]) -> str:
+def _size(name: str, unit: str, values: list[Any]) -> str:
     """Return the smallest and the largest of some numbers as text, or what there is beside numbers."""
     if all(isinstance(one, int | float) and not math.isnan(one) for one in values):
-        values = sorted({min(values), max(values)}) if values else []
-        return " … ".join(f"{one:.6g}" if isinstance(one, float) else str(one) for one in values)
-    return ", ".join(dict.fromkeys(map(str, values)))
+        ends = sorted({min(values), max(values)}) if values else []
+        text = " … ".join(f"{one:.6g}" if isinstance(one, float) else str(one) for one in ends)
+    else:
+        text = ", ".join(dict.fromkeys(map(str, values)))
+    is_single = unit.endswith(" steps") and set(values) == {1}
+    return " ".join(filter(None, (name, text, unit.removesuffix("s") if is_single else unit)))

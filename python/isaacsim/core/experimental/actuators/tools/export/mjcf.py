@@ -68,15 +68,14 @@ def fill(robot: ExportedRobot, document: Document, file: Path, folder: Path) -> 
         update(elements[joint.name], _joint(joint))
     actuators = {joint.name: _actuator(joint) for joint in joints if joint.has_gains}
     notes += _replace_actuators(root, actuators)
-    before = file.absolute().parent
     # a text has no folder
     checked = document.cloneNode(True)
     assert checked is not None
-    _move(root_of(checked), before, None)
+    _move(root_of(checked), main, None)
     sliding = sliding_joints(file, xml_text(checked))
     for joint in joints:
         require_kind(joint, file, joint.name in sliding)
-    _move(root, before, folder)
+    _move(root, main, folder)
     return notes
 
 
@@ -117,9 +116,7 @@ def _take_in(parent: Element, main: Path, here: Path) -> Iterator[str]:
 
 def _joints_of(root: Element) -> dict[str, Element]:
     """Return the joints of all bodies by name."""
-    elements = [
-        element for element in root.getElementsByTagName("joint") if _above(element).tagName in ("body", "frame")
-    ]
+    elements = [one for one in root.getElementsByTagName("joint") if _above(one).tagName in ("body", "frame")]
     return {joint.getAttribute("name"): joint for joint in elements if joint.hasAttribute("name")}
 
 
@@ -226,8 +223,9 @@ def _repair_keys(root: Element, controls: int) -> list[str]:
 
 def _move(root: Element, before: Path, after: Path | None) -> None:
     """Let a model find its files from another folder; from any folder if that is None."""
-    names = (name for one in root.getElementsByTagName("*") for name in one.attributes.keys())
-    if not any(name.startswith("file") for name in names) or (after and before.resolve() == after.resolve()):
+    elements = root.getElementsByTagName("*")
+    has_files = any(name.startswith("file") for one in elements for name in one.attributes.keys())
+    if not has_files or (after and before.resolve() == after.resolve()):
         return
     # without a folder, files are looked for from that of the model
     if not any(one.hasAttribute("assetdir") for one in children(root, "compiler")):

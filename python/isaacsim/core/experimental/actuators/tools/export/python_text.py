@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from .robot import ExportedJoint, ExportedRobot, text_of
 
 Cfg = tuple[str, Mapping[str, float | int]]
 """Name of the class, and its fields but for the names of joints."""
+# joints with equal fields and intervals
+_Groups = dict[tuple[str, tuple[tuple[str, float | int], ...], str], list[ExportedJoint]]
 
 
 @dataclass(frozen=True)
@@ -47,31 +49,37 @@ def module_text(
 
     Robots with intervals of identified values also get `EVENTS`, a dictionary of event terms by name.
     """
-    groups: dict[tuple[str, tuple[tuple[str, float | int], ...], str], list[ExportedJoint]] = {}
+    groups: _Groups = {}
     for joint in robot.joints:
         if found := cfg_of(joint):
             groups.setdefault((found[0], tuple(found[1].items()), repr(joint.intervals)), []).append(joint)
     classes = sorted({name for name, _, _ in groups})
     events = [line for at, some in enumerate(groups.values()) for line in _events(some, events_of(some[0], at))]
+    needed = [f"from {package} import {', '.join(classes)}", *(imports if events else []), ""] if classes else []
     lines = [
-        f"# {_in_comment(f'Motors of {robot.name}.')}",
-        *(f"# {_in_comment(loss)}" for loss in losses),
+        *map(_comment, [f"Motors of {robot.name}.", *losses]),
         "",
-        *([f"from {package} import {', '.join(classes)}"] if classes else []),
-        *(imports if events else []),
-        *([""] if classes else []),
+        *needed,
         "JOINT_NAMES = [",
         *(f"    {joint.name!a}," for joint in robot.joints),
         "]",
         "",
         "ACTUATORS = {",
+        *_cfgs(groups, names_field),
+        "}",
+        *(["", "EVENTS = {", *events, "}"] if events else []),
+        "",
     ]
+    return "\n".join(lines)
+
+
+def _cfgs(groups: _Groups, names_field: str) -> Iterator[str]:
+    """Yield the lines of the cfgs."""
     for (name, fields, _), joints in groups.items():
-        lines.append(f"    {joints[0].name!a}: {name}(")
-        lines.append(f"        {names_field}=({_expressions(joints)},),")
-        lines += [f"        {field}={_number(value)}," for field, value in fields]
-        lines.append("    ),")
-    return "\n".join([*lines, "}", *(["", "EVENTS = {", *events, "}"] if events else []), ""])
+        yield f"    {joints[0].name!a}: {name}("
+        yield f"        {names_field}=({_expressions(joints)},),"
+        yield from (f"        {field}={_number(value)}," for field, value in fields)
+        yield "    ),"
 
 
 def _expressions(joints: Sequence[ExportedJoint]) -> str:
@@ -119,6 +127,6 @@ def _number(value: float) -> str:
     return text if "." in text or "e" in text else f"{text}.0"
 
 
-def _in_comment(text: str) -> str:
-    """Return text on one line, of printable characters."""
-    return "".join(one if one.isprintable() else " " for one in text)
+def _comment(text: str) -> str:
+    """Return text as a comment on one line, of printable characters."""
+    return "# " + "".join(one if one.isprintable() else " " for one in text)

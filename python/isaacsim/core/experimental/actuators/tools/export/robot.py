@@ -222,19 +222,23 @@ def _joints(
     names = list(found.dof_names)
     resolved = resolve_motors(given, names, names, 1, limits=functools.partial(effort_limits, found, simulation.stage))
     motors = {names[column]: one.of_joint(at) for one in resolved for at, column in enumerate(one.columns)}
-    columns = {name: read_property(found, name) for name in (*_PROPERTIES, "velocity_limit_sim")}
-    columns["lower"], columns["upper"] = (limits.numpy() for limits in found.get_dof_limits())
-    known = {name: values[0].tolist() for name, values in columns.items() if values is not None}
-    properties = [dict(zip(known, row, strict=True)) for row in zip(*known.values(), strict=True)]
+    properties = _own(found)
     if is_given:
-        driven = [name for name, motor in motors.items() if motor.stages]
-        axes = [(found.prototype_dof_paths[names.index(name)], name) for name in driven]
+        axes = [(found.prototype_dof_paths[names.index(name)], name) for name, motor in motors.items() if motor.stages]
         for one in values_of_author(simulation, Binding(found), axes):
             for (_, name), value in zip(one.axes, one.values[0, 0].tolist(), strict=True):
                 properties[names.index(name)][one.name] = value
     for name, kind, own in zip(names, found.dof_types, properties, strict=True):
         is_linear = "transl" in str(kind).lower()
         yield joint_of(name, is_linear, motors.get(name), own, simulation.dt, is_given=is_given)
+
+
+def _own(found: PhysicsArticulation) -> list[dict[str, float]]:
+    """Return what a robot has of each of its joints, as far as the engine knows it."""
+    columns = {name: read_property(found, name) for name in (*_PROPERTIES, "velocity_limit_sim")}
+    columns["lower"], columns["upper"] = (limits.numpy() for limits in found.get_dof_limits())
+    known = {name: values[0].tolist() for name, values in columns.items() if values is not None}
+    return [dict(zip(known, row, strict=True)) for row in zip(*known.values(), strict=True)]
 
 
 def joint_of(
@@ -253,17 +257,21 @@ def joint_of(
     said = motor or MotorConfig()
     properties = _properties(said, own)
     features = _said(said) | properties | _limits(own)
-    rotor = None if is_linked(said) else armature(said)
-    features |= {} if rotor is None else {"armature": float(rotor)}
-    # the motors of most files have a 0 for what they do not say; a stage is the whole friction
-    zero = {one for one in _PROPERTIES if is_given and getattr(said, one) == 0.0}
-    zero |= _FRICTION if any(map(is_friction, said.stages)) else set()
+    if not is_linked(said) and (rotor := armature(said)) is not None:
+        features["armature"] = float(rotor)
     delay, has_steps = _delay(said, dt)
     features |= {"delay_steps": math.ceil(round(delay / dt, _DIGITS))} if delay else {}
     laws = tuple(name_of(one) for one in said.stages if unsaid(one) is not None)
     exported = motor and MotorConfig(**parts_of(said.stages), **properties, intervals=said.intervals)
-    zeros = tuple(one for one in _PROPERTIES if one in zero - features.keys())
+    zeros = tuple(sorted(_zeros(said, is_given) - features.keys()))
     return ExportedJoint(name, is_linear, exported, features, laws, zeros, 0.0 if has_steps else delay)
+
+
+def _zeros(motor: MotorConfig, is_given: bool) -> set[str]:
+    """Return the properties that are 0 where no feature has them, whatever those of the robot are."""
+    # the motors of most files have a 0 for what they do not say; a stage is the whole friction
+    zeros = {name for name in _PROPERTIES if is_given and getattr(motor, name) == 0.0}
+    return zeros | (_FRICTION if any(map(is_friction, motor.stages)) else set())
 
 
 def name_of(stage: Config) -> str:
@@ -273,22 +281,24 @@ def name_of(stage: Config) -> str:
 
 def unsaid(stage: Config) -> dict[str, Any] | None:
     """Return the values of a stage that features cannot say, those at their defaults left out; None if they say all."""
-    if isinstance(stage, _WHOLE):
+    if isinstance(stage, _WHOLE) or (isinstance(stage, TimedDelayConfig) and not stage.random_steps):
         return None
-    if isinstance(stage, TimedDelayConfig) and not stage.random_steps:
-        return None
-    if not is_friction(stage):
-        # seconds and steps of a delay are a feature
-        said = ("seconds", "steps") if isinstance(stage, TimedDelayConfig) else ()
-        return {
-            name: one.word(value)
-            for name, one in parameters_of(type(stage)).items()
-            if name not in said and (value := one.number(getattr(stage, name))) != one.number(one.fallback)
-        }
+    if is_friction(stage):
+        return _unsaid_of_friction(stage) or None
+    # seconds and steps of a delay are a feature
+    said = ("seconds", "steps") if isinstance(stage, TimedDelayConfig) else ()
+    return {
+        name: one.word(value)
+        for name, one in parameters_of(type(stage)).items()
+        if name not in said and (value := one.number(getattr(stage, name))) != one.number(one.fallback)
+    }
+
+
+def _unsaid_of_friction(stage: Config) -> dict[str, object]:
     coulomb, static, _ = portable_levels(stage)
     has_curve = static > coulomb and not is_in_engine(stage)
     shape = {name: getattr(stage, name) for name in _STRIBECK if has_curve and hasattr(stage, name)}
-    return (shape | beyond_levels(stage)) or None
+    return shape | beyond_levels(stage)
 
 
 def _delay(motor: MotorConfig, dt: float) -> tuple[float, bool]:
@@ -305,10 +315,8 @@ def _delay(motor: MotorConfig, dt: float) -> tuple[float, bool]:
 
 def _limits(own: Mapping[str, float]) -> dict[str, Any]:
     """Return the limits of a joint that are set: those of its position, and of its speed."""
-    positions, speed = (
-        (own.get("lower", -math.inf), own.get("upper", math.inf)),
-        own.get("velocity_limit_sim", math.inf),
-    )
+    positions = own.get("lower", -math.inf), own.get("upper", math.inf)
+    speed = own.get("velocity_limit_sim", math.inf)
     found: dict[str, Any] = {"position_limits": positions} if min(map(abs, positions)) < _UNLIMITED else {}
     return found | ({"velocity_limit": speed} if speed < _UNLIMITED else {})
 
@@ -326,8 +334,7 @@ def _properties(motor: MotorConfig, own: Mapping[str, float]) -> dict[str, Any]:
 
 def _of_controller(law: PDControlConfig | PIDControlConfig | SlewedPIDControlConfig) -> dict[str, Any]:
     """Return the features of a controller at the joint."""
-    features: dict[str, Any] = {"kp": law.kp, "kd": law.kd}
-    features |= {"const_effort": law.const_effort} if law.const_effort else {}
+    features = {"kp": law.kp, "kd": law.kd} | _not_zero({"const_effort": law.const_effort})
     if not isinstance(law, PDControlConfig) and law.ki:
         features["ki"] = law.ki
         features |= {"integral_max": law.integral_max} if math.isfinite(law.integral_max) else {}
@@ -342,17 +349,21 @@ def _said(motor: MotorConfig) -> dict[str, Any]:
     for stage in motor.stages:
         if isinstance(stage, PDControlConfig | PIDControlConfig | SlewedPIDControlConfig):
             features |= _of_controller(stage)
-        elif isinstance(stage, MaxEffortClampingConfig):
-            features |= {"max_effort": stage.max_effort} if math.isfinite(float(stage.max_effort)) else {}
+        elif isinstance(stage, MaxEffortClampingConfig) and math.isfinite(float(stage.max_effort)):
+            features["max_effort"] = stage.max_effort
         elif isinstance(stage, DCMotorClampingConfig):
             features["dc_motor"] = (stage.saturation_effort, stage.velocity_limit, float(stage.max_motor_effort))
         elif isinstance(stage, CommandLagConfig):
-            features |= {"time_constant": stage.time_constant} if stage.time_constant else {}
+            features |= _not_zero({"time_constant": stage.time_constant})
         elif is_friction(stage):
             coulomb, static, viscous = portable_levels(stage)
             levels = {"friction": coulomb, "viscous_friction": viscous, "static_friction": static * (static > coulomb)}
-            features |= {name: value for name, value in levels.items() if value}
+            features |= _not_zero(levels)
     return features
+
+
+def _not_zero(values: Mapping[str, object]) -> dict[str, object]:
+    return {name: value for name, value in values.items() if value}
 
 
 def text_of(value: float) -> str:

@@ -34,12 +34,12 @@ def write_ros2(robot: ExportedRobot, out: Path, losses: Sequence[str]) -> None:
     }
     message = {"name": [joint.name for joint in robot.joints], **gains, "effort": []}
     comments = "".join(f"# {' '.join(loss.split())}\n" for loss in losses)
-    driven = [joint for joint in robot.joints if joint.has_gains]
+    pids = {joint.name: _pid(joint) for joint in robot.joints if joint.has_gains}
     parameters = {
-        "joints": [joint.name for joint in driven],
+        "joints": list(pids),
         "command_interfaces": ["effort"],
         "state_interfaces": ["position", "velocity"],
-        "gains": {joint.name: _pid(joint) for joint in driven},
+        "gains": pids,
     }
     texts = {
         "ros2_control.xacro": _xacro(robot, losses),
@@ -82,12 +82,10 @@ def _limits(robot: ExportedRobot) -> dict[str, object]:
         said: dict[str, object] = {"has_position_limits": joint.position_limits is not None}
         if joint.position_limits is not None:
             said["min_position"], said["max_position"] = map(_real, joint.position_limits)
-        said["has_velocity_limits"] = "velocity_limit" in joint.features
-        if said["has_velocity_limits"]:
-            said["max_velocity"] = _real(joint.features["velocity_limit"])
-        said["has_effort_limits"] = math.isfinite(joint.largest_effort)
-        if said["has_effort_limits"]:
-            said["max_effort"] = _real(joint.largest_effort)
+        speed = joint.features.get("velocity_limit", math.inf)
+        for name, most in {"velocity": speed, "effort": joint.largest_effort}.items():
+            said[f"has_{name}_limits"] = math.isfinite(most)
+            said |= {f"max_{name}": _real(most)} if math.isfinite(most) else {}
         found[joint.name] = said
     return found
 
@@ -151,9 +149,9 @@ def _gains_of_message(file: Path) -> dict[str, dict[str, float]]:
     if not file.exists():
         return {}
     given = _parsed(file)
-    names = given.get("name") if isinstance(given, dict) else None
-    columns = [given.get(key) for key in ("position", "velocity")] if isinstance(names, list) else []
-    if not isinstance(names, list) or not all(isinstance(one, list) and len(one) == len(names) for one in columns):
+    keys = ("name", "position", "velocity")
+    lists: list[Any] = [given.get(key) for key in keys] if isinstance(given, dict) else [None]
+    if not all(isinstance(one, list) and len(one) == len(lists[0]) for one in lists):
         raise ValueError(f"{file}: must have name, position and velocity, lists of one length. Write them.")
     return {
         str(name): {
@@ -161,7 +159,7 @@ def _gains_of_message(file: Path) -> dict[str, dict[str, float]]:
             for key, value in zip(("p", "d"), values, strict=True)
             if not math.isnan(number := _number(value, f"{file}: {key} of {name}"))
         }
-        for name, *values in zip(names, *columns, strict=True)
+        for name, *values in zip(*lists, strict=True)
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -242,23 +242,14 @@ def _dropout(node: Node) -> Tensor:
     return node.tensor(0)
 
 
-@dataclass(frozen=True)
-class Layer:
-    """A recurrent layer: number of gates, ONNX's index of each of PyTorch's gates, and activations."""
-
-    gates: int
-    order: tuple[int, ...]
-    activations: tuple[str, ...]
-
-    def sorted_gates(self, values: np.ndarray) -> np.ndarray:
-        """Return rows of gates in PyTorch's order."""
-        return np.concatenate([np.split(values, self.gates)[gate] for gate in self.order])
+# ONNX's index of each of PyTorch's gates, and the activations of a layer
+GATES = {"LSTM": (0, 2, 3, 1), "GRU": (1, 0, 2)}
+ACTIVATIONS = {"LSTM": ("Sigmoid", "Tanh", "Tanh"), "GRU": ("Sigmoid", "Tanh")}
 
 
-LAYERS = {
-    "LSTM": Layer(4, (0, 2, 3, 1), ("Sigmoid", "Tanh", "Tanh")),
-    "GRU": Layer(3, (1, 0, 2), ("Sigmoid", "Tanh")),
-}
+def sorted_gates(values: np.ndarray, order: Sequence[int]) -> np.ndarray:
+    """Return rows of gates in another order."""
+    return np.concatenate([np.split(values, len(order))[gate] for gate in order])
 
 
 @operator("LSTM", inputs=7)
@@ -279,9 +270,19 @@ def _recurrent(node: Node, kind: Cell, before: dict[str, Tensor | None], x: Valu
 
 def _layer(node: Node, kind: str, **more: int) -> tuple[Value, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """The input, weights and biases of one recurrent layer, gates in PyTorch's order."""
-    layer, size = LAYERS[kind], node.take("hidden_size", 0)
-    # refuse a layer that PyTorch has not
-    activations, direction = LAYERS[kind].activations, node.take("direction", "forward")
+    size = node.take("hidden_size", 0)
+    _require_as_pytorch(node, kind, more)
+    x = None if (given := node.optional(0)) is None else node.to.value(given)
+    if not isinstance(x, Value) or len(x.shape) != 3 or x.shape[0] != 1 or x.shape[1] is not ROWS:
+        raise NetworkError(f"{kind}: must take one step of time, rows and numbers.")
+    w, r, b = _weights(node, kind, x.width, size)
+    w, r, bias_ih, bias_hh = (sorted_gates(one, GATES[kind]) for one in (w[0], r[0], *np.split(b[0], 2)))
+    return x, w, r, bias_ih, bias_hh
+
+
+def _require_as_pytorch(node: Node, kind: str, more: Mapping[str, int]) -> None:
+    """Raise for a layer that PyTorch has not; `more` are attributes of the kind that must have a value."""
+    activations, direction = ACTIVATIONS[kind], node.take("direction", "forward")
     if ",".join(node.take("activations", activations)).lower() != ",".join(activations).lower():
         raise NetworkError(f"{kind}: activations must be {', '.join(activations)}.")
     if direction != "forward" or node.take("layout", 0) != 0 or node.take("input_forget", 0) != 0:
@@ -291,17 +292,11 @@ def _layer(node: Node, kind: str, **more: int) -> tuple[Value, np.ndarray, np.nd
             raise NetworkError(f"{kind}: {name} must be {value}, as in PyTorch.")
     if node.optional(4) is not None or node.optional(7) is not None:
         raise NetworkError(f"{kind}: must have no lengths of sequences and no peepholes.")
-    x = None if (given := node.optional(0)) is None else node.to.value(given)
-    if not isinstance(x, Value) or len(x.shape) != 3 or x.shape[0] != 1 or x.shape[1] is not ROWS:
-        raise NetworkError(f"{kind}: must take one step of time, rows and numbers.")
-    w, r, b = _weights(node, kind, x.width, size)
-    w, r, bias_ih, bias_hh = (layer.sorted_gates(one) for one in (w[0], r[0], *np.split(b[0], 2)))
-    return x, w, r, bias_ih, bias_hh
 
 
 def _weights(node: Node, kind: str, inputs: int, size: int) -> list[np.ndarray]:
     """Weights and biases as in the file, after their shapes are checked."""
-    rows = LAYERS[kind].gates * size
+    rows = len(GATES[kind]) * size
     arrays = [node.optional(place) for place in (1, 2, 3)]
     if arrays[2] is None and 0 < size <= 2**16:
         arrays[2] = np.zeros((1, 2 * rows), np.float32)
@@ -416,7 +411,7 @@ def _unsqueeze(node: Node) -> Tensor:
 def _reshape(node: Node) -> Tensor:
     x, target = node.tensor(0), node.whole_numbers(1, "shape") or []
     if node.take("allowzero", 0) == 0 and 0 in target:
-        shape = node.to.shape(x)
+        shape = x.shape
         if 0 in target[len(shape) :]:
             raise NetworkError("copies a length that is not there.")
         target = [shape[place] if size == 0 else size for place, size in enumerate(target)]

@@ -12,7 +12,7 @@ from ....laws.networks import network as net
 from ....laws.networks.metadata import write_json
 from ....laws.networks.network import GRUCell, LSTMCell, Network, Operation
 from .messages import library
-from .operators import BINARY, UNARY
+from .operators import BINARY, UNARY, sorted_gates
 
 OPSET, IR_VERSION = 17, 8
 UNARY_NODES = {function: kind for kind, function in UNARY.items()}
@@ -146,11 +146,6 @@ class _Writer:
 
     def _cell(self, name: str, operation: LSTMCell | GRUCell) -> None:
         order, source = GATES[type(operation)], operation.source
-
-        def gates(numbers: np.ndarray) -> np.ndarray:
-            parts = np.split(numbers, len(order))
-            return np.concatenate([parts[gate] for gate in order])
-
         # the input is one step already, and newton knows no Unsqueeze
         step = "input"
         if source != 0:
@@ -161,9 +156,9 @@ class _Writer:
         else:
             biases, more = (operation.bias_ih, operation.bias_hh), {"linear_before_reset": 1}
         weights = {
-            "w": gates(operation.weight_ih)[None],
-            "r": gates(operation.weight_hh)[None],
-            "b": np.concatenate([gates(bias) for bias in biases])[None],
+            "w": sorted_gates(operation.weight_ih, order)[None],
+            "r": sorted_gates(operation.weight_hh, order)[None],
+            "b": np.concatenate([sorted_gates(bias, order) for bias in biases])[None],
         }
         arrays = [self._constant(f"{name}_{key}", values) for key, values in weights.items()]
         before, after = ([one[state][operation.layer] for state in self._states] for one in (self._before, self._after))

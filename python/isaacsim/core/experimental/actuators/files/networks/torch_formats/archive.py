@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import io
+import math
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -35,11 +36,7 @@ class Archive:
         entries = self._zip.infolist()
         if not entries:
             raise NetworkError("archive is empty: must hold a network. Save it anew.")
-        if not data.startswith(b"PK\3\4") or min(entry.header_offset for entry in entries) != 0:
-            raise NetworkError("archive does not start at the first byte of the file: must. Save it anew.")
-        # the end of the directory if no comment follows
-        if data[-22:-18] != b"PK\5\6":
-            raise NetworkError("archive does not end at the last byte of the file: must. Save it anew.")
+        _check_ends(data, entries)
         total = sum(entry.file_size for entry in entries)
         if total > max_bytes:
             raise NetworkError(f"archive holds {total} bytes: must be at most {max_bytes}. Use a smaller network.")
@@ -79,6 +76,14 @@ class Archive:
         return content
 
 
+def _check_ends(data: bytes, entries: Sequence[zipfile.ZipInfo]) -> None:
+    if not data.startswith(b"PK\3\4") or min(entry.header_offset for entry in entries) != 0:
+        raise NetworkError("archive does not start at the first byte of the file: must. Save it anew.")
+    # the end of the directory if no comment follows
+    if data[-22:-18] != b"PK\5\6":
+        raise NetworkError("archive does not end at the last byte of the file: must. Save it anew.")
+
+
 def _check_entry(entry: zipfile.ZipInfo) -> None:
     name, parts = entry.filename, entry.filename.split("/")
     if "\\" in name or ":" in name or len(parts) < 2 or any(part in ("", ".", "..") for part in parts):
@@ -98,6 +103,11 @@ def _opened(data: bytes) -> zipfile.ZipFile:
     # zipfile raises errors of many types
     except Exception as error:
         raise NetworkError(f"file is no complete zip archive ({error}): must be whole. Copy it again.") from error
+
+
+def are_whole(numbers: Iterable[object], below: float = math.inf) -> bool:
+    """Return True if all are whole numbers from 0."""
+    return all(type(number) is int and 0 <= number < below for number in numbers)
 
 
 def view_of(values: np.ndarray, offset: int, size: Sequence[int], stride: Sequence[int]) -> np.ndarray | None:

@@ -16,7 +16,7 @@ from ....base.errors import NetworkError
 from ....laws.networks.metadata import read_json
 from ....laws.networks.network import Network
 from ..tracer import MOST_NUMBERS, ROWS, Value, read_by_rows
-from .archive import Archive, entry_names, metadata_of, only_our_errors, view_of
+from .archive import Archive, are_whole, entry_names, metadata_of, only_our_errors, view_of
 from .operations import perform
 from .values import Builder, State, new_states, refuse
 
@@ -54,14 +54,7 @@ def read(data: bytes) -> tuple[Network, dict[str, object]]:
 
 
 def _network(module: Json, held: Mapping[str, np.ndarray]) -> Network:
-    # lengths of the axes of the first input, None for an open one
-    given = [spec["user_input"]["arg"] for spec in module["signature"]["input_specs"] if "user_input" in spec]
-    if not given or any(set(one) != {"as_tensor"} for one in given):
-        raise refuse("a forward pass that takes something else than tensors")
-    meta = module["graph"]["tensor_values"][given[0]["as_tensor"]["name"]]
-    sizes = [_size(one) for one in meta["sizes"]]
-    if meta["dtype"] not in DTYPES or len(sizes) not in (2, 3) or type(sizes[-1]) is not int:
-        raise NetworkError(f"input of shape {sizes}: must be rows x inputs, or rows x 1 x inputs. Export it so.")
+    sizes = _sizes_of_input(module)
     open_axes = [place for place, size in enumerate(sizes[:-1]) if size is None]
     axes = open_axes or range(len(sizes) - 1)
     try:
@@ -69,6 +62,18 @@ def _network(module: Json, held: Mapping[str, np.ndarray]) -> Network:
     except NetworkError as error:
         fixed = "" if open_axes else " It was exported for a fixed number of rows: dynamic_shapes leaves it open."
         raise NetworkError(f"{error}{fixed}") from None
+
+
+def _sizes_of_input(module: Json) -> list[int | None]:
+    """Lengths of the axes of the first input, None for an open one."""
+    given = [spec["user_input"]["arg"] for spec in module["signature"]["input_specs"] if "user_input" in spec]
+    if not given or any(set(one) != {"as_tensor"} for one in given):
+        raise refuse("a forward pass that takes something else than tensors")
+    meta = module["graph"]["tensor_values"][given[0]["as_tensor"]["name"]]
+    sizes = [_size(one) for one in meta["sizes"]]
+    if meta["dtype"] not in DTYPES or len(sizes) not in (2, 3) or type(sizes[-1]) is not int:
+        raise NetworkError(f"input of shape {sizes}: must be rows x inputs, or rows x 1 x inputs. Export it so.")
+    return sizes
 
 
 def _tensors(archive: Archive, model: str) -> dict[str, np.ndarray]:
@@ -93,7 +98,7 @@ def _tensor(archive: Archive, folder: str, name: str, said: Json, most: int) -> 
     dtype, meta = _dtype(what, said), said["tensor_meta"]
     sizes, strides = ([one["as_int"] for one in meta[key]] for key in ("sizes", "strides"))
     offset = meta["storage_offset"]["as_int"]
-    if not all(type(one) is int and one >= 0 for one in (*sizes, *strides, offset)) or len(sizes) != len(strides):
+    if not are_whole((*sizes, *strides, offset)) or len(sizes) != len(strides):
         raise NetworkError(f"{what}: sizes and strides must be whole numbers. Save the network anew.")
     numbers = archive.read(f"{folder}{said['path_name']}")
     whole = len(numbers) % dtype.itemsize == 0 and len(sizes) <= 8 and math.prod(sizes) <= most

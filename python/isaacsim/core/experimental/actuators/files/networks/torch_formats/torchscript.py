@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -51,8 +51,7 @@ def _network(code: Code, root: Record) -> Network:
     networks: list[Network] = []
     # errors with the number of steps to each
     errors: list[tuple[int, NetworkError]] = []
-    known = [*held.values(), *(one for one in code.constants if isinstance(one, np.ndarray))]
-    for inputs in sorted({1, *(n for one in known if 1 <= one.ndim <= 3 for n in one.shape)})[:32]:
+    for inputs in _widths(code, held):
         found = _attempt(code, root, inputs, held)
         if isinstance(found, Network):
             networks.append(found)
@@ -70,6 +69,12 @@ def _network(code: Code, root: Record) -> Network:
     if not networks:
         raise max(errors, key=lambda one: one[0])[1]
     return networks[0]
+
+
+def _widths(code: Code, held: Mapping[str, np.ndarray]) -> list[int]:
+    """Return the widths that the input may have: 1, and the lengths of arrays."""
+    known = [*held.values(), *(one for one in code.constants if isinstance(one, np.ndarray))]
+    return sorted({1, *(n for one in known if 1 <= one.ndim <= 3 for n in one.shape)})[:32]
 
 
 def _attempt(code: Code, root: Record, inputs: int, held: dict[str, np.ndarray]) -> Network | tuple[int, NetworkError]:
@@ -190,6 +195,13 @@ class Code:
                 if isinstance(item, ast.ClassDef | ast.FunctionDef)
             }
         return self._files[entry]
+
+    def constant(self, name: str) -> object:
+        """Return the value of `CONSTANTS.c0`, `CONSTANTS.c1` …, by its last part."""
+        number = int(name[1:]) if name[:1] == "c" and name[1:].isdecimal() and len(name) < 9 else -1
+        if not 0 <= number < len(self.constants):
+            raise NetworkError(f"archive has no constant {name[:100]}: must have. Save it anew with PyTorch.")
+        return self.constants[number]
 
     def member(self, record: Record, name: str) -> object:
         """Return an attribute of an object, a constant of its class or a method."""
@@ -357,10 +369,7 @@ class Interpreter:
             case ast.Name(id=name) if name in ROOTS:
                 return Name(name)
             case ast.Attribute(value=ast.Name(id="CONSTANTS"), attr=name):
-                number = int(name[1:]) if name[:1] == "c" and name[1:].isdecimal() and len(name) < 9 else -1
-                if not 0 <= number < len(self._code.constants):
-                    raise NetworkError(f"archive has no constant {name[:100]}: must have. Save it anew with PyTorch.")
-                return self._code.constants[number]
+                return self._code.constant(name)
             case ast.Attribute(value=owner, attr=name):
                 return self._attribute(self._value(owner, values), name)
             case ast.Subscript(value=owner, slice=index):

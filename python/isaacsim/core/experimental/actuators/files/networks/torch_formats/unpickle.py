@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ....base.errors import NetworkError
-from .archive import MAX_BYTES, view_of
+from .archive import MAX_BYTES, are_whole, view_of
 
 # values that a pickle may make, and how deep its brackets may nest
 MAX_VALUES = 200_000
@@ -62,8 +62,7 @@ class Record:
 def _tensor(storage: object, offset: Any, size: Any, stride: Any, *_rest: object) -> np.ndarray:
     """A read-only view into a storage, after all bounds are checked."""
     shaped = isinstance(size, tuple) and isinstance(stride, tuple) and len(size) + len(stride) <= 16
-    whole = shaped and all(type(n) is int and 0 <= n < 1 << 40 for n in (offset, *size, *stride))
-    if not whole or not isinstance(storage, Storage):
+    if not shaped or not are_whole((offset, *size, *stride), 1 << 40) or not isinstance(storage, Storage):
         raise NetworkError("tensor: storage, offset, size and stride must be a storage and at most 17 whole numbers.")
     if len(size) != len(stride):
         raise NetworkError(f"tensor of size {size} and stride {stride}: must be equally long.")
@@ -252,12 +251,10 @@ class Unpickler:
             case ("storage", StorageType(kind), str(key), str(), int(count)) if (
                 0 <= count <= MAX_BYTES and len(key) <= MAX_NAME
             ):
-                pass
-            case _:
-                raise NetworkError("pickle refers to something that is no storage: must. Save it anew with PyTorch.")
-        if (kind, key) not in self._storages:
-            self._storages[kind, key] = Storage(self._numbers(kind, key, count))
-        return self._storages[kind, key]
+                if (kind, key) not in self._storages:
+                    self._storages[kind, key] = Storage(self._numbers(kind, key, count))
+                return self._storages[kind, key]
+        raise NetworkError("pickle refers to something that is no storage: must. Save it anew with PyTorch.")
 
     def _numbers(self, kind: str, key: str, count: int) -> np.ndarray:
         if key not in self._bytes:
@@ -344,7 +341,8 @@ def json_of(value: object, path: str = "metadata") -> object:
 
     def convert(value: object, path: str, depth: int) -> object:
         nonlocal left
-        left -= value.size if isinstance(value, np.ndarray) else 1
+        # an array counts as its numbers
+        left -= getattr(value, "size", 1)
         path = path[:200]
         if depth > MAX_DEPTH or left < 0:
             raise NetworkError(f"{path} is nested too deeply or too large: must be flatter. Save it anew.")
