@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import warnings
 from collections.abc import Mapping, Sequence
@@ -123,23 +124,22 @@ def read_values(stage: Usd.Stage, axes: Sequence[Axis], degrees: bool) -> None:
     """
     if not axes:
         return
+    joints = [axis.joint for axis in axes]
     places = [(axis.joint, axis.usd_name) for axis in axes]
     found = {name: authored(stage, name, places) for name in FIELDS}
-    for lines in (misnamed(stage, [axis.joint for axis in axes]), drives_without_actuator(stage, places)):
-        if lines:
-            warnings.warn("\n".join(lines), stacklevel=4)
+    for lines in filter(None, (misnamed(stage, joints), drives_without_actuator(stage, places))):
+        warnings.warn("\n".join(lines), stacklevel=4)
     gaps = np.abs(found["static_frictions"] - found["dynamic_frictions"])
-    if apart := [axis.joint for axis, gap in zip(axes, gaps.tolist(), strict=True) if gap > 0]:
+    if apart := [*itertools.compress(joints, gaps > 0)]:
         warnings.warn(
             f"static and dynamic friction of {', '.join(apart)} differ: MuJoCo has one dry friction and takes the "
             "static one. Author the same for both.",
             stacklevel=3,
         )
-    for name, field in FIELDS.items():
-        for axis, value in zip(axes, found[name].tolist(), strict=True):
-            if not math.isnan(value):
+    for at, axis in enumerate(axes):
+        for name, field in FIELDS.items():
+            if not math.isnan(value := float(found[name][at])):
                 setattr(axis, field, value)
-    for axis in axes:
         _read_mujoco(stage.GetPrimAtPath(axis.joint), axis, degrees)
         _check_limits(axis)
 
@@ -233,7 +233,7 @@ def loop_of(prim: Usd.Prim, joint: Joint, numbers: Mapping[int, int]) -> Loop:
 
 def _joint(prim: Usd.Prim, kind: str, described: Any, ends: tuple[int, int], length: float) -> Joint:
     path = prim.GetPath()
-    constraint = next((_CONSTRAINTS[name] for name in applied_schemas(prim) if name in _CONSTRAINTS), None)
+    constraint = next(filter(None, map(_CONSTRAINTS.get, applied_schemas(prim))), None)
     if constraint is None and kind in ("distance", "custom"):
         raise UnsupportedSceneError(
             f"<{path}> is a {kind} joint: not simulated here. Replace it by a revolute, prismatic, spherical, "
@@ -244,7 +244,7 @@ def _joint(prim: Usd.Prim, kind: str, described: Any, ends: tuple[int, int], len
         path,
         ends,
         weak=bool(described.excludeFromArticulation) or constraint is not None,
-        rank=0 if kind in ("prismatic", "d6") or is_driven else 1,
+        rank=int(kind not in ("prismatic", "d6") and not is_driven),
     )
     axes = () if constraint else _free_axes(prim, kind, described)
     frames = (
