@@ -26,7 +26,7 @@ from ...specs.configs import ClampingConfig, MaxEffortClampingConfig, PDControlC
 from ...specs.encoder import EncoderConfig
 from ...specs.joint_side import gains_at_joint, ratio_of
 from ...specs.motors import MotorConfig
-from ...specs.patterns import pattern_of
+from ...specs.patterns import matched, pattern_of
 from ..feedback import config_of, largest_efforts, of_passive_stages
 from ..plots.step_response import SETTLED
 from ..stability.frequency import CIRCLE, joint_loops, margins
@@ -395,8 +395,7 @@ def with_law(
         robots: Any = simulation.articulation("/")
         names = list(robots.dof_names)
         known = motors_of_robot(simulation) if motors is None else dict(motors)
-        driven = [joint for joint in names if any(re.fullmatch(pattern, joint) for pattern in known)]
-        follow = Binding(robots).following_dofs(simulation.stage, driven)
+        follow = Binding(robots).following_dofs(simulation.stage, matched(known, names))
         if not any(motor.controller is not None for motor in known.values()):
             simulation.play()
             limits = dict(zip(names, robots.get_dof_max_efforts().numpy()[0].tolist(), strict=True))
@@ -411,7 +410,7 @@ def with_law(
 
 def _with_pd(known: Mapping[str, MotorConfig], limits: Mapping[str, float]) -> dict[str, MotorConfig]:
     """Return motors with a PD law without gains, for joints without a motor, too, by their effort limits."""
-    bare = [joint for joint in limits if not any(re.fullmatch(pattern, joint) for pattern in known)]
+    bare = [joint for joint in limits if not matched(known, [joint])]
     limit: list[ClampingConfig] = [MaxEffortClampingConfig("joint")]
     motors = {pattern_of(joint): MotorConfig(clamping=limit * math.isfinite(limits[joint])) for joint in bare}
     law = PDControlConfig(kp=0.0, kd=0.0)
