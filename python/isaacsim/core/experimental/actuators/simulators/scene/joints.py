@@ -179,31 +179,36 @@ def read_state(stage: Usd.Stage, axis: Axis, length: float) -> tuple[float | Non
     return found["position"] if is_there else None, found["velocity"]
 
 
+def motion(axis: Axis, position: float) -> Frame:
+    """The motion of a body along an axis, in the body's own frame."""
+    direction, anchor = Gf.Vec3d(*axis.direction.tolist()), Gf.Vec3d(*axis.anchor.tolist())
+    if axis.linear:
+        return Frame(direction * position, Gf.Quatd(1.0))
+    turn = Gf.Quatd(math.cos(position / 2), direction * math.sin(position / 2))
+    return Frame(anchor - turn.Transform(anchor), turn)
+
+
 def position_in(axis: Axis, pose: Frame) -> tuple[float, float]:
     """The position on its only axis of a body with this pose relative to joint zero, and its distance from the axis.
 
     Both are in rad or m; the distance is what remains at this position.
     """
-    direction, anchor = Gf.Vec3d(*axis.direction.tolist()), Gf.Vec3d(*axis.anchor.tolist())
+    direction = Gf.Vec3d(*axis.direction.tolist())
     if axis.linear:
         position = Gf.Dot(pose.place, direction)
-        moved = Frame(direction * position, Gf.Quatd(1.0))
     else:
         position = 2 * math.atan2(Gf.Dot(pose.turn.GetImaginary(), direction), pose.turn.GetReal())
         position = math.remainder(position, 2 * math.pi)
-        turn = Gf.Quatd(math.cos(position / 2), direction * math.sin(position / 2))
-        moved = Frame(anchor - turn.Transform(anchor), turn)
-    return (0.0 if abs(position) < _AT_ZERO else position), max(moved.distance(pose))
+    return (0.0 if abs(position) < _AT_ZERO else position), max(motion(axis, position).distance(pose))
 
 
 def hardness(prim: Usd.Prim, of: str = "") -> dict[str, list[float]]:
     """MuJoCo's authored solver parameters of a constraint; `of` is the suffix of the attributes, such as "friction"."""
-    sizes = {
-        name: size
+    return {
+        name: authored_numbers(prim, f"mjc:{name}{of}", (), size)
         for name, size in (("solref", 2), ("solimp", 5))
         if authored_value(prim, f"mjc:{name}{of}") is not None
     }
-    return {name: authored_numbers(prim, f"mjc:{name}{of}", (), size) for name, size in sizes.items()}
 
 
 def loop_of(prim: Usd.Prim, joint: Joint, numbers: Mapping[int, int]) -> Loop:
@@ -320,18 +325,14 @@ def read_mimics(stage: Usd.Stage, axes: Mapping[Sdf.Path, list[Axis]], length: f
         schemas = applied_schemas(prim)
         for schema in schemas:
             name, _, instance = schema.partition(":")
-            if name == "NewtonMimicAPI" or (name == "MjcEqualityJointAPI" and "NewtonMimicAPI" not in schemas):
-                if not authored_value(prim, "newton:mimicEnabled", True):
-                    continue
+            is_newton = name == "NewtonMimicAPI" or (name == "MjcEqualityJointAPI" and "NewtonMimicAPI" not in schemas)
+            if name == "PhysxMimicJointAPI":
+                mimics.append(_physx_mimic(prim, f"physxMimicJoint:{instance}:", own, axes, length))
+            elif is_newton and authored_value(prim, "newton:mimicEnabled", True):
                 # assets of an older MuJoCo converter have another relationship
                 relation = "newton:mimicJoint" if targets(prim, "newton:mimicJoint") else "mjc:target"
                 coefficients = _newton_coefficients(prim, unit_of(own[0], length))
-            elif name == "PhysxMimicJointAPI":
-                mimics.append(_physx_mimic(prim, f"physxMimicJoint:{instance}:", own, axes, length))
-                continue
-            else:
-                continue
-            mimics.append(_mimic(prim, relation, own, axes, coefficients))
+                mimics.append(_mimic(prim, relation, own, axes, coefficients))
     return mimics
 
 

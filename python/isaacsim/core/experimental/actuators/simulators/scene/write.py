@@ -17,9 +17,10 @@ from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics, UsdShade, Vt
 from ...base.saving import whole_file
 from ...files.usd.units import RADIAN
 from .frames import HERE, frame_of
+from .joints import motion
 from .scene import Articulation, Axis, Body, Scene, Shape
 from .tree import WORLD
-from .write_joints import Names, motion, placed, write_joints, write_loops, write_mimics
+from .write_joints import Names, placed, write_joints, write_loops, write_mimics
 
 _WORLD_PRIM = Sdf.Path("/World")
 # mass [kg] and inertia [kg·m²] of a link without: USD computes one if none is authored

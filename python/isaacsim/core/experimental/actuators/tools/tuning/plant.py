@@ -9,7 +9,7 @@ import math
 import os
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -450,11 +450,6 @@ def with_gains(motor: MotorConfig, gains: tuple[float, float, float], integral_m
     none, each = at_joint(0.0, 0.0), (at_joint(1.0, 0.0), at_joint(0.0, 1.0))
     kp, kd = (round_to(max(0.0, wanted - none[at]) / (each[at][at] - none[at])) for at, wanted in enumerate(gains[:2]))
     return dataclasses.replace(motor, controller=dataclasses.replace(law, kp=kp, kd=kd))
-
-
-def named(joints: Sequence[str], most: int = 4) -> str:
-    """Return names of joints in words, at most so many."""
-    return ", ".join(joints[:most]) + (f" and {len(joints) - most} more" if len(joints) > most else "")
 
 
 def round_to(number: float, digits: int = 3) -> float:
