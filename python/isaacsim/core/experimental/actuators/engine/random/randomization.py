@@ -446,15 +446,11 @@ def _delay_problem(subject: str, most: int, places: Sequence[_JointParameter]) -
     )
 
 
-def _draws_integers(given: Distribution) -> bool:
-    whole = all(float(end).is_integer() for end in given.bounds)
-    return isinstance(given, Uniform) and given.operation != "scale" and whole
-
-
 def _integer_problem(
     given: Distribution, ends: Sequence[float], rule: Parameter, subject: str, places: Sequence[_JointParameter]
 ) -> str | None:
-    if not _draws_integers(given):
+    is_whole = all(float(end).is_integer() for end in given.bounds)
+    if not (isinstance(given, Uniform) and given.operation != "scale" and is_whole):
         return f"{subject}: must be whole numbers, set or added. Give Uniform(0, 3), say."
     whole = [int(end) for end in ends]
     return _first_complaint(subject, whole, rule) or _delay_problem(subject, max(whole), places)

@@ -24,8 +24,7 @@ def given_motors(
         found = motors_of_robot(simulation, friction_stages=True) if motors is None else motors
     found = {pattern: with_friction_stage(motor) for pattern, motor in found.items()}
     chosen, passive = _first_of(found, names, driven=True), _first_of(found, names, driven=False)
-    linkages = filter(None, map(linkage_of, chosen.values()))
-    moved = {joint for linkage in linkages for joint in linkage.joints}
+    moved = {joint for linkage in filter(None, map(linkage_of, chosen.values())) for joint in linkage.joints}
     if missing := [name for name in joints if name not in moved.union(chosen)]:
         raise ValueError(
             f"{robot}: {', '.join(missing)}: no motor with a control law: must have one, for identification starts "
