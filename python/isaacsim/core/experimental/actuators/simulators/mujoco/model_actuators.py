@@ -477,7 +477,6 @@ def other_actuators(spec: mujoco.MjSpec) -> dict[str, str]:
 
 def followers(spec: mujoco.MjSpec, driven: Collection[str] = ()) -> set[str]:
     """Names of joints that an equality, or a tendon with a motor at or on it, ties to others; `driven` have motors."""
-    # names by the kind of what acts on them or ties them
     acting, tied = defaultdict[str, set[str]](set), defaultdict[str, list[tuple[str, str]]](list)
     for one in spec.actuators:
         acting[mujoco.mjtTrn(one.trntype).name].add(one.target)

@@ -92,11 +92,8 @@ def _of_coupling(stage: Usd.Stage, axis: Axis) -> Iterator[str]:
         scales = {f"newton:mimicCoef{power}": factor, f"mjc:coef{power}": 1.0}
         # PhysX: position + gearing · that of the leader + offset = 0
         scales |= {f"physxMimicJoint:{instance}:{name}": -factor for instance in of_physx}
-        values = [
-            (one, authored_number(joint, one, 0.0) * scale)
-            for one, scale in scales.items()
-            if authored(joint, one) is not None
-        ]
+        there = filter(lambda one: authored(joint, one) is not None, scales)
+        values = [(one, authored_number(joint, one, 0.0) * scales[one]) for one in there]
         for other, second in values[1:]:
             used, first = values[0]
             if not are_same(first, second):
