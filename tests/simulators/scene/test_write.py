@@ -177,7 +177,7 @@ CHAIN = """
     <body name="a"><joint name="ja" axis="1 0 0"/><geom name="ga" size="0.1" {a}/>
       <body name="b"><joint name="jb"/><geom name="gb" size="0.1" {b}/>
         <body name="c"><joint name="jc" axis="0 1 0"/><geom name="gc" size="0.1"/><geom name="gd" size="0.1" {d}/>
-          <body name="e"><geom name="ge" size="0.1"/></body>
+          <body name="e"><joint name="je"/><geom name="ge" size="0.1"/></body>
         </body>
       </body>
     </body>
@@ -189,6 +189,9 @@ CASES = {
     "all": {},
     "excluded": {"contact": '<contact><exclude body1="a" body2="c"/></contact>'},
     "not the floor": {"floor": 'contype="2" conaffinity="2"'},
+    "neither the floor nor another": {
+        **{"floor": 'contype="2" conaffinity="2"', "contact": '<contact><exclude body1="b" body2="e"/></contact>'}
+    },
     "one shape of two": {"d": 'contype="2" conaffinity="2"'},
     "nothing of the robot": dict.fromkeys("abd", 'contype="2" conaffinity="1"'),
     "off": {"contact": ""},

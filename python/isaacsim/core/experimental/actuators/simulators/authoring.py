@@ -23,6 +23,7 @@ from ..specs.arguments import flag_of, path_of
 from ..specs.configs import ClampingConfig, Config, ControlConfig, DelayConfig, PassiveConfig
 from ..specs.effort_modes import explicit
 from ..specs.motors import MotorConfig, Motors, with_friction_stage
+from ..specs.patterns import matched
 from ..specs.stages import kind_of, parts_of
 from .current import current_stage
 
@@ -261,7 +262,7 @@ def _motors_of_host(host: Any, root: str | None) -> dict[str, MotorConfig]:
         )
     (names,) = (robot.dof_names for robot in roots.values())
     motors = host.motors()
-    return {pattern: motor for pattern, motor in motors.items() if any(re.fullmatch(pattern, name) for name in names)}
+    return {pattern: motor for pattern, motor in motors.items() if matched([pattern], names)}
 
 
 def _usd_properties(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, cast
 
@@ -34,6 +34,11 @@ def places_matched(pattern: str, names: Sequence[str]) -> tuple[int, ...]:
     if pattern_problem(pattern):
         return ()
     return tuple(at for at, name in enumerate(names) if re.fullmatch(pattern, name))
+
+
+def matched(patterns: Collection[str], names: Iterable[str]) -> list[str]:
+    """Return the names that one of the patterns matches."""
+    return [name for name in names if any(re.fullmatch(pattern, name) for pattern in patterns)]
 
 
 def pattern_problem(pattern: object, longest: int = MAX_PATTERN, name_length: int = LENGTH) -> str | None:

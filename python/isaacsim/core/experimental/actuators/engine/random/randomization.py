@@ -273,11 +273,7 @@ class Randomization:
 
     def _range_problem(self, name: str, joint: str, given: Distribution, subject: str) -> str | None:
         if name == STRENGTH:
-            if joint in self._unscaled:
-                return f"{subject}: {self._unscaled[joint]}. Leave this joint out, by patterns of the others."
-            if given.operation == "add" or given.bounds[0] < 0:
-                return f"{subject}: must be factors >= 0. Give such a distribution."
-            return None
+            return self._strength_problem(joint, given, subject)
         places = [] if name in JOINT_PROPERTIES else self._places_of(name, joint)
         rule = places[0].described if places else JOINT_PROPERTIES[name]
         if rule is None:
@@ -286,11 +282,26 @@ class Randomization:
         ends = _ends(given, nominal)
         if rule.type == "int":
             problem = _integer_problem(given, ends, rule, subject, places)
-        elif name == "ratio" and _is_transmission(places) and _may_be_zero(given, ends):
+        elif name == "ratio" and _may_be_zero(given, ends, places):
             problem = f"{subject}: must not be 0. Give a range on one side of it."
         else:
             problem = _first_complaint(subject, ends, rule)
         return problem or _lateness_problem(subject, name, max(ends, default=0.0), places)
+
+    def _strength_problem(self, joint: str, given: Distribution, subject: str) -> str | None:
+        if joint in self._unscaled:
+            return f"{subject}: {self._unscaled[joint]}. Leave this joint out, by patterns of the others."
+        if given.operation == "add" or given.bounds[0] < 0:
+            return f"{subject}: must be factors >= 0. Give such a distribution."
+        return None
+
+    def _in_order(self) -> Iterator[tuple[str, str, Distribution, tuple[Distribution, int, bool]]]:
+        """Yield the parameters and joints of all requests, with what a draw of them takes."""
+        # strength multiplies the results of other draws, so it comes last
+        for name, request in sorted(self._requests.items(), key=lambda item: item[0] == STRENGTH):
+            for joint, given in request.by_joint.items():
+                key = key_of(request.seed, name, "" if given.per_robot else joint)
+                yield name, joint, given, (given, key, request.each_reset)
 
     def _new_targets(self) -> _Targets:
         """Return the draws of all requests, with the current arrays of the parameters."""
@@ -298,32 +309,29 @@ class Randomization:
         draws: list[Draw] = []
         parameters: list[tuple[np.ndarray, np.ndarray]] = []
         properties: dict[str, tuple[np.ndarray, list[int]]] = {}
-        # strength multiplies the results of other draws, so it comes last
         bases: dict[tuple[int, int], np.ndarray] = {}
         kept: list[tuple[str, str, np.ndarray, np.ndarray | None]] = []
-        for name, request in sorted(self._requests.items(), key=lambda item: item[0] == STRENGTH):
-            for joint, given in request.by_joint.items():
-                drawn = given, key_of(request.seed, name, "" if given.per_robot else joint), request.each_reset
-                if name in JOINT_PROPERTIES:
-                    if (nominal := self._nominal_property(name, joint)) is not None:
-                        of_all, columns = properties.setdefault(name, (self._nominal_properties[name].copy(), []))
-                        columns.append(self._column(joint))
-                        draws.append(Draw(of_all[:, columns[-1]], nominal, given.operation, *drawn))
-                        kept.append((name, joint, of_all[:, columns[-1]], None))
+        for name, joint, given, drawn in self._in_order():
+            if name in JOINT_PROPERTIES:
+                if (nominal := self._nominal_property(name, joint)) is not None:
+                    of_all, columns = properties.setdefault(name, (self._nominal_properties[name].copy(), []))
+                    columns.append(self._column(joint))
+                    draws.append(Draw(of_all[:, columns[-1]], nominal, given.operation, *drawn))
+                    kept.append((name, joint, of_all[:, columns[-1]], None))
+                continue
+            for place in self._places_of(name, joint):
+                nominal, out = self._nominal_values(place), arrays.values(place)
+                parameters.append((out, nominal))
+                if name == STRENGTH:
+                    base = bases.get(place.key, nominal)
+                    draws.append(Draw(out, base, "scale", *drawn))
+                    if base.all() and np.isfinite(base).all():
+                        kept.append((name, joint, out, base))
                     continue
-                for place in self._places_of(name, joint):
-                    nominal, out = self._nominal_values(place), arrays.values(place)
-                    parameters.append((out, nominal))
-                    if name == STRENGTH:
-                        base = bases.get(place.key, nominal)
-                        draws.append(Draw(out, base, "scale", *drawn))
-                        if base.all() and np.isfinite(base).all():
-                            kept.append((name, joint, out, base))
-                        continue
-                    if place.is_effort and joint in getattr(self._requests.get(STRENGTH), "by_joint", ()):
-                        out = bases[place.key] = nominal.copy()
-                    draws.append(Draw(out, nominal, given.operation, *drawn))
-                    kept.append((name, joint, out, None))
+                if place.is_effort and joint in getattr(self._requests.get(STRENGTH), "by_joint", ()):
+                    out = bases[place.key] = nominal.copy()
+                draws.append(Draw(out, nominal, given.operation, *drawn))
+                kept.append((name, joint, out, None))
         made = Draws(draws, self._num_robots)
         return _Targets(self._parameters.num_pieces, made, parameters, properties, arrays.flushes, kept)
 
@@ -438,26 +446,20 @@ def _delay_problem(subject: str, most: int, places: Sequence[_JointParameter]) -
     )
 
 
-def _draws_integers(given: Distribution) -> bool:
-    whole = all(float(end).is_integer() for end in given.bounds)
-    return isinstance(given, Uniform) and given.operation != "scale" and whole
-
-
 def _integer_problem(
     given: Distribution, ends: Sequence[float], rule: Parameter, subject: str, places: Sequence[_JointParameter]
 ) -> str | None:
-    if not _draws_integers(given):
+    is_whole = all(float(end).is_integer() for end in given.bounds)
+    if not (isinstance(given, Uniform) and given.operation != "scale" and is_whole):
         return f"{subject}: must be whole numbers, set or added. Give Uniform(0, 3), say."
     whole = [int(end) for end in ends]
     return _first_complaint(subject, whole, rule) or _delay_problem(subject, max(whole), places)
 
 
-def _is_transmission(places: Sequence[_JointParameter]) -> bool:
-    return bool(places) and KINDS[places[0].view.component.KIND].converts
-
-
-def _may_be_zero(given: Distribution, ends: Sequence[float]) -> bool:
-    """Return True if a value that is not 0 may become 0."""
+def _may_be_zero(given: Distribution, ends: Sequence[float], places: Sequence[_JointParameter]) -> bool:
+    """Return True if a value of a transmission, which is not 0, may become 0."""
+    if not places or not KINDS[places[0].view.component.KIND].converts:
+        return False
     low, high = given.bounds if given.operation == "scale" else (min(ends, default=1.0), max(ends, default=1.0))
     return low <= 0.0 <= high
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import itertools
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -212,8 +213,8 @@ class _Reader:
             return MotorConfig()
         self._refuse_unknown(given, [*LAWS, *parameters_of(MotorConfig), INTERVALS], place)
         # what may be None in Python may be there without a value
-        kinds = {kind: found for kind in LAWS if (found := given.get(kind)) is not None}
-        stages = [stage for kind, found in kinds.items() for stage in self._stages(found, kind, f"{place}.{kind}")]
+        kinds = [kind for kind in LAWS if given.get(kind) is not None]
+        stages = itertools.chain(*(self._stages(given[kind], kind, f"{place}.{kind}") for kind in kinds))
         motor = MotorConfig(**parts_of(stages))
         for name, described in parameters_of(MotorConfig).items():
             if given.get(name) is not None:

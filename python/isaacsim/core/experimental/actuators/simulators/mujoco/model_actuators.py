@@ -17,6 +17,7 @@ import dataclasses
 import itertools
 import math
 import warnings
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -476,15 +477,18 @@ def other_actuators(spec: mujoco.MjSpec) -> dict[str, str]:
 
 def followers(spec: mujoco.MjSpec, driven: Collection[str] = ()) -> set[str]:
     """Names of joints that an equality, or a tendon with a motor at or on it, ties to others; `driven` have motors."""
-    active = [one for one in spec.equalities if one.active]
-    on_joints = {*driven, *(one.target for one in spec.actuators if mujoco.mjtTrn(one.trntype).name in _ON_JOINTS)}
-    acting = {one.target for one in spec.actuators if mujoco.mjtTrn(one.trntype).name == "mjTRN_TENDON"}
-    holding = {name for one in active if one.type == mujoco.mjtEq.mjEQ_TENDON for name in (one.name1, one.name2)}
-    found = {one.name1 for one in active if one.type == mujoco.mjtEq.mjEQ_JOINT}
+    acting, tied = defaultdict[str, set[str]](set), defaultdict[str, list[tuple[str, str]]](list)
+    for one in spec.actuators:
+        acting[mujoco.mjtTrn(one.trntype).name].add(one.target)
+    for one in filter(lambda one: one.active, spec.equalities):
+        tied[mujoco.mjtEq(one.type).name].append((one.name1, one.name2))
+    on_joints = {*driven}.union(*map(acting.__getitem__, _ON_JOINTS))
+    holding = {*itertools.chain(*tied["mjEQ_TENDON"])}
+    found = {follower for follower, _ in tied["mjEQ_JOINT"]}
     for one in spec.tendons:
         joints = {part.target.name for part in one.path if part.type == mujoco.mjtWrap.mjWRAP_JOINT}
         holds = one.name in holding or np.ravel(one.stiffness)[0] > 0.0 or bool(np.any(one.range))
-        found |= led_by_tendon(joints, on_joints, one.name in acting, holds)
+        found |= led_by_tendon(joints, on_joints, one.name in acting["mjTRN_TENDON"], holds)
     return found
 
 

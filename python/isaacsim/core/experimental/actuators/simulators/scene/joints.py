@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import warnings
 from collections.abc import Mapping, Sequence
@@ -123,23 +124,22 @@ def read_values(stage: Usd.Stage, axes: Sequence[Axis], degrees: bool) -> None:
     """
     if not axes:
         return
+    joints = [axis.joint for axis in axes]
     places = [(axis.joint, axis.usd_name) for axis in axes]
     found = {name: authored(stage, name, places) for name in FIELDS}
-    for lines in (misnamed(stage, [axis.joint for axis in axes]), drives_without_actuator(stage, places)):
-        if lines:
-            warnings.warn("\n".join(lines), stacklevel=4)
+    for lines in filter(None, (misnamed(stage, joints), drives_without_actuator(stage, places))):
+        warnings.warn("\n".join(lines), stacklevel=4)
     gaps = np.abs(found["static_frictions"] - found["dynamic_frictions"])
-    if apart := [axis.joint for axis, gap in zip(axes, gaps.tolist(), strict=True) if gap > 0]:
+    if apart := [*itertools.compress(joints, gaps > 0)]:
         warnings.warn(
             f"static and dynamic friction of {', '.join(apart)} differ: MuJoCo has one dry friction and takes the "
             "static one. Author the same for both.",
             stacklevel=3,
         )
-    for name, field in FIELDS.items():
-        for axis, value in zip(axes, found[name].tolist(), strict=True):
-            if not math.isnan(value):
+    for at, axis in enumerate(axes):
+        for name, field in FIELDS.items():
+            if not math.isnan(value := float(found[name][at])):
                 setattr(axis, field, value)
-    for axis in axes:
         _read_mujoco(stage.GetPrimAtPath(axis.joint), axis, degrees)
         _check_limits(axis)
 
@@ -179,31 +179,36 @@ def read_state(stage: Usd.Stage, axis: Axis, length: float) -> tuple[float | Non
     return found["position"] if is_there else None, found["velocity"]
 
 
+def motion(axis: Axis, position: float) -> Frame:
+    """The motion of a body along an axis, in the body's own frame."""
+    direction, anchor = Gf.Vec3d(*axis.direction.tolist()), Gf.Vec3d(*axis.anchor.tolist())
+    if axis.linear:
+        return Frame(direction * position, Gf.Quatd(1.0))
+    turn = Gf.Quatd(math.cos(position / 2), direction * math.sin(position / 2))
+    return Frame(anchor - turn.Transform(anchor), turn)
+
+
 def position_in(axis: Axis, pose: Frame) -> tuple[float, float]:
     """The position on its only axis of a body with this pose relative to joint zero, and its distance from the axis.
 
     Both are in rad or m; the distance is what remains at this position.
     """
-    direction, anchor = Gf.Vec3d(*axis.direction.tolist()), Gf.Vec3d(*axis.anchor.tolist())
+    direction = Gf.Vec3d(*axis.direction.tolist())
     if axis.linear:
         position = Gf.Dot(pose.place, direction)
-        moved = Frame(direction * position, Gf.Quatd(1.0))
     else:
         position = 2 * math.atan2(Gf.Dot(pose.turn.GetImaginary(), direction), pose.turn.GetReal())
         position = math.remainder(position, 2 * math.pi)
-        turn = Gf.Quatd(math.cos(position / 2), direction * math.sin(position / 2))
-        moved = Frame(anchor - turn.Transform(anchor), turn)
-    return (0.0 if abs(position) < _AT_ZERO else position), max(moved.distance(pose))
+    return (0.0 if abs(position) < _AT_ZERO else position), max(motion(axis, position).distance(pose))
 
 
 def hardness(prim: Usd.Prim, of: str = "") -> dict[str, list[float]]:
     """MuJoCo's authored solver parameters of a constraint; `of` is the suffix of the attributes, such as "friction"."""
-    sizes = {
-        name: size
+    return {
+        name: authored_numbers(prim, f"mjc:{name}{of}", (), size)
         for name, size in (("solref", 2), ("solimp", 5))
         if authored_value(prim, f"mjc:{name}{of}") is not None
     }
-    return {name: authored_numbers(prim, f"mjc:{name}{of}", (), size) for name, size in sizes.items()}
 
 
 def loop_of(prim: Usd.Prim, joint: Joint, numbers: Mapping[int, int]) -> Loop:
@@ -233,7 +238,7 @@ def loop_of(prim: Usd.Prim, joint: Joint, numbers: Mapping[int, int]) -> Loop:
 
 def _joint(prim: Usd.Prim, kind: str, described: Any, ends: tuple[int, int], length: float) -> Joint:
     path = prim.GetPath()
-    constraint = next((_CONSTRAINTS[name] for name in applied_schemas(prim) if name in _CONSTRAINTS), None)
+    constraint = next(filter(None, map(_CONSTRAINTS.get, applied_schemas(prim))), None)
     if constraint is None and kind in ("distance", "custom"):
         raise UnsupportedSceneError(
             f"<{path}> is a {kind} joint: not simulated here. Replace it by a revolute, prismatic, spherical, "
@@ -244,7 +249,7 @@ def _joint(prim: Usd.Prim, kind: str, described: Any, ends: tuple[int, int], len
         path,
         ends,
         weak=bool(described.excludeFromArticulation) or constraint is not None,
-        rank=0 if kind in ("prismatic", "d6") or is_driven else 1,
+        rank=int(kind not in ("prismatic", "d6") and not is_driven),
     )
     axes = () if constraint else _free_axes(prim, kind, described)
     frames = (
@@ -320,18 +325,14 @@ def read_mimics(stage: Usd.Stage, axes: Mapping[Sdf.Path, list[Axis]], length: f
         schemas = applied_schemas(prim)
         for schema in schemas:
             name, _, instance = schema.partition(":")
-            if name == "NewtonMimicAPI" or (name == "MjcEqualityJointAPI" and "NewtonMimicAPI" not in schemas):
-                if not authored_value(prim, "newton:mimicEnabled", True):
-                    continue
+            is_newton = name == "NewtonMimicAPI" or (name == "MjcEqualityJointAPI" and "NewtonMimicAPI" not in schemas)
+            if name == "PhysxMimicJointAPI":
+                mimics.append(_physx_mimic(prim, f"physxMimicJoint:{instance}:", own, axes, length))
+            elif is_newton and authored_value(prim, "newton:mimicEnabled", True):
                 # assets of an older MuJoCo converter have another relationship
                 relation = "newton:mimicJoint" if targets(prim, "newton:mimicJoint") else "mjc:target"
                 coefficients = _newton_coefficients(prim, unit_of(own[0], length))
-            elif name == "PhysxMimicJointAPI":
-                mimics.append(_physx_mimic(prim, f"physxMimicJoint:{instance}:", own, axes, length))
-                continue
-            else:
-                continue
-            mimics.append(_mimic(prim, relation, own, axes, coefficients))
+                mimics.append(_mimic(prim, relation, own, axes, coefficients))
     return mimics
 
 

@@ -15,12 +15,7 @@ from .joints import hardness
 from .scene import Axis, Tendon
 from .shapes import Bodies
 
-_OF_TENDON = {
-    "stiffness": "mjc:stiffness",
-    "damping": "mjc:damping",
-    "frictionloss": "mjc:frictionloss",
-    "armature": "mjc:armature",
-}
+_OF_TENDON = ("stiffness", "damping", "frictionloss", "armature")
 
 
 def read_actuators(prims: Sequence[Usd.Prim], axes: Mapping[Sdf.Path, list[Axis]]) -> list[str]:
@@ -64,7 +59,7 @@ def read_tendons(
         limited = str(authored(prim, "mjc:limited", "auto"))
         is_limited = limited == "true" or (limited == "auto" and low < high)
         rest = authored_numbers(prim, "mjc:springlength", (-1.0, -1.0)) or [-1.0]
-        values = {name: authored_number(prim, attribute, 0.0) for name, attribute in _OF_TENDON.items()}
+        values = {name: authored_number(prim, f"mjc:{name}", 0.0) for name in _OF_TENDON}
         limits = (low, high) if is_limited else None
         found.append(Tendon(str(prim.GetPath()), path, limits, (rest[0], rest[-1]), values, hardness(prim, "friction")))
     return found, others

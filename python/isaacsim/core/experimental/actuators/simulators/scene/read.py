@@ -115,13 +115,14 @@ def read_scene(
     colliders = read_colliders(stage, tree.parsed, tree.bodies, tree.places, tree.units)
     masses = _read_masses(tree, colliders, strict_inertia)
     numbers, of_joint = tree.numbers, tree.axes_by_joint()
-    links = {robot.path: sorted(robot.links) for robot in tree.robots}
-    filters = read_filters(stage, tree.parsed, tree.bodies, tree.joints, links, colliders)
+    filters = _read_filters(tree, colliders)
     bodies = [_body(tree, branch, masses[branch.body], numbers[branch.parent]) for branch in tree.branches]
     tendons = _tendons(tree, of_joint, bodies)
     articulations = [_articulation(tree, robot, numbers) for robot in tree.robots]
-    for root in (bodies[one.bodies[0]] for one in articulations if fixed_base):
-        root.kind = "fixed" if root.kind == "free" else root.kind
+    for robot in articulations:
+        root = bodies[robot.bodies[0]]
+        if fixed_base and root.kind == "free":
+            root.kind = "fixed"
     return Scene(
         gravity=_gravity(stage, tree.parsed, tree.units),
         bodies=bodies,
@@ -147,7 +148,7 @@ def _read_tree(stage: Usd.Stage) -> _Tree:
     places = Places(units.length)
     parsed = parse(stage)
     paths = [path for path, body in parsed.bodies.items() if body.rigidBodyEnabled]
-    prims = [stage.GetPrimAtPath(path) for path in paths]
+    prims = list(map(stage.GetPrimAtPath, paths))
     bodies = Bodies(prims, places)
     # nothing moves kinematic bodies here: fixed joints hold them to the world
     holding = {
@@ -162,7 +163,7 @@ def _read_tree(stage: Usd.Stage) -> _Tree:
         len(paths),
         separated(joints, robots),
         [robot.root for robot in robots],
-        [owners.get(body) for body in range(len(paths))],
+        list(map(owners.get, range(len(paths)))),
         lambda edges: serial([joints[edge.path] for edge in edges]),
     )
     axes = {branch.body: axes_of(branch, joints) for branch in branches}
@@ -178,13 +179,14 @@ def _warn_of_strays(tree: _Tree) -> None:
 def _read_axes(tree: _Tree, initial_positions: Mapping[str, float]) -> None:
     """Read the values of all axes and the positions in which they begin."""
     axes = tree.all_axes
-    scenes = [tree.stage.GetPrimAtPath(path) for path in tree.parsed.scenes]
+    scenes = map(tree.stage.GetPrimAtPath, tree.parsed.scenes)
     read_values(tree.stage, axes, not any(authored(scene, "mjc:compiler:angle") == "radian" for scene in scenes))
-    driven = [axis for axis in axes if axis.drive_stiffness or axis.drive_damping]
-    prims = [tree.stage.GetPrimAtPath(axis.joint) for axis in driven]
-    names = [instance_for(prim, "PhysicsDriveAPI", axis.usd_name) for prim, axis in zip(prims, driven, strict=True)]
-    types = [authored(prim, f"drive:{name}:physics:type") for prim, name in zip(prims, names, strict=True)]
-    accelerated = [axis.joint for axis, kind in zip(driven, types, strict=True) if kind == "acceleration"]
+    accelerated: list[str] = []
+    for axis in axes:
+        prim = tree.stage.GetPrimAtPath(axis.joint)
+        drive = f"drive:{instance_for(prim, 'PhysicsDriveAPI', axis.usd_name)}"
+        if (axis.drive_stiffness or axis.drive_damping) and authored(prim, f"{drive}:physics:type") == "acceleration":
+            accelerated.append(axis.joint)
     if accelerated:
         warnings.warn(
             f"joint drives of type 'acceleration' act as force drives here: {', '.join(dict.fromkeys(accelerated))}. "
@@ -221,8 +223,11 @@ def _read_states(tree: _Tree) -> None:
         own = tree.axes[branch.body]
         for axis in own:
             position, axis.velocity = read_state(tree.stage, axis, tree.units.length)
-            axis.position = axis.reference if position is None else position
-            if position is None and len(own) == 1:
+            if position is not None:
+                axis.position = position
+                continue
+            axis.position = axis.reference
+            if len(own) == 1:
                 here = tree.bodies.frame(branch.parent).inverse() @ tree.bodies.frame(branch.body)
                 found, off = position_in(axis, pose_at_zero(branch, tree.joints).inverse() @ here)
                 found += axis.reference
@@ -287,13 +292,12 @@ def _read_masses(tree: _Tree, colliders: Sequence[Collider], strict_inertia: boo
         own = [(one.prim, one.shape, one.place, one.density) for one in colliders if one.shape.body == number]
         masses.append(mass_of(prim, tree.parsed.bodies[prim.GetPath()].scale, own, tree.units))
     # links that move and have no mass, not even by links fixed to them, get that of a screw
-    carried = {branch.body: masses[branch.body].mass for branch in tree.branches}
+    carried = {WORLD: 0.0} | {branch.body: masses[branch.body].mass for branch in tree.branches}
     light = []
     for branch in reversed(tree.branches):
-        moves = tree.moves(branch)
-        if not moves and branch.parent != WORLD:
+        if not tree.moves(branch):
             carried[branch.parent] += carried[branch.body]
-        elif moves and carried[branch.body] <= 0.0:
+        elif carried[branch.body] <= 0.0:
             light.append(tree.named(branch.body))
             of_screw = Mass(SCREW[0], np.zeros(3), SCREW[1] * np.eye(3))
             stated = masses[branch.body]
@@ -385,28 +389,22 @@ Pair = tuple[int, int]
 _BITS = 31
 
 
-def read_filters(
-    stage: Usd.Stage,
-    parsed: Parsed,
-    bodies: Bodies,
-    joints: Mapping[Sdf.Path, Joint],
-    robots: Mapping[str, Sequence[int]],
-    colliders: Sequence[Collider],
-) -> list[Pair]:
+def _read_filters(tree: _Tree, colliders: Sequence[Collider]) -> list[Pair]:
     """Pairs of bodies that do not touch; -1 is the world. Filters of single colliders go into their contact masks.
 
-    The bodies of most joints do not touch; `robots` are the links of each articulation by its path. An
-    `UnsupportedSceneError` says that single colliders are filtered in more ways than MuJoCo has bits for.
+    The bodies of most joints do not touch. An `UnsupportedSceneError` says that single colliders are filtered in more
+    ways than MuJoCo has bits for.
     """
-    members = _Members(colliders, bodies, robots)
+    robots = {robot.path: sorted(robot.links) for robot in tree.robots}
+    members = _Members(colliders, tree.bodies, robots)
 
     def bodies_of(pair: Pair) -> Pair:
         return _pair(*(colliders[number].shape.body for number in pair))
 
-    apart = {*_grouped_apart(stage, parsed, colliders), *_filtered_apart(parsed, members)}
+    apart = {*_grouped_apart(tree.stage, tree.parsed, colliders), *_filtered_apart(tree.parsed, members)}
     counts = Counter(map(bodies_of, apart))
     whole = {pair for pair, count in counts.items() if count == math.prod(len(members.of_body[body]) for body in pair)}
-    pairs = _joined(parsed, joints) | _of_robots(stage, robots) | whole
+    pairs = _joined(tree.parsed, tree.joints) | _of_robots(tree.stage, robots) | whole
     pairs = {(a, b) for a, b in pairs if a != b}
     _set_masks(colliders, [pair for pair in apart if len(set(both := bodies_of(pair))) == 2 and both not in pairs])
     return sorted(pairs)

@@ -34,7 +34,7 @@ def two_values(stage: Usd.Stage, axes: Sequence[Axis]) -> list[str]:
 
 
 def _of_attributes(stage: Usd.Stage, axis: Axis) -> Iterator[str]:
-    values = [one for name in PROPERTIES if (one := _declared(stage, name, axis))]
+    values = list(filter(None, (_declared(stage, name, axis) for name in PROPERTIES)))
     told: set[str] = set()
     for one in values:
         (used, first), *others = one.items()
@@ -60,10 +60,10 @@ def _declared(stage: Usd.Stage, name: str, axis: Axis) -> dict[str, float]:
 def _of_actuators(stage: Usd.Stage, axes: Sequence[Axis]) -> Iterator[str]:
     """Drives with gains beside `MjcActuator` prims, which do not act then."""
     acting, _ = acting_on(stage)
-    for joint, axis in axes:
+    for joint, axis in filter(lambda one: one[0] in acting, axes):
         values = (read_property(stage, name, [(joint, axis)])[0] for name in ("stiffnesses", "dampings", "max_efforts"))
         *drive, limit = map(float, values)
-        if joint not in acting or not any(drive):
+        if not any(drive):
             continue
         found, _ = drives_of({Sdf.Path(joint): acting[joint]}, {Sdf.Path(joint): joint})
         prims = ", ".join(f"<{prim.GetPath()}>" for prim in acting[joint])
@@ -92,10 +92,11 @@ def _of_coupling(stage: Usd.Stage, axis: Axis) -> Iterator[str]:
         scales = {f"newton:mimicCoef{power}": factor, f"mjc:coef{power}": 1.0}
         # PhysX: position + gearing · that of the leader + offset = 0
         scales |= {f"physxMimicJoint:{instance}:{name}": -factor for instance in of_physx}
-        authored_ones = [one for one in scales if authored(joint, one) is not None]
-        values = {one: authored_number(joint, one, 0.0) * scales[one] for one in authored_ones}
-        for other in authored_ones[1:]:
-            if not are_same(first := values[used := authored_ones[0]], second := values[other]):
+        there = filter(lambda one: authored(joint, one) is not None, scales)
+        values = [(one, authored_number(joint, one, 0.0) * scales[one]) for one in there]
+        for other, second in values[1:]:
+            used, first = values[0]
+            if not are_same(first, second):
                 yield contradiction(axis[0], f".{used} = {first:g}", f"{other} = {second:g}", first, second)
 
 

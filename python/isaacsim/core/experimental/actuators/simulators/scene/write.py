@@ -17,9 +17,10 @@ from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics, UsdShade, Vt
 from ...base.saving import whole_file
 from ...files.usd.units import RADIAN
 from .frames import HERE, frame_of
+from .joints import motion
 from .scene import Articulation, Axis, Body, Scene, Shape
 from .tree import WORLD
-from .write_joints import Names, motion, placed, write_joints, write_loops, write_mimics
+from .write_joints import Names, placed, write_joints, write_loops, write_mimics
 
 _WORLD_PRIM = Sdf.Path("/World")
 # mass [kg] and inertia [kg·m²] of a link without: USD computes one if none is authored
@@ -51,20 +52,21 @@ def scene_stage(scene: Scene) -> tuple[Usd.Stage, list[str]]:
     stage.SetDefaultPrim(UsdGeom.Xform.Define(stage, _WORLD_PRIM).GetPrim())
     names = Names()
     _write_gravity(stage, names.below(_WORLD_PRIM, "PhysicsScene"), scene.gravity)
-    robots = [names.below(_WORLD_PRIM, robot.path) for robot in scene.articulations]
-    for path in robots:
-        UsdGeom.Xform.Define(stage, path)
-    owner = {body: robots[number] for number, robot in enumerate(scene.articulations) for body in robot.bodies}
+    robots, owners = list[Sdf.Path](), [_WORLD_PRIM] * len(scene.bodies)
+    for robot in scene.articulations:
+        robots.append(names.below(_WORLD_PRIM, robot.path))
+        UsdGeom.Xform.Define(stage, robots[-1])
+        for body in robot.bodies:
+            owners[body] = robots[-1]
     scopes = {path: names.below(path, "joints") for path in (*robots, _WORLD_PRIM)}
-    bodies = _write_bodies(stage, names, scene, [owner.get(body, _WORLD_PRIM) for body in range(len(scene.bodies))])
-    of_body = [scopes[owner.get(body, _WORLD_PRIM)] for body in range(len(scene.bodies))]
+    bodies = _write_bodies(stage, names, scene, owners)
     materials = names.below(_WORLD_PRIM, "materials")
     shapes = write_shapes(stage, names, scene, bodies, materials)
     roots = [_root(scene, bodies, robot, path) for robot, path in zip(scene.articulations, robots, strict=True)]
     for path in roots:
         UsdPhysics.ArticulationRootAPI.Apply(stage.GetPrimAtPath(path))
     apart = write_filters(stage, scene, bodies, roots, shapes)
-    joints = write_joints(stage, names, scene, bodies, of_body, apart)
+    joints = write_joints(stage, names, scene, bodies, [scopes[owner] for owner in owners], apart)
     write_mimics(stage, scene, joints)
     write_loops(stage, names, scene, bodies, scopes[_WORLD_PRIM], apart)
     for scope in (*scopes.values(), materials):
@@ -174,11 +176,11 @@ def write_filters(
     joined = {frozenset((body.parent, number)) for number, body in enumerate(scene.bodies)}
     known = joined | _write_self_collisions(stage, scene, robots, apart, of_body.keys())
     pairs = sorted(sorted(pair) for pair in apart - known if len(pair) == 2 and pair <= of_body.keys())
-    _filter(stage, [(bodies[a], bodies[b]) for a, b in pairs if a != WORLD])
-    # the world is no prim: its shapes are filtered instead
-    floor = [shapes[one] for one in of_body.get(WORLD, ())]
-    on_floor = [bodies[b] for a, b in pairs if a == WORLD]
-    _filter(stage, [*itertools.product(on_floor, floor), *((shapes[a], shapes[b]) for a, b in single)])
+    filtered = [(shapes[a], shapes[b]) for a, b in single]
+    for a, b in pairs:
+        # the world is no prim: its shapes are filtered instead
+        filtered += [(bodies[b], shapes[one]) for one in of_body[WORLD]] if a == WORLD else [(bodies[a], bodies[b])]
+    _filter(stage, filtered)
     return apart
 
 
@@ -260,12 +262,7 @@ def write_shapes(
             if id(shape.vertices) not in meshes:
                 meshes[id(shape.vertices)] = _write_mesh(stage, names.below(_MESHES, shape.path, noted=False), shape)
             geometry.GetPrim().GetReferences().AddInternalReference(meshes[id(shape.vertices)])
-        linear = [((one + 0.055) / 1.055) ** 2.4 if one > 0.04045 else one / 12.92 for one in shape.color[:3]]
-        geometry.CreateDisplayColorAttr([Gf.Vec3f(*linear)])
-        if shape.color[3] < 1.0:
-            geometry.CreateDisplayOpacityAttr([shape.color[3]])
-        if shape.hidden:
-            geometry.CreatePurposeAttr(UsdGeom.Tokens.guide)
+        _write_look(geometry, shape)
         if shape.collides:
             UsdPhysics.CollisionAPI.Apply(geometry.GetPrim())
             if shape.kind == "MESH":
@@ -280,6 +277,16 @@ def write_shapes(
             binding = UsdShade.MaterialBindingAPI.Apply(geometry.GetPrim())
             binding.Bind(materials[shape.friction], UsdShade.Tokens.weakerThanDescendants, "physics")
     return paths
+
+
+def _write_look(geometry: UsdGeom.Gprim, shape: Shape) -> None:
+    """Write the color of a shape, which USD has in linear light, its opacity, and that it is hidden."""
+    linear = [((one + 0.055) / 1.055) ** 2.4 if one > 0.04045 else one / 12.92 for one in shape.color[:3]]
+    geometry.CreateDisplayColorAttr([Gf.Vec3f(*linear)])
+    if shape.color[3] < 1.0:
+        geometry.CreateDisplayOpacityAttr([shape.color[3]])
+    if shape.hidden:
+        geometry.CreatePurposeAttr(UsdGeom.Tokens.guide)
 
 
 def _geometry(stage: Usd.Stage, path: Sdf.Path, shape: Shape) -> UsdGeom.Gprim:

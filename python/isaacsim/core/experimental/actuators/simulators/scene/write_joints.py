@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -14,6 +13,7 @@ from ...base.errors import UnsupportedSceneError
 from ...files.usd.joint_properties import PROPERTIES, write_properties
 from ...files.usd.units import RADIAN
 from .frames import HERE, Frame, frame_of
+from .joints import motion
 from .scene import FIELDS, NAMELESS, Axis, Body, Scene
 from .tree import WORLD
 
@@ -57,15 +57,6 @@ def placed(geometry: UsdGeom.Xformable, place: Frame) -> Usd.Prim:
     geometry.AddTranslateOp().Set(place.place)
     geometry.AddOrientOp(UsdGeom.XformOp.PrecisionDouble).Set(place.turn)
     return geometry.GetPrim()
-
-
-def motion(axis: Axis, position: float) -> Frame:
-    """The motion of a body along an axis, in the body's own frame."""
-    direction, anchor = Gf.Vec3d(*axis.direction.tolist()), Gf.Vec3d(*axis.anchor.tolist())
-    if axis.linear:
-        return Frame(direction * position, Gf.Quatd(1.0))
-    turn = Gf.Quatd(math.cos(position / 2), direction * math.sin(position / 2))
-    return Frame(anchor - turn.Transform(anchor), turn)
 
 
 def write_joints(

@@ -49,19 +49,18 @@ def answer(arguments: New) -> Answer:
     if out.exists():
         raise ValueError(f"{out}: is there already: must be a new file. Give another name with -o, or remove it.")
     described = inspect_robots(robot)
-    names = [joint.name for one in described for joint in one.joints]
-    chosen = _chosen(arguments.motor, names, f"{robot}: --motor")
+    joints = [joint for one in described for joint in one.joints]
+    chosen = _chosen(arguments.motor, joints, f"{robot}: --motor")
     known = _known(arguments, chosen)
     if not known:
-        driven = ", ".join(f"{joint.name} ({joint.driven_by})" for one in described for joint in one.joints)
         raise ValueError(
-            f"{robot}: {driven}: must have a joint that a motor of its own drives. Take the motors of the file: "
-            f"actuators export {robot} --to yaml -o {out}"
+            f"{robot}: {_driven(joints)}: must have a joint that a motor of its own drives. Take the motors of the "
+            f"file: actuators export {robot} --to yaml -o {out}"
         )
     bare = {joint for joint, motor in known.items() if not any(gains_at_joint(motor) or ())}
     rows = _tuned(arguments, known, bare)
     # tune has one robot only
-    page = _Page(described[0], robot.name, known, {row.joint: row for row in rows}, bare, chosen)
+    page = _Page(described[0], robot.name, known, rows, bare, chosen)
     content = page.text(f"actuators run {robot} --config {out}", str(out.resolve().parent))
     with whole_file(out) as written:
         written.write_text(content, "utf-8")
@@ -71,10 +70,10 @@ def answer(arguments: New) -> Answer:
     return Answer([Table("joints", _COLUMNS, [page.row(joint) for joint in known], f"motors of {robot.name}")], notes)
 
 
-def _chosen(texts: Sequence[str], joints: Sequence[str], subject: str) -> dict[str, str]:
+def _chosen(texts: Sequence[str], joints: Sequence[InspectedJoint], subject: str) -> dict[str, str]:
     """Return motors of the catalogue by joint, from `pattern/motor` or `motor`."""
     names = by_pattern(texts)
-    found, problems = assigned(names, joints, subject, every=False)
+    found, problems = assigned(names, [joint.name for joint in joints], subject, every=False)
     if problems:
         raise ValueError("\n".join(problems))
     return {joint: names[pattern] for joint, pattern in found.items()}
@@ -120,12 +119,12 @@ class _Page:
         robot: InspectedRobot,
         file: str,
         motors: Mapping[str, MotorConfig],
-        rows: Mapping[str, TunedJoint],
+        rows: Sequence[TunedJoint],
         bare: set[str],
         chosen: Mapping[str, str],
     ) -> None:
         self._robot, self._file, self._motors = robot, file, motors
-        self._rows, self._bare, self._chosen = rows, bare, chosen
+        self._rows, self._bare, self._chosen = {row.joint: row for row in rows}, bare, chosen
 
     def row(self, name: str) -> dict[str, object]:
         """Return what is known of a joint, for a table."""
@@ -154,8 +153,7 @@ class _Page:
             block = render(_short(plain_of({pattern: self._motors[joints[0]]}, folder)), ".yaml")
             parts.append(_comments(self._said(joints, pattern)) + block)
         if left := [joint for joint in self._robot.joints if joint.name not in self._motors]:
-            by = ", ".join(f"{joint.name} ({joint.driven_by})" for joint in left)
-            parts.append(_comments([f"Joints without a motor, and what drives them: {by}."]))
+            parts.append(_comments([f"Joints without a motor, and what drives them: {_driven(left)}."]))
         return "\n".join([*parts, _comments(_BESIDES.splitlines())])
 
     def _said(self, joints: Sequence[str], pattern: str) -> Iterator[str]:
@@ -202,6 +200,10 @@ class _Page:
         for word in dict.fromkeys(row.verdict for row in rows if row.reason):
             row = first[word]
             yield f"{word.capitalize()}: of {row.joint}, {row.reason}."
+
+
+def _driven(joints: Sequence[InspectedJoint]) -> str:
+    return ", ".join(f"{joint.name} ({joint.driven_by})" for joint in joints)
 
 
 def _facts(joints: Sequence[InspectedJoint]) -> Iterator[str]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from ...specs.motors import MotorConfig
+from ...specs.patterns import matched
 from ..progress import Progress
 from .commanded import CommandedRobot
 from .decoupling import require_fixed_base
@@ -146,12 +146,12 @@ def _joints_of(
 ) -> tuple[str, ...]:
     """Return the joints that move."""
     for pattern in patterns:
-        if not any(re.fullmatch(pattern, name) for name in motors):
+        if not matched([pattern], motors):
             raise ValueError(
                 f"{robot}: joints = {pattern}: must match a joint with a motor that has a control law, of "
                 f"{', '.join(motors) or 'none'}. Correct it, or describe the motor in a file and give it."
             )
-    found = tuple(name for name in motors if not patterns or any(re.fullmatch(one, name) for one in patterns))
+    found = tuple(matched(patterns, motors) if patterns else motors)
     if not found:
         raise ValueError(
             f"{robot}: no motor with a control law: must have one, for it makes the robot follow commands. Describe "

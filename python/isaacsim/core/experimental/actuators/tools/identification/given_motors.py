@@ -22,17 +22,15 @@ def given_motors(
     with Simulation(robot) as simulation:
         names = list(simulation.articulation("/").dof_names)
         found = motors_of_robot(simulation, friction_stages=True) if motors is None else motors
-    if motors is not None:
-        found = {pattern: with_friction_stage(motor) for pattern, motor in found.items()}
-    chosen, passive = (_first_of(found, names, driven) for driven in (True, False))
-    linkages = filter(None, map(linkage_of, chosen.values()))
-    moved = {joint for linkage in linkages for joint in linkage.joints}
-    if missing := [name for name in joints if name not in chosen and name not in moved]:
+    found = {pattern: with_friction_stage(motor) for pattern, motor in found.items()}
+    chosen, passive = _first_of(found, names, driven=True), _first_of(found, names, driven=False)
+    moved = {joint for linkage in filter(None, map(linkage_of, chosen.values())) for joint in linkage.joints}
+    if missing := [name for name in joints if name not in moved.union(chosen)]:
         raise ValueError(
             f"{robot}: {', '.join(missing)}: no motor with a control law: must have one, for identification starts "
             "from its gains. Describe the motors in a file, and give it."
         )
-    return chosen | {name: motor for name, motor in passive.items() if name in moved and name not in chosen}
+    return chosen | {name: motor for name, motor in passive.items() if name in moved.difference(chosen)}
 
 
 def _first_of(motors: Mapping[str, MotorConfig], names: Sequence[str], driven: bool) -> dict[str, MotorConfig]:

@@ -80,7 +80,7 @@ def identify(
     shafts = Shafts(given, every)
     options, names, whole = shafts.options(options), shafts.names, (training, validation)
     noise = noises_of([shafts.of_log(log.columns(every)) for log in logs], names)
-    training, validation = ([shafts.of_log(log) for log in part] for part in whole)
+    training, validation = (list(map(shafts.of_log, part)) for part in whole)
     with contextlib.closing(Links(robot, every, shafts)) as links:
         joints = Joints(shafts.bare(), options, links.armatures, [*training, *validation], progress)
         joints = joints.holding(dict.fromkeys(map(names.index, shafts.linkages), ("encoder_bias",)))
@@ -101,13 +101,12 @@ def identify(
             progress("finding intervals", 0.75)
             intervals = find_intervals(joints, chosen, fits, cases, options.mass_error)
             errors_before = shipped.errors()
-    others = {name: motor for name, motor in given.items() if name not in names}
     rounds = options.refine * (len(names) > 1)
     shares = iter(np.linspace(0.75, 1.0, rounds + 3))
 
     def replays(motors: Mapping[str, MotorConfig]) -> list[Replay]:
         progress("simulating the whole robot", float(next(shares)))
-        return [shafts.of_replay(one) for one in replays_of(robot, {**others, **shafts.whole(motors)}, *whole)]
+        return [shafts.of_replay(one) for one in replays_of(robot, shafts.whole(motors), *whole)]
 
     def replays_with(fits: Sequence[Fit]) -> list[Replay]:
         return replays(joints.motors(fits, cases))
@@ -118,7 +117,7 @@ def identify(
     result = Identified(
         os.fspath(robot),
         names,
-        {**others, **shafts.whole(intervals.of_motors(fitted))},
+        shafts.whole(intervals.of_motors(fitted)),
         intervals.of_estimates(estimates),
         [rung.score for rung in tried],
         chosen,

@@ -139,8 +139,8 @@ class Shafts:
         return {name: _bare(self._motors[name]) for name in self.names}
 
     def whole(self, motors: Mapping[str, MotorConfig]) -> dict[str, MotorConfig]:
-        """Return motors that were fitted, with their linkages, and friction and rotors at the shafts."""
-        return {
+        """Return all motors, those that were fitted with their linkages, and friction and rotors at the shafts."""
+        return {name: motor for name, motor in self._motors.items() if name not in self.names} | {
             name: _whole(motor, self.linkages[name], self._motors[name]) if name in self.linkages else motor
             for name, motor in motors.items()
         }

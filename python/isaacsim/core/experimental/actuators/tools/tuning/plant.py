@@ -9,7 +9,7 @@ import math
 import os
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -26,7 +26,7 @@ from ...specs.configs import ClampingConfig, MaxEffortClampingConfig, PDControlC
 from ...specs.encoder import EncoderConfig
 from ...specs.joint_side import gains_at_joint, ratio_of
 from ...specs.motors import MotorConfig
-from ...specs.patterns import pattern_of
+from ...specs.patterns import matched, pattern_of
 from ..feedback import config_of, largest_efforts, of_passive_stages
 from ..plots.step_response import SETTLED
 from ..stability.frequency import CIRCLE, joint_loops, margins
@@ -395,8 +395,7 @@ def with_law(
         robots: Any = simulation.articulation("/")
         names = list(robots.dof_names)
         known = motors_of_robot(simulation) if motors is None else dict(motors)
-        driven = [joint for joint in names if any(re.fullmatch(pattern, joint) for pattern in known)]
-        follow = Binding(robots).following_dofs(simulation.stage, driven)
+        follow = Binding(robots).following_dofs(simulation.stage, matched(known, names))
         if not any(motor.controller is not None for motor in known.values()):
             simulation.play()
             limits = dict(zip(names, robots.get_dof_max_efforts().numpy()[0].tolist(), strict=True))
@@ -411,7 +410,7 @@ def with_law(
 
 def _with_pd(known: Mapping[str, MotorConfig], limits: Mapping[str, float]) -> dict[str, MotorConfig]:
     """Return motors with a PD law without gains, for joints without a motor, too, by their effort limits."""
-    bare = [joint for joint in limits if not any(re.fullmatch(pattern, joint) for pattern in known)]
+    bare = [joint for joint in limits if not matched(known, [joint])]
     limit: list[ClampingConfig] = [MaxEffortClampingConfig("joint")]
     motors = {pattern_of(joint): MotorConfig(clamping=limit * math.isfinite(limits[joint])) for joint in bare}
     law = PDControlConfig(kp=0.0, kd=0.0)
@@ -451,11 +450,6 @@ def with_gains(motor: MotorConfig, gains: tuple[float, float, float], integral_m
     none, each = at_joint(0.0, 0.0), (at_joint(1.0, 0.0), at_joint(0.0, 1.0))
     kp, kd = (round_to(max(0.0, wanted - none[at]) / (each[at][at] - none[at])) for at, wanted in enumerate(gains[:2]))
     return dataclasses.replace(motor, controller=dataclasses.replace(law, kp=kp, kd=kd))
-
-
-def named(joints: Sequence[str], most: int = 4) -> str:
-    """Return names of joints in words, at most so many."""
-    return ", ".join(joints[:most]) + (f" and {len(joints) - most} more" if len(joints) > most else "")
 
 
 def round_to(number: float, digits: int = 3) -> float:

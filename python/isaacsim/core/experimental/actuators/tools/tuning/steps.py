@@ -10,12 +10,12 @@ from typing import Final
 
 import numpy as np
 
-from ...base.errors import SimulationDivergedError
+from ...base.errors import SimulationDivergedError, listed
 from ...specs.motors import MotorConfig
 from ..plots.step_response import Response
 from ..progress import Progress
 from ..stability.buzz import buzz
-from .plant import by_pattern, named, opened
+from .plant import by_pattern, opened
 from .tuned import TunedJoint, Wish
 
 OVERSHOOT: Final = 0.05
@@ -128,7 +128,7 @@ def not_shown(rows: Sequence[TunedJoint], ask: Wish) -> list[str]:
         slow: _above(hit, "settling", settling, "{:.2g} s"),
         "Chatters at rest, in simulation": _above(rows, "chatter", 0.0, "{:.1g}"),
     }
-    return [f"{words}: {named(joints)}." for words, joints in said.items() if joints]
+    return [f"{words}: {listed(joints)}." for words, joints in said.items() if joints]
 
 
 def _above(rows: Sequence[TunedJoint], name: str, most: float, words: str) -> list[str]:

@@ -25,13 +25,14 @@ from typing import Final, Literal
 
 import numpy as np
 
+from ...base.errors import listed
 from ...simulators.simulation import is_model_file
 from ...specs.motors import MotorConfig
 from ..plots.units import units_of
 from ..progress import Progress
 from ..stability.frequency import closed_margins
 from ..stability.loop import Loop
-from .plant import LATER, LEFT, Plant, by_pattern, named, opened, plant_of, round_to, with_gains, with_law
+from .plant import LATER, LEFT, Plant, by_pattern, opened, plant_of, round_to, with_gains, with_law
 from .steps import not_shown, verified
 from .tuned import RULES, Tuned, TunedJoint, Wish
 
@@ -414,10 +415,10 @@ class _Tuner:
             best = [
                 f"{row.joint} falls" if row.settling > _FALLS else words for row, words in zip(short, best, strict=True)
             ]
-            said.append(f"Cannot be had, with the best there is: {named(best)}.")
+            said.append(f"Cannot be had, with the best there is: {listed(best)}.")
         if beyond := [row.joint for row in rows if self._is_beyond(row)]:
             least = f"gain margin {GAIN_MARGIN:g} or phase margin {PHASE_MARGIN:g}°"
-            said.append(f"Below {least} in some pose: {named(beyond)}.")
+            said.append(f"Below {least} in some pose: {listed(beyond)}.")
         return said
 
     def _has(self, row: TunedJoint) -> bool:
@@ -495,9 +496,9 @@ class _Tuner:
     def _warn(self, rows: Sequence[TunedJoint], integral: bool) -> None:
         weak = [row.joint for row in rows if row.gravity > (1.0 - LEFT) * row.effort_limit]
         if weak:
-            self.warnings.append(f"Gravity takes 90 % of the effort limit or more in some pose: {named(weak)}.")
+            self.warnings.append(f"Gravity takes 90 % of the effort limit or more in some pose: {listed(weak)}.")
         if limp := [row.joint for row in rows if row.sag > _LIMP]:
-            self.warnings.append(f"Too soft to hold against gravity in some pose: {named(limp)}.")
+            self.warnings.append(f"Too soft to hold against gravity in some pose: {listed(limp)}.")
         worst = max(rows, key=lambda row: row.sag if row.sag <= _LIMP else -1.0)
         if not integral and worst.sag > 0.005:
             unit = units_of([worst.turns]).position
