@@ -27,7 +27,6 @@ def test_error_is_the_shorter_way(rng) -> None:
 
 
 def test_flag_of_a_controller_is_that_stage(tmp_path) -> None:
-    """In Python and in files of motors, once; of another type it is refused."""
     motor = aa.MotorConfig(aa.ServoControlConfig.of("MX"))
     assert motor.others == []
     motor = aa.MotorConfig(aa.PDControlConfig(1.0, 0.0, wrap=True), others=[aa.WrapConfig(period=2.0)])

@@ -10,7 +10,6 @@ KP, KD, MOST, RATIO = 30.0, 0.8, 12.0, 1.5
 
 
 def arrays(unilateral: bool, own: bool) -> aa.ActuatedArrays:
-    """A tendon over two joints, and a joint by itself."""
     tendon = aa.LinkageConfig.tendon({"a": 1.0, "b": 0.6}, 0.1, unilateral)
     motor = [aa.PDControlConfig(KP, KD), aa.MaxEffortClampingConfig(MOST)]
     gear = [aa.TransmissionConfig(RATIO, targets="motor")] if own else []
@@ -19,7 +18,6 @@ def arrays(unilateral: bool, own: bool) -> aa.ActuatedArrays:
 
 @pytest.mark.parametrize(("unilateral", "own"), [(False, False), (True, False), (False, True)])
 def test_gradients_are_those_of_the_formula(unilateral, own) -> None:
-    """By all signals and gains, at limits and with slack cables."""
     made, rng = arrays(unilateral, own), np.random.default_rng(3)
     kp = torch.full((1, 1), KP, requires_grad=True)
     signals = [torch.tensor(0.5 * rng.standard_normal((64, 3)), dtype=torch.float32) for _ in range(5)]

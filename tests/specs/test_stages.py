@@ -52,7 +52,7 @@ def test_kinds_say_what_their_stages_do() -> None:
     assert (motor.sensing, motor.after_controller) == ((sensor,), (driver, LIMIT, DRAG))
     assert [kind for kind in KINDS if follows_limits(kind)] == ["passive", "effort_mode"]
     assert [kind.name for kind in KINDS.values() if kind.takes_effort and not kind.changes_effort] == [
-        *("losses", "thermal", "supply", "effort_mode"),
+        *("losses", "thermal", "supply", "effort_mode")
     ]
     assert not KINDS["thermal"].changes_loop and KINDS["electrical"].changes_loop
     # of those that make an effort, motors come first, then one that is between the two, then shafts and joints

@@ -104,7 +104,6 @@ def fast_motion(positions: np.ndarray, dt: float) -> np.ndarray:
 
 
 def hold(name: str, engine: str, how: str, seconds: float = SECONDS) -> Found:
-    """Hold a laden robot for some seconds."""
     laden = LADEN[name]
     with warnings.catch_warnings(), Simulation(laden.stage(), DT, engine=engine) as sim:
         warnings.simplefilter("ignore")

@@ -43,7 +43,6 @@ def on_both(
     dt: float,
     resets: Mapping[int, Sequence[int]] | None = None,
 ) -> np.ndarray:
-    """Efforts of some steps, which both engines give to the bit."""
     found = []
     for engine in ENGINES:
         arrays = arrays_on(engine, joints, motors, given[0][0].shape[0])

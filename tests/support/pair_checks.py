@@ -22,8 +22,6 @@ with friction behind it, whose last line is one of several."""
 
 @dataclasses.dataclass
 class Tally:
-    """What came of a relation."""
-
     relation: str
     ran: int = 0
     differ: list[tuple[str, str, str]] = dataclasses.field(default_factory=list)

@@ -56,8 +56,6 @@ NETWORKS: dict[str, dict] = {
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Joint:
-    """A joint with its motor, or the joints of a linkage."""
-
     name: str
     axes: tuple[tuple[Stage, ...], ...]
 

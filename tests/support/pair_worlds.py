@@ -269,7 +269,6 @@ def run(
     scripts: Mapping[Joint, Script] | None = None,
     resets: Sequence[int] = (1,),
 ) -> list[Record]:
-    """Step joints beside each other; in one step robots are reset."""
     told = [(scripts or {}).get(joint) or script(joint, robots) for joint in joints]
     inputs = np.concatenate([one.inputs for one in told], axis=3)
     signals = {name: np.concatenate([one.signals[name] for one in told], axis=2) for name in told[0].signals}

@@ -512,8 +512,6 @@ def draw(rng: np.random.Generator, faults: bool = True) -> np.ndarray:
 
 
 class Bench:
-    """Arrays on which a step runs, by columns or by indices."""
-
     def __init__(self, step, kind: str = "columns", device="cpu") -> None:
         self.step_of_plan, self.kind, count = step, kind, step.plan.num_robots * len(NAMES)
         shape = (step.plan.num_robots, WIDTH) if kind == "columns" else (count + 3,)

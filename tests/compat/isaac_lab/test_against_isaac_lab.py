@@ -223,7 +223,6 @@ def _control(lab, torch):
 
 
 def _collection(lab, torch, cfg):
-    """The group in a collection of Isaac Lab, what it writes to the solver, and its table."""
     kind, written = _control(lab, torch)
     collection = lab.ActuatorCollection({"all": cfg}, kind(), debug_value_resolution=True)
     return collection["all"], written, collection._joint_property_resolution_rows["all"]

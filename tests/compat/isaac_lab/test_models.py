@@ -495,7 +495,6 @@ class Loop:
 
 
 def test_a_collection_runs_groups_on_all_joints() -> None:
-    """Targets by index and mask, outputs, and parameters that are read and written."""
     drive = lab.ImplicitActuatorCfg(joint_names_expr=["hip"], stiffness=None, damping=0.0)
     motor = lab.IdealPDActuatorCfg(joint_names_expr=["knee"], stiffness=2.0, damping=0.0, joint_effort_limit=9.0)
     groups = lab.ActuatorCollection({"drive": drive, "motor": motor}, control := Loop())

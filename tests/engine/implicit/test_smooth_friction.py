@@ -141,7 +141,7 @@ def test_option_without_what_it_changes_is_refused() -> None:
 def test_each_smooth_law_has_the_arguments_of_the_other() -> None:
     found = {law.name: smooth_law(law.component) for law in catalogue.laws() if law.name is not None}
     assert {name for name, smooth in found.items() if smooth} == {
-        *("PassiveBrake", "PassiveFriction", "PassiveFrictionCurve", "ShaftFriction"),
+        *("PassiveBrake", "PassiveFriction", "PassiveFrictionCurve", "ShaftFriction")
     }
     for hard in (aa.PassiveBrake, aa.PassiveFriction, aa.PassiveFrictionCurve, aa.ShaftFriction):
         smooth = smooth_law(hard)

@@ -114,7 +114,6 @@ motors = st.dictionaries(
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @pytest.mark.slow
 def test_what_was_written_is_read(motors, tmp_path) -> None:
-    """Infinity, numbers by pattern, tables and networks, of every class, with any patterns, in each format."""
     for ending in ENDINGS:
         # the writer of TOML is in the extra `files`
         if ending == ".toml" and not find_spec("tomli_w"):
@@ -249,7 +248,7 @@ def test_every_law_of_the_package_has_a_name() -> None:
         "feedback": ["encoder"],
         "command": ["wrap", "command_lag"],
         "controller": [
-            *("pd", "pid", "geared_pd", "geared_pid", "neural", "slewed_pid", "servo", "startup_pd", "stepper"),
+            *("pd", "pid", "geared_pd", "geared_pid", "neural", "slewed_pid", "servo", "startup_pd", "stepper")
         ],
         "rate": ["rate"],
         "effort_delay": ["effort_delay"],

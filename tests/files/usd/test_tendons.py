@@ -13,7 +13,6 @@ PD = aa.PDControlConfig(20.0, 2.0)
 
 @pytest.mark.parametrize("kind", ["MuJoCo", "PhysX"])
 def test_joints_that_a_tendon_moves_need_no_motor(kind) -> None:
-    """It holds, and another of its joints has a motor."""
     made = SmallStage()
     made.root(LEG)
     names = ["L_HAA", "L_KFE", "R_HAA", "R_KFE", "slide"]

@@ -21,7 +21,6 @@ LIMITS = {"limitStiffness": 0.3, "lowerLimit": -2.0, "upperLimit": 4.0}
 
 
 def efforts(made: SmallStage, positions: list[float], velocities: list[float]) -> np.ndarray:
-    """Springs and damping of MuJoCo at the joints."""
     model, _ = build_model(read_scene(made.stage), 0.001)
     data = mujoco.MjData(model)
     data.qpos, data.qvel = positions, velocities
@@ -44,7 +43,6 @@ def test_efforts_are_those_of_physx(unit) -> None:
 
 
 def test_slides_and_hinges_behind_them() -> None:
-    """An effort about a hinge is none along a slide before it."""
     made = weightless(finger())
     made.stage.GetPrimAtPath(JOINTS[0]).SetTypeName("PhysicsPrismaticJoint")
     tendon(made, {JOINTS[0]: (1.0, 2.0), JOINTS[1]: (0.01, np.degrees(0.02))}, stiffness=3.0)
@@ -69,7 +67,6 @@ def test_slides_and_hinges_behind_them() -> None:
     ],
 )
 def test_others_are_left_out_by_name(axes, second, why) -> None:
-    """MuJoCo has one coefficient for lengths and efforts."""
     made = finger(**second)
     tendon(made, axes, stiffness=1.0)
     with pytest.warns(UserWarning, match=rf"tendons of PhysX that MuJoCo has not are left out: .*{re.escape(why)}"):
@@ -87,7 +84,6 @@ def test_a_tendon_that_is_off_is_none_and_a_spatial_one_is_named() -> None:
 @pytest.mark.skipif(find_spec("ovphysx") is None, reason="the PhysX wheel is not installed")
 @pytest.mark.parametrize("limits", [{}, LIMITS])
 def test_motion_is_that_of_physx(limits) -> None:
-    """A milliradian in a second."""
     made = weightless(finger())
     root = made.stage.GetPrimAtPath(ROBOT)
     root.AddAppliedSchema("PhysxArticulationAPI")

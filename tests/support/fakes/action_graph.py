@@ -12,8 +12,6 @@ CONTROLLER = "isaacsim.core.nodes.IsaacArticulationController"
 
 
 class ActionGraphs:
-    """The graphs of the open stage."""
-
     def __init__(self, world: KitWorld, omni_graph: OmniGraph) -> None:
         self._world, self._omni_graph = world, omni_graph
         self._nodes: dict[str, Node] = {}

@@ -67,7 +67,7 @@ def test_stages_as_they_act() -> None:
     gear = aa.TransmissionConfig(9.0, efficiency=0.8)
     found = stages_of(joint_of(gear, aa.MaxEffortClampingConfig(3.0), PD))
     assert [type(one) for one in found] == [
-        *(aa.PDControlConfig, aa.MaxEffortClampingConfig, aa.TransmissionConfig, aa.FrictionConfig),
+        *(aa.PDControlConfig, aa.MaxEffortClampingConfig, aa.TransmissionConfig, aa.FrictionConfig)
     ]
     assert found[-1].motor_load > 0.0 and stages_of(joint_of(PD, aa.FrictionConfig(1.0, in_engine=True))) == [PD]
     assert stages_of(replace(joint_of(PD), motor=None)) == []

@@ -38,7 +38,7 @@ def test_twin_of_a_made_up_law_has_its_bits(tmp_path, rng) -> None:
     translator = Translator()
     twin = translator.function(made_up)
     assert twin.reads == {"value", "other", "third"} and list(translator.functions) == [
-        *("pair", "within", "bounded", "made_up"),
+        *("pair", "within", "bounded", "made_up")
     ]
     text = "\n".join(function.text for function in translator.functions.values())
     file, library = tmp_path / "made_up.cpp", tmp_path / "made_up.so"

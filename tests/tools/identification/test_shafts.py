@@ -35,7 +35,6 @@ def robot(tmp_path) -> str:
 
 
 def log_of(robot: str, motors: dict[str, aa.MotorConfig], seconds: float = 6.0) -> MotorLog:
-    """Chirps of all joints, of which the tendon sees a sum."""
     time = np.arange(round(seconds / DT)) * DT
     phase = 2 * np.pi * (0.2 * time + 0.5 * 2.0 / seconds * time**2)
     command = np.stack([0.25 * np.sin(phase), 0.2 * np.sin(1.3 * phase), 0.3 * np.sin(0.8 * phase)], 1)
@@ -45,7 +44,6 @@ def log_of(robot: str, motors: dict[str, aa.MotorConfig], seconds: float = 6.0) 
 
 
 def test_a_shaft_has_the_motion_of_its_joints(robot) -> None:
-    """Inertia and load of the shaft with the accelerations of the joints give the effort that its motor had."""
     log = log_of(robot, KNOWN)
     shafts = Shafts(KNOWN, JOINTS)
     assert shafts.names == ("near", "tip")
@@ -72,13 +70,11 @@ def test_the_motor_of_a_shaft_is_found(robot) -> None:
     )
     values = friction.coulomb, friction.viscous, rotor.inertia, motor.delay.seconds
     np.testing.assert_allclose(values, [0.15, 0.1, 0.02, 0.008], rtol=0.1)
-    assert tendon == TENDON
-    assert found.error < 0.01
+    assert tendon == TENDON and found.error < 0.01
 
 
 @pytest.mark.parametrize(
-    ("tendon", "joints"),
-    [(TENDON, ["near", "tip"]), (dataclasses.replace(TENDON, unilateral=True), JOINTS)],
+    ("tendon", "joints"), [(TENDON, ["near", "tip"]), (dataclasses.replace(TENDON, unilateral=True), JOINTS)]
 )
 def test_linkages_that_logs_do_not_tell_are_refused(tendon, joints) -> None:
     with pytest.raises(ValueError, match="near: the linkage of its motor, of joints near, far: must have constant"):

@@ -39,8 +39,6 @@ def weightless(name: str) -> Usd.Stage:
 
 
 class Bench:
-    """A robot that is pushed a little and observed."""
-
     def __init__(
         self,
         name: str,

@@ -7,12 +7,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from operator import itemgetter
 
+from ...base.errors import listed
 from ...specs.motors import MotorConfig
 from ..identification.output import require_output, save_with_comments
 from ..plots.step_response import draw_step_bands
 from ..plots.style import require_picture, save
 from ..plots.units import units_of
-from ..tuning.plant import named, round_to
+from ..tuning.plant import round_to
 from ..tuning.tune import GAIN_MARGIN, PHASE_MARGIN, tune
 from ..tuning.tuned import Tuned, TunedJoint
 from .answer import Answer, Table, headings, shortened, written
@@ -111,7 +112,7 @@ def _reasons(rows: Sequence[TunedJoint]) -> Iterator[str]:
     """Yield why gains are judged as they are, of the first joint of each verdict."""
     for word in dict.fromkeys(row.verdict for row in rows if row.reason):
         mine = [row for row in rows if row.verdict == word]
-        yield f"{word.capitalize()}: {named([row.joint for row in mine])}. Of {mine[0].joint}, {mine[0].reason}."
+        yield f"{word.capitalize()}: {listed([row.joint for row in mine])}. Of {mine[0].joint}, {mine[0].reason}."
 
 
 def _bounds(rows: Sequence[TunedJoint]) -> Iterator[str]:
@@ -121,7 +122,7 @@ def _bounds(rows: Sequence[TunedJoint]) -> Iterator[str]:
         if row.remedy:
             by_remedy.setdefault((row.bound, row.remedy), []).append(row)
     for (bound, remedy), joints in by_remedy.items():
-        names = named([row.joint for row in joints], 3)
+        names = listed([row.joint for row in joints], 3)
         factors = sorted({f"{row.more:.2g}" for row in joints}, key=float)
         more = f" kp times {' … '.join([factors[0], factors[-1]][: len(factors)])}" if factors[-1] != "1" else ""
         yield f"Bounded by {bound}: {names}. For more{more}: {remedy}."
