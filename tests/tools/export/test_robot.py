@@ -7,6 +7,7 @@ import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.laws.contract.catalogue import LAWS
+from isaacsim.core.experimental.actuators.specs.configs import ForeignConfig
 from isaacsim.core.experimental.actuators.specs.fields import parameters_of
 from isaacsim.core.experimental.actuators.specs.stages import parts_of
 from isaacsim.core.experimental.actuators.tools.export.robot import (
@@ -190,3 +191,7 @@ def test_the_peak_of_a_dc_motor_is_a_limit() -> None:
 @pytest.mark.parametrize("value", [0.1, -80.0, 2.1, 1e-7, 3.4e38, 1 / 3, 123456789.0])
 def test_the_same_float_comes_back(value: float) -> None:
     assert np.float32(text_of(value)) == np.float32(value) and text_of(0.1) == "0.1" and text_of(-80.0) == "-80"
+
+
+def test_a_law_of_ones_own_is_named_by_its_schema() -> None:
+    assert name_of(ForeignConfig("AcmeCubicAPI", "controller", {})) == "controller AcmeCubicAPI"

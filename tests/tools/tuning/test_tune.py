@@ -148,6 +148,12 @@ def test_refuses(asked, says) -> None:
         arm(**asked)
 
 
+def test_a_joint_that_a_shaft_moves_has_no_gains_of_its_own() -> None:
+    shaft = aa.LinkageConfig(["shoulder", "extension"], [1.0, 0.8])
+    with pytest.raises(ValueError, match="no joint alone has a law with gains: must have one"):
+        arm(motors={"shoulder": aa.MotorConfig(aa.PDControlConfig(1.0, 0.01), others=[shaft])})
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_steps_are_those_of_the_simulator(engine) -> None:
     tuned = aa.tune(ROBOTS / "unitree_go1.usda", settle=0.6, poses=2, engine=installed(engine))

@@ -25,6 +25,7 @@ from ...specs.configs import (
     Config,
     DCMotorClampingConfig,
     DelayConfig,
+    ForeignConfig,
     MaxEffortClampingConfig,
     PDControlConfig,
     PIDControlConfig,
@@ -275,8 +276,9 @@ def _zeros(motor: MotorConfig, is_given: bool) -> set[str]:
 
 
 def name_of(stage: Config) -> str:
-    """Return kind and name of a law, as in motor files."""
-    return f"{stage.KIND} {snake_case(type(stage).stem())}"
+    """Return kind and name of a law, as in motor files; of a law of the user's own, its schema."""
+    name = stage.SCHEMA if isinstance(stage, ForeignConfig) else snake_case(type(stage).stem())
+    return f"{stage.KIND} {name}"
 
 
 def unsaid(stage: Config) -> dict[str, Any] | None:

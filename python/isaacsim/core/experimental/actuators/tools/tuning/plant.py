@@ -320,6 +320,8 @@ def plant_of(
     """Return the robot in the poses of all copies, the first of which are closed together."""
     owner, count = actuators._loops(), len(robots.paths)
     names, joints = list(robots.dof_names), owner.joints
+    if not joints:
+        raise ValueError(f"{robots.paths[0]}: no joint alone has a law with gains: must have one. Describe its motor.")
     columns = list(map(names.index, joints))
     loops = owner.loops(np.arange(count))
     armature = robots.get_dof_armatures().numpy()[0, columns].astype(float)
