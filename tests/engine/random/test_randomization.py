@@ -248,6 +248,15 @@ def test_what_cannot_be_drawn_is_refused(given, words) -> None:
     assert (kp(actuated, 0) < 2.0).all()
 
 
+def test_a_refused_request_keeps_no_nominal_value() -> None:
+    actuated = made(5)
+    with pytest.raises(ValueError, match="must be finite and >= 0"):
+        actuated.randomize({"kp": aa.Uniform(-1.0, 1.0, operation="scale")}, seed=0)
+    actuated.actuators[0].controller.kp.fill_(8.0)
+    actuated.randomize({"kp": {"hip": aa.Uniform(1.0, 2.0, operation="scale")}}, seed=0)
+    assert (kp(actuated, 0) <= 16.0).all()
+
+
 @pytest.mark.parametrize("name", ["seed", "first_robot"])
 @pytest.mark.parametrize("value", [-1, 0.5, "1", True, None])
 def test_seeds_are_whole_numbers(name, value) -> None:

@@ -184,8 +184,10 @@ class Randomization:
             for name, value in given.items()
             if value is not None
         }
+        known = {**self._nominal}, {**self._nominal_properties}
         problems += [wrong for name, request in requests.items() for wrong in self._out_of_range(name, request)]
         if problems:
+            self._nominal, self._nominal_properties = known
             raise ValueError("\n".join(problems))
         self._restore()
         self._requests = {name: one for name, one in self._requests.items() if name not in given} | requests
