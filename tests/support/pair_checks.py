@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import math
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
@@ -13,8 +14,9 @@ from pair_worlds import Actuators, Arrays, Binding, Record, Script, Wrapper, eng
 ROBOTS = 17
 IMPLICIT_TOLERANCE, FRICTION_TOLERANCE, NETWORK_TOLERANCE = 1e-5, 1e-4, 2e-5
 """How far implicit efforts of the two engines are apart, relative to the largest effort of the robot's joint."""
-JUMPING = ("ClampingEnvelope", "ControllerServo")
-"""Laws that jump: an effort of the end of the step that is on a jump may be on either side of it."""
+JUMPING, JUMPS, OFTEN = ("ClampingEnvelope", "ControllerServo"), ("quadratic_when_opposed", "dead_zone"), 0.15
+"""Laws and parameters with a jump: an effort of the end of the step that is on it may be on either side, and a driver
+with a dead zone remembers which. Part of the efforts that are."""
 FEW, NEAR, UNSETTLED_TOLERANCE = 0.05, 10.0, 0.1
 """Part of the efforts of the end of the step that may be further apart, by this factor; and how far, of a bent limit
 with friction behind it, whose last line is one of several."""
@@ -229,21 +231,21 @@ def _as_promised(joint: Joint, one: Record, alone: Callable[[], Record]) -> str:
         return off_by(one.efforts, other.efforts, NETWORK_TOLERANCE)
     if joint.mode == MODES[0]:
         return one.differs_from(other)
-    if any(name in JUMPING for name in names) or joint.has_choice("quadratic_when_opposed"):
-        return ""
     has_friction = any("Friction" in name for name in names)
     most = FRICTION_TOLERANCE if has_friction else IMPLICIT_TOLERANCE
+    if any(name in JUMPING for name in names) or any(map(joint.has_choice, JUMPS)):
+        return off_by(one.efforts, other.efforts, NEAR * most, math.inf, OFTEN)
     # what has several lines: of a bent limit, the last one may be another; both together are the worst
     bends = [has_friction, "ClampingDCMotorCutoff" in names]
     furthest = UNSETTLED_TOLERANCE if all(bends) else NEAR * most if any(bends) else 0.0
     return off_by(one.efforts, other.efforts, most, furthest) or ("" if one.faults == other.faults else "other faults")
 
 
-def off_by(found: np.ndarray, expected: np.ndarray, most: float, furthest: float = 0.0) -> str:
+def off_by(found: np.ndarray, expected: np.ndarray, most: float, furthest: float = 0.0, share: float = FEW) -> str:
     """How far efforts `(steps, robots, …)` are off, relative to the largest of their robot; else an empty text."""
     scale = np.maximum(np.abs(expected).max(axis=0, keepdims=True), 1e-6)
     off = np.abs(found.astype(np.float64) - expected) / scale
-    if np.mean(~(off <= most)) <= FEW and (off <= max(most, furthest)).all():
+    if np.mean(~(off <= most)) <= share and (off <= max(most, furthest)).all():
         return ""
     at = np.unravel_index(np.argmax(np.where(np.isnan(off), np.inf, off)), off.shape)
     return f"{float(found[at])!r} for {float(expected[at])!r} at {tuple(map(int, at))}, by {off[at]:.2g}"

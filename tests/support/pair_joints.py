@@ -89,7 +89,7 @@ class Joint:
         return any("joint_number" in one.ASKS for one in self.components)
 
     def has_choice(self, name: str) -> bool:
-        return any(getattr(stage, name, False) is True for stage in itertools.chain(*self.axes))
+        return any(bool(getattr(stage, name, False)) for stage in itertools.chain(*self.axes))
 
     def sums(self, other: Joint) -> bool:
         """True if a law gets a sum over the robot to which `other` adds, such as the power of all its motors."""

@@ -35,7 +35,7 @@ RESOLVED = wp.constant(1.0e-5)
 SAME_SLOPE = wp.constant(1.0e-2)
 """Relative difference of two secants that is no bend of a law."""
 SECANTS = wp.constant(3)
-"""Number of secants of which a slope is taken, each shorter than the one before by `SHORTER`."""
+"""Largest number of secants of which a slope is taken, each shorter than the one before by `SHORTER`."""
 SHORTER = wp.constant(0.0625)
 """Length of a secant, of the one before."""
 ROUNDING = wp.constant(1.0e-6)
@@ -49,20 +49,26 @@ def bounded_slope(slope: float) -> float:
 
 
 @wp.func
-def secant_step(velocity: float, towards: float) -> float:
-    """Return the change of velocity, with the sign of `towards`, of which the slope of a law is taken."""
-    length = 0.02 * (1.0 + wp.abs(velocity))
-    return length if towards >= 0.0 else -length
+def resolved(position: float, apart: float, dt: float) -> float:
+    """Return a change of velocity near `apart` by which the position moves without being rounded; 0 for none."""
+    twice = 2.0 * wp.abs(position)
+    return ((twice + dt * apart) - twice) / dt
 
 
 @wp.func
-def secant_slope(
-    known: float, further: float, found: float, apart: float, q: float, qd: float, dt: float, is_first: bool
-) -> float:
+def secant_step(position: float, velocity: float, dt: float, towards: float) -> float:
+    """Return the change of velocity, with the sign of `towards`, of which the slope of a law is taken."""
+    length = 0.02 * (1.0 + wp.abs(velocity))
+    apart = length if towards >= 0.0 else -length
+    exact = resolved(position, apart, dt)
+    return exact if exact != 0.0 else apart
+
+
+@wp.func
+def secant_slope(known: float, further: float, found: float, apart: float, qd: float, is_first: bool) -> float:
     """Return the slope of a law by a secant that is shorter than the one before, so that it ends before most bends."""
     slope = (further - found) / apart
-    rounded = wp.abs(found) + wp.abs(known) * (wp.abs(q) / dt + wp.abs(qd))
-    noise = SAME_SLOPE * wp.abs(known) + wp.abs(ROUNDING * rounded / apart)
+    noise = SAME_SLOPE * wp.abs(known) + ROUNDING * (wp.abs(found) + wp.abs(known) * wp.abs(qd)) / wp.abs(apart)
     return known if (not is_first) and wp.abs(slope - known) <= noise else slope
 
 
@@ -102,6 +108,7 @@ def chord(at_end: float, held: float, slope: float, end_qd: float, qd: float, dt
 
 FUNCTIONS: Final[Mapping[str, object]] = {
     "bounded_slope": bounded_slope,
+    "resolved": resolved,
     "secant_step": secant_step,
     "secant_slope": secant_slope,
     "SECANTS": SECANTS,
@@ -170,12 +177,14 @@ def _secants(towards: str, ahead: Sequence[str]) -> list[str]:
     """Return lines that assign `secant`, the slope of a law at the end of the step, where it gives `found`."""
     body = [
         *ahead,
-        "secant = secant_slope(secant, further, found, apart_qd, end_q, end_qd, dt, ahead_of == 0)",
-        "apart_qd = SHORTER * apart_qd",
-        "ahead_of = ahead_of + 1",
+        "longer = wp.float32(secant)",
+        "secant = secant_slope(longer, further, found, apart_qd, end_qd, ahead_of == 0)",
+        "apart_qd = resolved(end_q, SHORTER * apart_qd, dt)",
+        # two that agree end before a bend
+        "ahead_of = ahead_of + 1 if apart_qd != 0.0 and (ahead_of == 0 or secant != longer) else SECANTS",
     ]
     return [
-        f"apart_qd = secant_step(end_qd, {towards})",
+        f"apart_qd = secant_step(end_q, end_qd, dt, {towards})",
         "secant = wp.float32(0.0)",
         "ahead_of = wp.int32(0)",
         "while ahead_of < SECANTS:",
