@@ -17,9 +17,8 @@ IMPLICIT_TOLERANCE, FRICTION_TOLERANCE, NETWORK_TOLERANCE = 1e-5, 1e-4, 2e-5
 JUMPING, JUMPS, OFTEN = ("ClampingEnvelope", "ControllerServo"), ("quadratic_when_opposed", "dead_zone"), 0.15
 """Laws and parameters with a jump: an effort of the end of the step that is on it may be on either side, and a driver
 with a dead zone remembers which. Part of the efforts that are."""
-FEW, NEAR, UNSETTLED_TOLERANCE = 0.05, 10.0, 0.1
-"""Part of the efforts of the end of the step that may be further apart, by this factor; and how far, of a bent limit
-with friction behind it, whose last line is one of several."""
+FEW, NEAR = 0.05, 10.0
+"""Part of the efforts of the end of the step that may be further apart, by this factor."""
 
 
 @dataclasses.dataclass
@@ -235,9 +234,8 @@ def _as_promised(joint: Joint, one: Record, alone: Callable[[], Record]) -> str:
     most = FRICTION_TOLERANCE if has_friction else IMPLICIT_TOLERANCE
     if any(name in JUMPING for name in names) or any(map(joint.has_choice, JUMPS)):
         return off_by(one.efforts, other.efforts, NEAR * most, math.inf, OFTEN)
-    # what has several lines: of a bent limit, the last one may be another; both together are the worst
-    bends = [has_friction, "ClampingDCMotorCutoff" in names]
-    furthest = UNSETTLED_TOLERANCE if all(bends) else NEAR * most if any(bends) else 0.0
+    # friction takes the motor as a line, of which the last one may be another
+    furthest = NEAR * most if has_friction else 0.0
     return off_by(one.efforts, other.efforts, most, furthest) or ("" if one.faults == other.faults else "other faults")
 
 
