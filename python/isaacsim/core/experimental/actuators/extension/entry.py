@@ -50,7 +50,11 @@ class Extension(IExt):  # pyright: ignore[reportGeneralTypeIssues]
         manager = omni.kit.app.get_app().get_extension_manager()
         carb.log_info(_which_runs(ext_id, manager))
         self._trusted = _trust_listed()
-        _register_schemas()
+        # they take effect only before Kit opens its first stage; a Kit without USD needs none
+        with contextlib.suppress(ImportError):
+            from ..files.usd.plugin import register_schemas
+
+            register_schemas()
         # a package has the node there; a clone has it below `python`
         if not (Path(manager.get_extension_path(ext_id)) / _NODES).is_dir():
             from .action_graphs.nodes.registration import keep_registered
@@ -73,15 +77,6 @@ class Extension(IExt):  # pyright: ignore[reportGeneralTypeIssues]
             for module, function in reversed(_AT_SHUTDOWN):
                 if (loaded := sys.modules.get(f"{_NAME}.{module}")) is not None:
                     stack.callback(getattr(loaded, function))
-
-
-def _register_schemas() -> None:
-    """Register our schemas with USD; they take effect only before Kit opens its first stage."""
-    # a Kit without USD needs no schemas
-    with contextlib.suppress(ImportError):
-        from ..files.usd.plugin import register_schemas
-
-        register_schemas()
 
 
 def _trust_listed() -> Permission | None:

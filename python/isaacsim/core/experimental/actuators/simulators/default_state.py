@@ -368,26 +368,18 @@ class DefaultState(BodyState):
         patterns, which = np.unique(np.hstack(given), axis=0, return_inverse=True)
         for number, pattern in enumerate(patterns):
             rows = np.flatnonzero(which.ravel() == number)
-            self._reset_roots(rows, pattern[: len(_ROOT)])
-            self._reset_dofs(rows, pattern[len(_ROOT) :].reshape(len(_DOFS), -1))
+            of_root, of_dofs = pattern[: len(_ROOT)], pattern[len(_ROOT) :].reshape(len(_DOFS), -1)
+            root = [self._default_state[name][rows] if has else None for name, has in zip(_ROOT, of_root, strict=True)]
+            if of_root[:2].any():
+                self.set_world_poses(*root[:2], indices=rows)
+            if of_root[2:].any():
+                self.set_velocities(*root[2:], indices=rows)
+            for name, has in zip(_DOFS, of_dofs, strict=True):
+                if len(columns := np.flatnonzero(has)):
+                    values = self._default_state[name][np.ix_(rows, columns)]
+                    getattr(self, f"set_{name}")(values, indices=rows, dof_indices=columns)
 
     # inside
-
-    def _reset_roots(self, rows: np.ndarray, known: np.ndarray) -> None:
-        """Set the root values of some robots that are known."""
-        root = [self._default_state[name][rows] if has else None for name, has in zip(_ROOT, known, strict=True)]
-        if known[:2].any():
-            self.set_world_poses(*root[:2], indices=rows)
-        if known[2:].any():
-            self.set_velocities(*root[2:], indices=rows)
-
-    def _reset_dofs(self, rows: np.ndarray, known: np.ndarray) -> None:
-        """Set the DOF values of some robots that are known."""
-        for name, has in zip(_DOFS, known, strict=True):
-            columns = np.flatnonzero(has)
-            if columns.size:
-                values = self._default_state[name][np.ix_(rows, columns)]
-                getattr(self, f"set_{name}")(values, indices=rows, dof_indices=columns)
 
     def _resolve(self) -> None:
         super()._resolve()

@@ -188,7 +188,14 @@ class Equations:
         matrices = np.zeros((len(envs), size, size))
         matrices[:, rows, columns] = matrices[:, columns, rows] = found.M[envs].take(entries, 1)
         if layout.floating:
-            turn = self._base_coordinates(found, layout, envs)
+            # MuJoCo's free joint (origin, world; angular, body) by velocities of the center of mass, in the world
+            root = layout.bodies[0]
+            turn = np.zeros((len(envs), 6, 6))
+            turn[:, np.arange(3), np.arange(3)] = 1.0
+            arm = found.xipos[envs, root] - found.xpos[envs, root]
+            for i, j, k in CYCLES:
+                turn[:, k, 3 + j], turn[:, j, 3 + k] = arm[:, i], -arm[:, i]
+            turn[:, 3:, 3:] = found.xmat[envs, root].reshape(-1, 3, 3).transpose(0, 2, 1)
             moved = turn.transpose(0, 2, 1) @ matrices[:, :6]
             matrices[:, :6, 6:] = moved[:, :, 6:]
             matrices[:, 6:, :6] = moved[:, :, 6:].transpose(0, 2, 1)
@@ -304,18 +311,6 @@ class Equations:
         rows, columns = place[all_rows], place[all_columns]
         kept = (rows >= 0) & (columns >= 0)
         return rows[kept], columns[kept], entries[kept]
-
-    @staticmethod
-    def _base_coordinates(found: SimpleNamespace, layout: Layout, envs: np.ndarray) -> np.ndarray:
-        """MuJoCo's free joint (origin, world; angular, body) by velocities of the center of mass, in the world."""
-        root = layout.bodies[0]
-        turn = np.zeros((len(envs), 6, 6))
-        turn[:, np.arange(3), np.arange(3)] = 1.0
-        arm = found.xipos[envs, root] - found.xpos[envs, root]
-        for i, j, k in CYCLES:
-            turn[:, k, 3 + j], turn[:, j, 3 + k] = arm[:, i], -arm[:, i]
-        turn[:, 3:, 3:] = found.xmat[envs, root].reshape(-1, 3, 3).transpose(0, 2, 1)
-        return turn
 
 
 def admittance(model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:

@@ -183,7 +183,11 @@ def _urdf_motors(spec: mujoco.MjSpec, model: mujoco.MjModel, urdf: Urdf) -> tupl
     motors: dict[str, MotorConfig] = {}
     for joint in joints:
         pattern, motor = motor_of_joint(model, joint.id, [])
-        motors[pattern] = _geared(motor, stages.get(joint.name, []))
+        # as before a gear or a linkage; the limit of a joint is none of a motor of a linkage
+        before, limits = stages.get(joint.name, []), motor.clamping
+        for stage in before:
+            limits = [] if isinstance(stage, LinkageConfig) else [as_read(limit, stage.ratio) for limit in limits]
+        motors[pattern] = dataclasses.replace(motor, clamping=limits, others=[*motor.others, *before])
     return motors, list(_lost_of_urdf(model, joints, stages, problems))
 
 
@@ -205,14 +209,6 @@ def _lost_of_urdf(
             f"joints {', '.join(limited)} have effort limits, and their motors have none, for several motors move each "
             "of them. Give these motors limits."
         )
-
-
-def _geared(motor: MotorConfig, stages: Sequence[BeforeJoint]) -> MotorConfig:
-    """A motor of a joint as one before a gear or a linkage; the limit of a joint is none of a motor of a linkage."""
-    limits = motor.clamping
-    for one in stages:
-        limits = [] if isinstance(one, LinkageConfig) else [as_read(limit, one.ratio) for limit in limits]
-    return dataclasses.replace(motor, clamping=limits, others=[*motor.others, *stages])
 
 
 def _complete_bodies(bodies: Sequence[Body], urdf: Urdf) -> None:

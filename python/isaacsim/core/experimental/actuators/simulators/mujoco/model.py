@@ -327,27 +327,18 @@ def add_look(spec: mujoco.MjSpec) -> None:
         sky = {"builtin": mujoco.mjtBuiltin.mjBUILTIN_GRADIENT, "type": mujoco.mjtTexture.mjTEXTURE_SKYBOX}
         spec.add_texture(name=f"{LOOK}/sky", **sky, rgb1=_SKY, rgb2=_HORIZON, width=256, height=1536)
         spec.visual.rgba.haze = [*_HORIZON, 1.0]
-    _add_light(spec)
-    _add_ground(spec)
-
-
-def _add_light(spec: mujoco.MjSpec) -> None:
+    # light; a narrower shadow clip, and the ground would throw shadows on itself
     spec.visual.quality.shadowsize = 8192
     spec.visual.quality.offsamples = 8
     headlight, plain = spec.visual.headlight, _PLAIN.visual.headlight
     if np.array_equal([headlight.ambient, headlight.diffuse], [plain.ambient, plain.diffuse]):
         headlight.ambient, headlight.diffuse = [0.35] * 3, [0.35] * 3
-    if any(body.lights for body in spec.bodies):
-        return
-    # narrower, and the ground would throw shadows on itself
-    spec.visual.map.shadowclip = 3.0
-    spec.worldbody.add_light(
-        name=LOOK, dir=[-0.35, 0.35, -0.87], type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL, diffuse=[0.6] * 3
-    )
-
-
-def _add_ground(spec: mujoco.MjSpec) -> None:
-    """Give planes without a material the texture of the ground; add a plane where there is none."""
+    if not any(body.lights for body in spec.bodies):
+        spec.visual.map.shadowclip = 3.0
+        spec.worldbody.add_light(
+            name=LOOK, dir=[-0.35, 0.35, -0.87], type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL, diffuse=[0.6] * 3
+        )
+    # the texture of the ground, for planes without a material, and a plane where there is none
     grid = {"builtin": mujoco.mjtBuiltin.mjBUILTIN_CHECKER, "mark": mujoco.mjtMark.mjMARK_EDGE}
     kind = {"type": mujoco.mjtTexture.mjTEXTURE_2D, "width": 512, "height": 512}
     spec.add_texture(name=LOOK, **grid, **kind, rgb1=_GROUND[0], rgb2=_GROUND[1], markrgb=_GROUND[2])

@@ -18,7 +18,7 @@ import itertools
 import math
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -208,7 +208,7 @@ def pid_motors_by_joint(model: mujoco.MjModel) -> tuple[dict[int, MotorConfig], 
     """
     motors: dict[int, MotorConfig] = {}
     ranges: list[str] = []
-    for joint, actuator, law in _alone(model, _is_stateful_pid):
+    for joint, actuator, law in _alone(model, _PID):
         _, motor = motor_of_joint(model, joint, [law])
         gear = gear_of(model, actuator)
         most, slew = model.actuator_dynprm[actuator, :2].tolist()
@@ -235,7 +235,7 @@ def lagged_motors_by_joint(model: mujoco.MjModel) -> tuple[dict[int, MotorConfig
     motors: dict[int, MotorConfig] = {}
     ranges: list[str] = []
     lost: list[str] = []
-    for joint, actuator, law in _alone(model, _is_filtered, filtered=True):
+    for joint, actuator, law in _alone(model, ("mjDYN_FILTER", "mjDYN_FILTEREXACT"), filtered=True):
         name = repr(element_name(model, "actuator", actuator))
         _, motor = motor_of_joint(model, joint, [law])
         delay = None if model.actuator_actearly[actuator] else DelayConfig(1)
@@ -249,26 +249,19 @@ def lagged_motors_by_joint(model: mujoco.MjModel) -> tuple[dict[int, MotorConfig
     return motors, ranges, lost
 
 
-def _alone(
-    model: mujoco.MjModel, is_meant: Callable[[mujoco.MjModel, int], bool], *, filtered: bool = False
-) -> Iterator[tuple[int, int, Law]]:
-    """Yield the joints whose one actuator is of a kind and a motor, with the actuator and its law, see `_law`."""
+# dynamics of a PID with an integral or a slew rate; those without are linear laws
+_PID = ("mjDYN_PID",)
+
+
+def _alone(model: mujoco.MjModel, kinds: Collection[str], *, filtered: bool = False) -> Iterator[tuple[int, int, Law]]:
+    """Yield the joints whose one actuator is a motor with such dynamics, with the actuator and its law, see `_law`."""
     for joint, (actuator, *more) in actuators_by_joint(model).items():
-        if more or not is_meant(model, actuator) or not gear_of(model, actuator):
+        kind = mujoco.mjtDyn(model.actuator_dyntype[actuator]).name
+        if more or kind not in kinds or not gear_of(model, actuator):
             continue
         law = _law(model, actuator, filtered=filtered)
         if not (isinstance(law, str) or _not_a_motor(model, joint, {actuator: law})):
             yield joint, actuator, law
-
-
-def _is_filtered(model: mujoco.MjModel, actuator: int) -> bool:
-    """True for an actuator with a first-order filter of its control."""
-    return mujoco.mjtDyn(model.actuator_dyntype[actuator]).name in ("mjDYN_FILTER", "mjDYN_FILTEREXACT")
-
-
-def _is_stateful_pid(model: mujoco.MjModel, actuator: int) -> bool:
-    """True for a PID with an integral or a slew rate; those without are linear laws."""
-    return mujoco.mjtDyn(model.actuator_dyntype[actuator]).name == "mjDYN_PID"
 
 
 def _dc_motor(model: mujoco.MjModel, actuator: int) -> DCMotor | None:
@@ -362,7 +355,7 @@ def _linear(model: mujoco.MjModel, actuator: int) -> Law | str:
     if (motor := _dc_motor(model, actuator)) is not None and motor.problem:
         return motor.problem
     law = _law(model, actuator)
-    if isinstance(law, Law) and _is_stateful_pid(model, actuator):
+    if isinstance(law, Law) and mujoco.mjtDyn(model.actuator_dyntype[actuator]).name in _PID:
         return law.asymmetry or "a PID with an integral or a slew rate"
     return law
 
@@ -403,7 +396,10 @@ def _affine_force(model: mujoco.MjModel, actuator: int) -> tuple[float, tuple[fl
 def _dc_force(model: mujoco.MjModel, actuator: int) -> tuple[float, tuple[float, float, float]] | str:
     """As `_affine_force`, of a DC motor."""
     gain, bias = model.actuator_gainprm[actuator], model.actuator_biasprm[actuator]
-    if gain[2:].any() or bias.any() or not _takes_voltage(model, actuator):
+    inputs = getattr(mujoco, "mjtCtrlInput", None)
+    # older versions encode it in the gain parameters, 0 for voltage
+    takes_voltage = inputs is None or model.actuator_ctrlspec[actuator] == int(inputs.mjINPUT_VOLTAGE)
+    if gain[2:].any() or bias.any() or not takes_voltage:
         return "a DC motor with more than motor constant and resistance"
     resistance, constant = gain[:2]
     return float(constant / resistance), (0.0, 0.0, -(constant**2) / resistance)
@@ -437,12 +433,6 @@ def _delay_of(model: mujoco.MjModel, actuator: int) -> float:
     """Delay of an actuator [s]; older versions have none."""
     delays = getattr(model, "actuator_delay", None)
     return 0.0 if delays is None else float(delays[actuator])
-
-
-def _takes_voltage(model: mujoco.MjModel, actuator: int) -> bool:
-    inputs = getattr(mujoco, "mjtCtrlInput", None)
-    # older versions encode it in the gain parameters, 0 for voltage
-    return inputs is None or model.actuator_ctrlspec[actuator] == int(inputs.mjINPUT_VOLTAGE)
 
 
 def gear_of(model: mujoco.MjModel, actuator: int) -> float:

@@ -16,7 +16,7 @@ import re
 import tempfile
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,7 +77,9 @@ def read_by_newton(file: str | os.PathLike[str]) -> NewtonReading:
 
 @functools.lru_cache(maxsize=8)
 def _read(path: Path, _changed: int) -> NewtonReading:
-    newton = _imported()
+    mujoco_warp_for(_SUBJECT)
+    with needs(_SUBJECT, "newton", HostError), quiet_warp():
+        import newton
     with _quiet(), wp.ScopedDevice("cpu"), tempfile.TemporaryDirectory() as folder:
         saved = Path(folder, "model.xml")
         try:
@@ -88,13 +90,6 @@ def _read(path: Path, _changed: int) -> NewtonReading:
                 f"{path}: newton {newton.__version__} makes no model of MuJoCo {mujoco.__version__} of it: {error} Use "
                 "engine='mujoco', or install versions of newton and MuJoCo that fit together."
             ) from error
-
-
-def _imported() -> ModuleType:
-    mujoco_warp_for(_SUBJECT)
-    with needs(_SUBJECT, "newton", HostError), quiet_warp():
-        import newton
-    return newton
 
 
 def _opened(newton: ModuleType, path: Path, saved: Path) -> tuple[Any, Any]:
@@ -111,14 +106,10 @@ def _names(model: object) -> dict[str, str]:
     """Our names of joints and bodies by those in MuJoCo's model; two of the same name stay as they are."""
     found: dict[str, str] = {}
     for labels in (model.joint_label, model.body_label):
-        found |= _last_parts(labels)
+        last = {label: label.rpartition("/")[2] for label in labels}
+        often = Counter(last.values())
+        found |= {label.replace("/", "_"): name for label, name in last.items() if often[name] == 1}
     return found
-
-
-def _last_parts(labels: Sequence[str]) -> dict[str, str]:
-    last = {label: label.rpartition("/")[2] for label in labels}
-    often = Counter(last.values())
-    return {label.replace("/", "_"): name for label, name in last.items() if often[name] == 1}
 
 
 def _reading(path: Path, solver: object, names: Mapping[str, str], xml: str) -> NewtonReading:

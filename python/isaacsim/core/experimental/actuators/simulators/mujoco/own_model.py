@@ -348,7 +348,15 @@ class MujocoSimulation(NotCopied):
         if self._arrays is None:
             raise self._closed()
         envs = np.unique(resolve_indices(env_ids, self.num_envs, "environment"))
-        self.data.reset(envs, -1 if keyframe is None else self._keyframe(keyframe))
+        number = -1
+        if keyframe is not None:
+            require_type("keyframe", keyframe, (str, int), "the name or number of a keyframe")
+            try:
+                number = self.model.key(keyframe).id
+            except (KeyError, IndexError) as error:
+                there = [self.model.key(at).name or at for at in range(self.model.nkey)]
+                raise type(error)(f"keyframe = {shown(keyframe)}: must be one of {there}. Correct it.") from None
+        self.data.reset(envs, number)
         self.grid("efforts")[envs] = 0.0
         self._hold(envs)
         self.bus.emit_reset(None if env_ids is None else envs.tolist())
@@ -371,15 +379,6 @@ class MujocoSimulation(NotCopied):
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def _keyframe(self, given: object) -> int:
-        """Number of a keyframe."""
-        require_type("keyframe", given, (str, int), "the name or number of a keyframe")
-        try:
-            return self.model.key(given).id
-        except (KeyError, IndexError) as error:
-            there = [self.model.key(number).name or number for number in range(self.model.nkey)]
-            raise type(error)(f"keyframe = {shown(given)}: must be one of {there}. Correct it.") from None
 
     # backend of the articulations
 
@@ -498,7 +497,14 @@ class MujocoSimulation(NotCopied):
         envs, axes = np.divmod(at, self.width)
         if isinstance(self.data, DataList) and self.num_envs > 1:
             for name, given in new.items():
-                self._require_shared(name, given, axes)
+                for axis in np.unique(axes):
+                    shared = given[axes == axis]
+                    if len(shared) != self.num_envs or (shared != shared[0]).any():
+                        raise HostError(
+                            f"{name.replace('_', ' ')} would differ between data of one model: they share it. "
+                            "Set the same for all environments, or simulate a mujoco.batch.Batch, whose simulations "
+                            "have a model each."
+                        )
         write_properties(self.data.fields, self._address, new, envs, axes)
 
     def harden_friction(self, at: np.ndarray, hard: bool) -> None:
@@ -530,16 +536,6 @@ class MujocoSimulation(NotCopied):
         """Write the gains of the model's own actuators, 0 where they are off."""
         for number, name in enumerate(("stiffnesses", "dampings")):
             self.grid(name)[:] = np.where(self._silent, 0.0, self._gains[:, number])
-
-    def _require_shared(self, name: str, values: np.ndarray, axes: np.ndarray) -> None:
-        """Raise for values that differ between environments, or are not for all of them."""
-        for axis in np.unique(axes):
-            given = values[axes == axis]
-            if len(given) != self.num_envs or (given != given[0]).any():
-                raise HostError(
-                    f"{name.replace('_', ' ')} would differ between data of one model: they share it. Set the same for "
-                    "all environments, or simulate a mujoco.batch.Batch, whose simulations have a model each."
-                )
 
 
 def _environments(model: mujoco.MjModel, data: Any) -> DataList | BatchData:

@@ -80,7 +80,11 @@ def prepare(path: Path, robot: ET.Element, strict_inertia: bool) -> Urdf:
     without a leader.
     """
     _require_expanded(path, robot)
-    made = Urdf(mimics=_take_mimics(path, robot), velocity_limits=_velocity_limits(robot), fixed=_fixed_joints(robot))
+    made = Urdf(mimics=_take_mimics(path, robot), fixed=_fixed_joints(robot))
+    for joint in robot.iter("joint"):
+        limit = joint.find("limit")
+        if limit is not None and (velocity := float(limit.get("velocity", 0))) > 0:
+            made.velocity_limits[joint.get("name", "")] = velocity
     made.transmissions = transmissions_of(robot)
     made.two_values = list(_exceeded_limits(robot))
     made.without_inertia = {link.get("name", "") for link in robot.iter("link") if link.find("inertial") is None}
@@ -106,16 +110,6 @@ def _require_expanded(path: Path, robot: ET.Element) -> None:
             f"{path}: {value!r} is to be expanded by xacro, for the file is a template. Expand it: `xacro {path.name} "
             "> robot.urdf`."
         )
-
-
-def _velocity_limits(robot: ET.Element) -> dict[str, float]:
-    """Velocity limits > 0, by joint."""
-    limits = {
-        joint.get("name", ""): float(limit.get("velocity", 0))
-        for joint in robot.iter("joint")
-        for limit in joint.findall("limit")[:1]
-    }
-    return {name: limit for name, limit in limits.items() if limit > 0}
 
 
 def _exceeded_limits(robot: ET.Element) -> Iterator[str]:

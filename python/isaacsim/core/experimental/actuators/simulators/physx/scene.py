@@ -113,7 +113,17 @@ class PhysxScene:
         # there are none before the first step
         self._tensors: RobotTensors | None = None
         try:
-            text, everything = _as_text(stage, held), ovstage.PopulationDomain.ALL
+            # the whole stage in one layer: PhysX brings a USD of its own, without objects of ours
+            layer = fix_to_world(stage, held) if held else stage.Flatten()
+
+            def expand(path: Any) -> None:
+                # PhysX finds no joints in instances
+                if (prim := layer.GetPrimAtPath(path)) and prim.instanceable:
+                    prim.instanceable = False
+
+            layer.Traverse(layer.pseudoRoot.path, expand)
+            rename_misnamed(layer)
+            text, everything = layer.ExportToString(), ovstage.PopulationDomain.ALL
             ovstage.population.open_usd_from_string(self._stage, text, 1, domains=everything)
             self._stage.advance_write_floor(ordinal=1).wait()
             self._physx.wait_task(self._physx.attach_ovstage(self._stage, read_ordinal=1))
@@ -151,7 +161,11 @@ class PhysxScene:
         found = {column: np.empty((flat, 2) if column == "jointLimit" else flat) for column in columns}
         for column, place, values in self._read(SimObjectType.ARTICULATION_JOINT, columns):
             found[column][self._places[place]] = values
-        return [self._without_bounds(values, 1 / self._scale(name, values)) for name, values in found.items()]
+        scaled = []
+        for name, values in found.items():
+            bounded, unlimited = values * (1 / self._scale(name, values)), np.abs(values) >= _ALMOST_UNLIMITED
+            scaled.append(np.where(unlimited, np.copysign(np.inf, values), bounded).astype(np.float32))
+        return scaled
 
     def write(self, columns: dict[str, np.ndarray], at: np.ndarray | None = None) -> None:
         """Set columns, in their order, at all axes or at the joints that hold the places `at` and nowhere else."""
@@ -173,7 +187,7 @@ class PhysxScene:
 
     def _tensors_with(self, columns: Iterable[str]) -> RobotTensors | None:
         """What has some columns of all axes in one array each; None where one of them has none."""
-        return self._tensors if all(map(RobotTensors.has, columns)) else None
+        return self._tensors if all(column in _OF_DOFS for column in columns) else None
 
     def restore(self) -> None:
         """Put roots, joints and loose bodies back to their state at the beginning."""
@@ -206,7 +220,7 @@ class PhysxScene:
 
         Poses and velocities are those that tensors have; all links are counted, or the root link only.
         """
-        if self._tensors is not None and self._tensors.has_links(columns):
+        if self._tensors is not None and columns in _OF_LINKS:
             rows = self._tensors.links(columns)[robots, :count]
             return rows[..., _POSE_WXYZ] if columns[1] == "orientation" else rows
         paths = [path for robot in robots for path in self.robots[robot].links[:count]]
@@ -235,12 +249,6 @@ class PhysxScene:
     def _scale(self, column: str, values: np.ndarray) -> np.ndarray:
         scale = self._degrees ** _POWER[column]
         return scale[:, None] if values.ndim == 2 else scale
-
-    @staticmethod
-    def _without_bounds(values: np.ndarray, scale: np.ndarray) -> np.ndarray:
-        """Values in other units, ±inf where there is no limit."""
-        none = np.abs(values) >= _ALMOST_UNLIMITED
-        return np.where(none, np.copysign(np.inf, values), values * scale).astype(np.float32)
 
     def _read_robots(self, stage: Stage) -> list[PhysxRobot]:
         """All articulations, in stage order."""
@@ -355,20 +363,6 @@ class PhysxScene:
                 for tensor in group.tensors:
                     tensor.numpy()[:] = next(arrays[group.attribute_index])
                 session.commit_sync(group)
-
-
-def _as_text(stage: Stage, held: Sequence[str]) -> str:
-    """The whole stage in one layer, some links held: PhysX brings a USD of its own, without objects of ours."""
-    layer = fix_to_world(stage, held) if held else stage.Flatten()
-
-    def expand(path: Any) -> None:
-        # PhysX finds no joints in instances
-        if (prim := layer.GetPrimAtPath(path)) and prim.instanceable:
-            prim.instanceable = False
-
-    layer.Traverse(layer.pseudoRoot.path, expand)
-    rename_misnamed(layer)
-    return layer.ExportToString()
 
 
 def _gravity(stage: Stage) -> np.ndarray:
@@ -489,16 +483,6 @@ class RobotTensors:
         counts = np.array(list(dofs.values()))
         self._filled = np.flatnonzero(np.arange(counts.max()) < counts[:, None])
         self._bound: dict[int, tuple[Any, np.ndarray]] = {}
-
-    @staticmethod
-    def has(column: str) -> bool:
-        """Return True if there is a tensor of that column of the joint axes."""
-        return column in _OF_DOFS
-
-    @staticmethod
-    def has_links(columns: tuple[str, ...]) -> bool:
-        """Return True if there is a tensor of these columns of the links."""
-        return columns in _OF_LINKS
 
     def read(self, column: str) -> np.ndarray:
         """The values of all joint axes, SI, float32, flat, robot after robot."""

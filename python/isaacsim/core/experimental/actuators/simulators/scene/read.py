@@ -8,7 +8,6 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics
@@ -18,7 +17,7 @@ from ...files.usd.authored import authored, authored_number, instance_for
 from ...files.usd.mujoco_properties import mjc_prims
 from ...files.usd.units import DEGREE, StageUnits, units_of
 from ...files.usd.usd_errors import reports_usd_errors
-from .frames import HERE, Frame, Places
+from .frames import HERE, Places
 from .inertias import ROUNDING, SCREW, repaired, report_inertias
 from .joints import (
     Joint,
@@ -330,7 +329,10 @@ def _body(tree: _Tree, branch: Branch, mass: Mass, parent: int) -> Body:
     pose, hinge, velocity = tree.bodies.frame(branch.body), HERE, np.zeros(6)
     if carrier is None:
         kind, joint = "free", f"{prim.GetPath()}/freejoint"
-        velocity = _free_velocity(tree.parsed.bodies[prim.GetPath()], pose, mass.com, tree.units.length)
+        body = tree.parsed.bodies[prim.GetPath()]
+        spin = Gf.Vec3d(body.angularVelocity) * DEGREE
+        linear = Gf.Vec3d(body.linearVelocity) * tree.units.length - Gf.Cross(spin, Gf.Vec3d(*mass.com.tolist()))
+        velocity = np.array([*pose.turn.Transform(linear), *spin])
     else:
         kind = "axes" if own else "ball" if carrier.kind == "spherical" else "fixed"
         joint, hinge = str(carrier.edge.path), carrier.frame_in(branch.body)
@@ -339,6 +341,7 @@ def _body(tree: _Tree, branch: Branch, mass: Mass, parent: int) -> Body:
             pose = pose_at_zero(branch, tree.joints)
     # a free body has no joint prim
     holder = prim if carrier is None else tree.stage.GetPrimAtPath(carrier.edge.path)
+    is_weightless = authored(prim, "physxRigidBody:disableGravity")
     return Body(
         path=str(prim.GetPath()),
         joint=joint,
@@ -352,24 +355,10 @@ def _body(tree: _Tree, branch: Branch, mass: Mass, parent: int) -> Body:
         mass=mass.mass,
         com=mass.com,
         inertia=mass.inertia,
-        weightless=_weightless(prim),
+        weightless=1.0 if is_weightless else authored_number(prim, "mjc:body:gravcomp", 0.0),
         armature=authored_number(holder, "mjc:armature", 0.0) if kind in ("free", "ball") else 0.0,
         velocity=velocity,
     )
-
-
-def _free_velocity(body: Any, pose: Frame, com: np.ndarray, length: float) -> np.ndarray:
-    """`Body.velocity` from the authored velocities, which are of the center of mass and in the body's frame."""
-    spin = Gf.Vec3d(body.angularVelocity) * DEGREE
-    linear = Gf.Vec3d(body.linearVelocity) * length - Gf.Cross(spin, Gf.Vec3d(*com.tolist()))
-    return np.array([*pose.turn.Transform(linear), *spin])
-
-
-def _weightless(prim: Usd.Prim) -> float:
-    """The part of a body's weight that is compensated."""
-    if authored(prim, "physxRigidBody:disableGravity"):
-        return 1.0
-    return authored_number(prim, "mjc:body:gravcomp", 0.0)
 
 
 def _articulation(tree: _Tree, robot: Robot, numbers: Mapping[int, int]) -> Articulation:

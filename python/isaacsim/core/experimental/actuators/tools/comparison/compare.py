@@ -244,7 +244,7 @@ class _Search:
         found = cause.find(*self._now)
         if not found:
             return None
-        self._progress(f"with equal {cause.name}", 1 - self._left_of_work(cause))
+        self._progress(f"with equal {cause.name}", (1 + CAUSES.index(cause)) / (1 + len(CAUSES)))
         try:
             pair = cause.put_equal(*self._now, found)
             if pair is None:
@@ -275,7 +275,3 @@ class _Search:
             known if side is known.side else run(side, self._plan) for side, known in zip(pair, self._now, strict=True)
         )
         return first, second
-
-    @staticmethod
-    def _left_of_work(cause: Cause) -> float:
-        return 1 - (1 + CAUSES.index(cause)) / (1 + len(CAUSES))

@@ -65,7 +65,9 @@ class Choice:
         best = self._with(self._joints, None)
         if GAINS_TOO in is_open:
             best = self._with_gains(best)
-        if BIASES in is_open and self._promises(best):
+        # biases, if slopes promise enough of them
+        enough = _PROMISES * (1.0 - _LEAVES[BIASES] ** 2)
+        if BIASES in is_open and best.joints.promise(BIASES, best.fits, best.cases) > enough:
             best = self._with_biases(best)
         return best
 
@@ -103,12 +105,6 @@ class Choice:
             if _has_room(alone) and not is_clearly_better(best.score, alone.score, _LEAVES[GAINS_TOO]):
                 best = alone
         return best
-
-    @staticmethod
-    def _promises(best: Chosen) -> bool:
-        """Return whether slopes promise enough of biases."""
-        promised = best.joints.promise(BIASES, best.fits, best.cases)
-        return promised > _PROMISES * (1.0 - _LEAVES[BIASES] ** 2)
 
     def _with(self, joints: Joints, before: list[Fit] | None) -> Chosen:
         """Return the first fit of what some joints fit, from fits before."""

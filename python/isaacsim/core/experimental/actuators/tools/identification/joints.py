@@ -487,8 +487,15 @@ class Joints:
         self, fits: Sequence[Fit], cases: Sequence[Decoupled]
     ) -> tuple[dict[str, MotorConfig], list[Estimate]]:
         """Return `motors`, and a line for each number that was fitted, of the supply that the joints share, too."""
-        supply = self.supply(fits, cases)
-        return self._supplied(fits, cases, supply), [*self._estimates(fits), *self._supply_estimates(supply)]
+        supply, estimates = self.supply(fits, cases), self._estimates(fits)
+        if supply is not None:
+            joints, motor = ", ".join(self._names), self._benches[0].motor
+            names, units = ("supply.voltage", "supply_resistance"), ("V", "Ω")
+            estimates += [
+                Estimate(joints, name, value, unit, error, (0.0, _LARGEST), value_of(motor, name))
+                for name, unit, value, error in zip(names, units, supply.numbers, supply.errors, strict=True)
+            ]
+        return self._supplied(fits, cases, supply), estimates
 
     def _supplied(
         self, fits: Sequence[Fit], cases: Sequence[Decoupled], supply: SharedSupply | None
@@ -531,17 +538,6 @@ class Joints:
             found += [ColumnUse(joint, name, SIGNALS[name], why) for name, why in left.items()]
         return found
 
-    def _supply_estimates(self, supply: SharedSupply | None) -> list[Estimate]:
-        """Return lines for the supply that the joints share, if logs tell it."""
-        if supply is None:
-            return []
-        lines = zip(("supply.voltage", "supply_resistance"), ("V", "Ω"), supply.numbers, supply.errors, strict=True)
-        joints, motor = ", ".join(self._names), self._benches[0].motor
-        return [
-            Estimate(joints, name, value, unit, error, (0.0, _LARGEST), value_of(motor, name))
-            for name, unit, value, error in lines
-        ]
-
     def _estimates(self, fits: Sequence[Fit]) -> list[Estimate]:
         """Return a line for each parameter that was fitted."""
         return [
@@ -567,7 +563,11 @@ class Joints:
                 found.append(f"{one.joint}: {one.name} = {one.value:.4g} {one.unit} is at the end of its range.")
         for j, names in self.untold(fits).items():
             found.append(f"{self._names[j]}: the logs do not tell {', '.join(names)}.")
-        return [*self._of_logs(fits), *self._of_motors(), *found, *self._of_pairs(fits)]
+        for joint, fit in zip(self._names, fits, strict=True):
+            names = list(fit.errors)
+            for a, b in np.argwhere(np.triu(np.abs(fit.correlations), 1) > _CORRELATED):
+                found.append(f"{joint}: the logs hardly tell {names[a]} from {names[b]}.")
+        return [*self._of_logs(fits), *self._of_motors(), *found]
 
     def _of_logs(self, fits: Sequence[Fit]) -> list[str]:
         found = []
@@ -602,14 +602,6 @@ class Joints:
             )
         return found
 
-    def _of_pairs(self, fits: Sequence[Fit]) -> list[str]:
-        found = []
-        for joint, fit in zip(self._names, fits, strict=True):
-            names = list(fit.errors)
-            for a, b in np.argwhere(np.triu(np.abs(fit.correlations), 1) > _CORRELATED):
-                found.append(f"{joint}: the logs hardly tell {names[a]} from {names[b]}.")
-        return found
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Rung:
@@ -634,15 +626,12 @@ class Rung:
 
 
 def _is_worth_more(rung: Rung, best: Rung) -> bool:
-    """Return whether a model is clearly better than the best one: on logs that it was not fitted to, too, and not worse
-    there for any joint.
-
-    Blocks of the logs of a fit have its motions: a model may explain these, and no others.
-    """
+    """Return whether a model is clearly better than the best one, and on logs left out not worse for any joint."""
     if not is_clearly_better(rung.score, best.score):
         return False
     if rung.score.name in SIMPLE or len(rung.cases) == 1:
         return True
+    # blocks of the logs of a fit have its motions: a model may explain these, and no others
     new, old = rung.errors_left_out, best.errors_left_out
     return bool(np.nanmean(new) < BETTER * np.nanmean(old)) and not (new > _WORSE * old).any()
 

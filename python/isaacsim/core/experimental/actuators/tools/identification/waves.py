@@ -150,7 +150,11 @@ def holds(span: Span, pace: np.ndarray) -> np.ndarray:
 
     found = np.empty((span.samples, span.joints))
     for joint, (at, levels) in enumerate(_least_alike(span, "holds", draw)):
-        found[:, joint] = _constant_speed((span.time[:, None] - at) / (_MOVES * every)) @ np.diff(levels)
+        # a move at constant speed, with a fifth of its time to gain speed and to lose it
+        blend, share = 0.2, np.clip((span.time[:, None] - at) / (_MOVES * every), 0.0, 1.0)
+        way = np.where(share < 0.5, share, 1.0 - share)
+        half = np.where(way < blend, way**2 / (2.0 * blend), way - 0.5 * blend) / (1.0 - blend)
+        found[:, joint] = np.where(share < 0.5, half, 1.0 - half) @ np.diff(levels)
     return found
 
 
@@ -206,12 +210,3 @@ def _taper(span: Span) -> np.ndarray:
     place = np.arange(span.samples) / max(1, span.samples - 1) * span.seconds
     end = min(_TAPER, span.seconds / 8.0)
     return np.sin(0.5 * np.pi * np.clip(np.minimum(place, span.seconds - place) / end, 0.0, 1.0)) ** 2
-
-
-def _constant_speed(share: np.ndarray) -> np.ndarray:
-    """Return the way of a move at constant speed, with a fifth of its time to gain speed and to lose it."""
-    blend = 0.2
-    share = np.clip(share, 0.0, 1.0)
-    way = np.where(share < 0.5, share, 1.0 - share)
-    half = np.where(way < blend, way**2 / (2.0 * blend), way - 0.5 * blend) / (1.0 - blend)
-    return np.where(share < 0.5, half, 1.0 - half)

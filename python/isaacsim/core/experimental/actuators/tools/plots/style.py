@@ -208,20 +208,15 @@ def label_ends(panel: Axes, labels: Sequence[tuple[np.ndarray, str, object]]) ->
     ends = _ordered(ends)
     inside = np.clip([place for place, _ in ends], 0.0, 1.0)
     size = "small" if len(ends) <= _MANY else "xx-small"
-    apart = max(_APART, _LINES[size] / _height(panel))
+    drawn = panel.figure
+    assert drawn is not None
+    apart = max(_APART, _LINES[size] / float(panel.bbox.height / drawn.dpi))
     places = separate(inside.tolist(), min(apart, 1.0 / max(1, len(ends) - 1)))
     for place, (_, number) in zip(places, ends, strict=True):
         _, text, color = labels[number]
         panel.annotate(
             text, (1, place), (5, 0), "axes fraction", "offset points", color=color, va="center", fontsize=size
         )
-
-
-def _height(panel: Axes) -> float:
-    """Return the height of a panel in inches, before the layout makes room for labels."""
-    drawn = panel.figure
-    assert drawn is not None
-    return float(panel.bbox.height / drawn.dpi)
 
 
 def _ordered(ends: Sequence[tuple[float, int]]) -> list[tuple[float, int]]:

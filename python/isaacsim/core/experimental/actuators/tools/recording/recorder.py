@@ -301,7 +301,9 @@ class _Reader:
         if name == "passive_efforts":
             return self._passive_efforts()
         if name == "at_voltage_limit":
-            return self._at_voltage_limit()
+            supplied = self._tape.read("supply_voltages")
+            available = np.where(supplied > 0.0, supplied, self._voltages)
+            return (np.abs(self._tape.read("terminal_voltages")) >= 0.9999 * available) & self._is_wound
         if name == "magnet_temperatures":
             return self._tape.read("housing_temperatures") + self._tape.read("magnet_rises")
         if name in OF_TRANSMISSIONS:
@@ -315,12 +317,6 @@ class _Reader:
             return np.where(self._is_wound, drawn - work, np.float32(0.0)) + self._tape.read("loss_power")
         efforts = self._tape.read("applied_efforts") if name == "power" else self._passive_efforts()
         return mean_power(efforts, before, after)
-
-    def _at_voltage_limit(self) -> np.ndarray:
-        """Return True where the voltage at a winding is that of its supply."""
-        supplied = self._tape.read("supply_voltages")
-        available = np.where(supplied > 0.0, supplied, self._voltages)
-        return (np.abs(self._tape.read("terminal_voltages")) >= 0.9999 * available) & self._is_wound
 
     def _on_shaft(self, name: str) -> np.ndarray:
         """Return a signal of the motor's shaft; NaN where the shaft moves by itself."""

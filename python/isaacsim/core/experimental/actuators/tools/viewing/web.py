@@ -283,20 +283,17 @@ class Page:
                 self._sliders = [self._slider(live, column) for column in everything]
             self._gains: dict[str, viser.GuiSliderHandle[float]] = {}
             if driven:
-                self._build_motor(live, [live.joints[at].name for at in driven])
+                names = [live.joints[at].name for at in driven]
+                # the chart and the gains of one motor, which can be chosen
+                with gui.add_folder("one motor"):
+                    self._choice = gui.add_dropdown("joint", names, initial_value=names[0])
+                    self._listen(self._choice, lambda name: self._choose(live, name))
+                    self._key, self._chart = self._add_chart(*_curves(False, BOTH.effort))
+                    self._motion_key, self._motion = self._add_chart(*_motions(BOTH.position))
+                    self._pipeline = gui.add_html("")
+                    self._gain_folder = gui.add_folder(None)
+                    self._add_gains(live)
         self._panel_shown = -math.inf
-
-    def _build_motor(self, live: Live, driven: list[str]) -> None:
-        """Make the chart and the gains of one motor, which can be chosen."""
-        gui = self._server.gui
-        with gui.add_folder("one motor"):
-            self._choice = gui.add_dropdown("joint", driven, initial_value=driven[0])
-            self._listen(self._choice, lambda name: self._choose(live, name))
-            self._key, self._chart = self._add_chart(*_curves(False, BOTH.effort))
-            self._motion_key, self._motion = self._add_chart(*_motions(BOTH.position))
-            self._pipeline = gui.add_html("")
-            self._gain_folder = gui.add_folder(None)
-            self._add_gains(live)
 
     def _slider(self, live: Live, column: int) -> Any:
         joint, now = live.joints[column], float(live.targets()[column])

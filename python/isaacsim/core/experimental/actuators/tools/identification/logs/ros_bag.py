@@ -143,23 +143,16 @@ def samples_of(kind: str, messages: Sequence[tuple[int, object]], joints: Sequen
         names, signals = COMMANDS[kind](message)
         names = tuple(joints) if names is None else tuple(names)
         present = {name: np.asarray(values, np.float64) for name, values in signals.items() if len(values)}
-        _require_lengths(number, names, present)
-        samples.append(Sample(time, _stamp(message), names, present))
+        for name, values in present.items():
+            if len(values) != len(names):
+                raise ValueError(
+                    f"message {number} has {len(values)} of {name}: must be {len(names)}, one per joint of "
+                    f"{', '.join(names)}. Correct the joints after the topic, or record again"
+                )
+        header = getattr(message, "header", None)
+        stamp = 0 if header is None else header.stamp.sec * 10**9 + header.stamp.nanosec
+        samples.append(Sample(time, stamp, names, present))
     return samples
-
-
-def _require_lengths(number: int, names: Sequence[str], present: Mapping[str, np.ndarray]) -> None:
-    for name, values in present.items():
-        if len(values) != len(names):
-            raise ValueError(
-                f"message {number} has {len(values)} of {name}: must be {len(names)}, one per joint of "
-                f"{', '.join(names)}. Correct the joints after the topic, or record again"
-            )
-
-
-def _stamp(message: object) -> int:
-    header = getattr(message, "header", None)
-    return 0 if header is None else header.stamp.sec * 10**9 + header.stamp.nanosec
 
 
 _Clock = Callable[[Sample], int]
