@@ -278,10 +278,7 @@ class Actuated(ActuatorSet):
             array.assign(np.ascontiguousarray(every[:, [columns[joint] for joint in joints]]))
 
     def _follow_inertias(self, places: np.ndarray, joints: Sequence[int], rows: Sequence[int]) -> None:
-        """Let the inertias be those of mass matrices of the model, if laws ask for them; see `ModelInertias`.
-
-        `joints` has the coordinate of each joint axis, -1 for those that are no joints.
-        """
+        """Let inertias be those of mass matrices, if laws ask; `joints` has coordinates of axes, -1 for no joint."""
         signals = self._assembly.signals
         if signals.keys().isdisjoint(INERTIAS):
             return
@@ -299,10 +296,7 @@ class Actuated(ActuatorSet):
         found.setdefault(name, none)[:, columns] = values
 
     def _simulator_properties(self) -> dict[str, np.ndarray]:
-        """Joint properties that the simulator is to have: those of motors, and friction in the engine or in none.
-
-        A `ValueError` names a joint whose static and dynamic friction differ.
-        """
+        """Joint properties, and friction in the engine or none, for the simulator; a `ValueError` if two differ."""
         found = self.joint_properties
         for column in self._with_friction_stage:
             self._put(found, "friction", [column], 0.0)

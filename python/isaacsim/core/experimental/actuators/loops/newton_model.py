@@ -230,10 +230,7 @@ class _Layout:
         self._shift = 0
 
     def narrowed(self, columns: Sequence[int]) -> _Layout:
-        """Narrow the views to these columns and those between them, and return the layout.
-
-        A `ValueError` says that one view each cannot reach them, or that the rows are not evenly spaced.
-        """
+        """Narrow views to these columns and return the layout; a `ValueError` if one view each cannot reach them."""
         for column in columns:
             if self._shifts[column] is None:
                 raise ValueError(

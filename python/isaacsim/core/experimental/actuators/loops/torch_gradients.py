@@ -106,10 +106,7 @@ class _Part:
         return pieces
 
     def go_back(self, note: object, numbers: np.ndarray | None, gradients: _Gradients) -> None:
-        """Add the gradients of the step of a note, with the numbers that its network had then, if it has one.
-
-        `gradients` has those by the efforts, and arrays for the others.
-        """
+        """Add the gradients of the step of a note to those for its inputs, with the weights that it had then."""
         named, pipeline = gradients.named, self.pipeline
         by_numbers = None
         if self.network is not None and numbers is not None:
@@ -161,10 +158,7 @@ class _Taken:
 
 
 class TorchGradients:
-    """Steps of actuators with gradients in Torch.
-
-    A `NotImplementedError` says that some of them have no gradients, a `ModuleNotFoundError` that Torch is missing.
-    """
+    """Steps with gradients in Torch; a `NotImplementedError` if a law has none, a `ModuleNotFoundError` without it."""
 
     def __init__(self, assembly: Assembly, num_dofs: int) -> None:
         import torch

@@ -23,10 +23,7 @@ _STATE = ("positions", "velocities", "position_targets", "velocity_targets")
 
 
 class Binding:
-    """An articulation as actuators see it, see `ArticulationExtras` for what it may leave out.
-
-    A `HostError` names a member of `ArticulationPort` that it lacks.
-    """
+    """An articulation as actuators see it; a `HostError` names a member of `ArticulationPort` that it lacks."""
 
     def __init__(self, articulation: ArticulationPort) -> None:
         require_members(articulation, ArticulationPort)
@@ -97,10 +94,7 @@ class Binding:
         return buffers
 
     def joint_views(self, wanted: Collection[str], *, from_matrices: bool = True) -> JointViews | None:
-        """What the simulator tells of these signals of the joints; None for nothing.
-
-        `from_matrices` reads mass matrices where the simulator has no signals of its own.
-        """
+        """What the simulator, or else its mass matrices, tells of these signals of the joints; None for nothing."""
         offer = getattr(self.articulation, "joint_signals", None)
         if not wanted:
             return None

@@ -37,12 +37,11 @@ class BodyState(ArrayArticulation):
     def set_world_poses(
         self, positions: ArrayLike | None = None, orientations: ArrayLike | None = None, *, indices: Indices = None
     ) -> None:
-        """Place the root links, and the robots with them; joint positions and all velocities stay.
+        """Place the root links, and the robots with them; joint positions, velocities and what is None stay.
 
         Args:
-            positions: [m], shape `(robots, 3)`; None leaves them.
-            orientations: Quaternions, `(robots, 4)`, of any length but 0; None leaves them.
-            indices: Rows; None means all.
+            positions: [m], shape `(robots, 3)`.
+            orientations: Quaternions, `(robots, 4)`, of any length but 0.
 
         Raises:
             HostError: A root link hangs on a joint that moves.
@@ -67,12 +66,7 @@ class BodyState(ArrayArticulation):
         *,
         indices: Indices = None,
     ) -> None:
-        """Set velocities of the root links; what is None stays.
-
-        Args:
-            linear_velocities: [m/s], shape `(robots, 3)`.
-            angular_velocities: [rad/s], `(robots, 3)`.
-            indices: Rows; None means all.
+        """Set linear [m/s] and angular [rad/s] velocities of the root links, `(robots, 3)` each; what is None stays.
 
         Raises:
             HostError: A base does not float.
@@ -105,18 +99,11 @@ class BodyState(ArrayArticulation):
         """Direction of gravity in the frames of the root links, shape `(robots, 3)`: a policy's sense of what is down.
 
         Unit vectors, (0, 0, -1) for a robot that stands upright; zeros where the stage has no gravity.
-
-        Args:
-            indices: Rows; None means all.
         """
         return warp_copy(self._of_roots("gravity", indices))
 
     def buffers(self) -> Buffers:
-        """Joint arrays as without root links, and those of the root links where the simulator keeps them, to be read.
-
-        Raises:
-            HostError: Physics is not running.
-        """
+        """Joint arrays, and those of the root links where the simulator keeps them, to be read, while physics runs."""
         views, arrays, numbers = super().buffers(), self._backend.root_arrays(), self._numbers
         if arrays is None:
             return views
@@ -171,10 +158,6 @@ class BodyState(ArrayArticulation):
         They are given in the frame that the joint has in the link, about its origin; in that of the link's axes where
         MuJoCo read the robot from URDF or MJCF. When they act: see `get_dof_projected_joint_forces`. Zero for a root
         that floats.
-
-        Args:
-            indices: Rows; None means all.
-            link_indices: Links; None means all.
         """
         return _split(self._collect(self._backend.incoming_forces, indices, link_indices))
 
@@ -206,8 +189,6 @@ class BodyState(ArrayArticulation):
         Args:
             positions: [m], shape `(robots, links, 3)`.
             orientations: Quaternions, `(robots, links, 4)`, of any length but 0.
-            indices: Rows; None means all.
-            link_indices: Links; None means all.
 
         Raises:
             HostError: Not with PhysX.
@@ -330,8 +311,6 @@ class DefaultState(BodyState):
             dof_positions: [rad or m], `(robots, DOFs)`.
             dof_velocities: [rad/s or m/s], `(robots, DOFs)`.
             dof_efforts: [N·m or N], `(robots, DOFs)`.
-            indices: Rows; None means all.
-            dof_indices: Columns; None means all.
         """
         given = dict(zip(_ROOT, (positions, orientations, linear_velocities, angular_velocities), strict=True))
         given |= dict(zip(_DOFS, (dof_positions, dof_velocities, dof_efforts), strict=True))

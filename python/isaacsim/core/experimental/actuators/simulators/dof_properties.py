@@ -93,8 +93,6 @@ class DofProperties(ArrayArticulation):
         Args:
             stiffnesses: [N·m/rad or N/m].
             dampings: [N·m·s/rad or N·s/m].
-            indices: Rows; None means all.
-            dof_indices: Columns; None means all.
             update_default_gains: Make these the gains that `switch_dof_control_mode` restores.
         """
         given = {"stiffnesses": stiffnesses, "dampings": dampings}
@@ -116,8 +114,6 @@ class DofProperties(ArrayArticulation):
         Args:
             mode: "position" sets both gains to their defaults, "velocity" the damping, and the stiffness to 0; "effort"
                 sets both to 0.
-            indices: Rows; None means all.
-            dof_indices: Columns; None means all.
 
         Raises:
             ValueError: There is no such mode.
@@ -231,8 +227,6 @@ class DofProperties(ArrayArticulation):
             dynamic_frictions: Effort [N·m or N] that opposes motion. MuJoCo has one dry friction: give the same values
                 as for the static one, or one of the two alone.
             viscous_frictions: Effort per velocity [N·m·s/rad or N·s/m] that opposes motion.
-            indices: Rows; None means all.
-            dof_indices: Columns; None means all.
 
         Raises:
             HostError: Physics runs on MuJoCo, and static and dynamic frictions differ.
@@ -247,8 +241,6 @@ class DofProperties(ArrayArticulation):
 
         Args:
             hard: False makes the frictions that the model has of its own as soft again as they were.
-            indices: Rows; None means all.
-            dof_indices: Columns; None means all.
 
         Raises:
             HostError: Physics does not run.
@@ -262,13 +254,9 @@ class DofProperties(ArrayArticulation):
         return hasattr(self._backend, "add_armatures")
 
     def set_step_armatures(self, armatures: ArrayLike, *, dof_indices: Indices = None) -> None:
-        """Add to the armatures of joints in the physics steps to come, until others are given.
+        """Add to the armatures [kg m² or kg], >= 0, of joints in the physics steps to come, until others are given.
 
         Properties, mass matrices and signals of joints are without them, and a stop ends them.
-
-        Args:
-            armatures: Inertias [kg m² or kg], >= 0.
-            dof_indices: Columns; None means all.
 
         Raises:
             HostError: Physics does not run, or the joints are those of a `MujocoSimulation`.

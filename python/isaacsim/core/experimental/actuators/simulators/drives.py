@@ -73,10 +73,7 @@ def take_drives(owner: object, bus: PhysicsBus, articulation: ArticulationPort, 
 
 
 def release_drives(owner: object, bus: PhysicsBus, articulation: ArticulationPort, columns: list[int]) -> None:
-    """Clear efforts and restore gains of joints without another owner whose gains are still zero.
-
-    A failure of either does not prevent the other; the gains stay stored for another attempt.
-    """
+    """Clear efforts and restore gains of joints without another owner, if still zero; one failure stops no other."""
     if not bus.ready:
         # physics is stopping, and other listeners were called first
         return forget_drives(bus)

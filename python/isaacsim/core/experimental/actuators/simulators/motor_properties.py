@@ -203,10 +203,7 @@ def set_properties(
 def _with_dry_frictions(
     given: Sequence[tuple[JointValues, list[int]]], *, one: bool
 ) -> list[tuple[JointValues, list[int]]]:
-    """Values with static and dynamic friction of joints as one property, for PhysX compares them when set.
-
-    `one` is True if the simulator has one dry friction: the dynamic one.
-    """
+    """Values with both dry frictions as one property, which PhysX compares; with `one`, the dynamic one alone."""
     parts = {(values.name, tuple(columns)): values.values for values, columns in given}
     found: list[tuple[JointValues, list[int]]] = []
     for values, columns in given:

@@ -228,10 +228,7 @@ class Equations:
         return jacobians
 
     def gravity(self, state: State) -> np.ndarray:
-        """Efforts that balance gravity, of all of MuJoCo's coordinates and of all environments.
-
-        Those of free joints are without meaning.
-        """
+        """Efforts that balance gravity, of all coordinates and environments; those of free joints have no meaning."""
         return -self._momenta(self._at_positions(state), state.fields) @ self._weight
 
     def gravity_slopes(self, state: State) -> np.ndarray:
@@ -335,10 +332,7 @@ def admittance(model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
 
 
 def incoming_forces(model: mujoco.MjModel, data: mujoco.MjData, layout: Layout) -> np.ndarray:
-    """Force and torque that its joint exerts on each link, in the frame of the joint, `(links, 6)`.
-
-    `data` has what `mj_rnePostConstraint` computes.
-    """
+    """Force and torque of the joint on each link, in its frame, `(links, 6)`; needs `mj_rnePostConstraint`."""
     bodies = layout.bodies
     frames = data.xmat[bodies].reshape(-1, 3, 3)
     places = data.xpos[bodies] + np.einsum("lij,lj->li", frames, layout.joints[:, :3])
@@ -361,11 +355,7 @@ def base_of(model: mujoco.MjModel, root: int) -> slice:
 
 
 class RootMirrors:
-    """`RootArrays` of the robots of all environments, whose roots float or are fixed.
-
-    The host computes what does not float. `columns` say where each floating robot's free joint begins, among positions
-    and velocities.
-    """
+    """`RootArrays` of the robots of all environments; `columns` say where the free joints of floating robots begin."""
 
     def __init__(self, host: object, layouts: Sequence[Layout], columns: Sequence[tuple[int, int]]) -> None:
         self._host, self._layouts, self._columns = host, layouts, columns

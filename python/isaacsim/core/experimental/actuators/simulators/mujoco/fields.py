@@ -81,10 +81,7 @@ class ModelFields(Fields):
             self._set_constants(None if isinstance(envs, slice) else np.unique(envs))
 
     def add_armatures(self, envs: np.ndarray, columns: np.ndarray, values: np.ndarray) -> bool:
-        """Let joints have these armatures besides their own from now on; return True the first time.
-
-        Constants of the model, and the fields as they are read, are without them.
-        """
+        """Add to the armatures of joints from now on, but not to the fields as read; return True the first time."""
         is_first = self.added is None
         if self.added is None:
             self._stepped = {name: self.own(name) for name in _WITH_ARMATURE}

@@ -136,10 +136,7 @@ def _read_mjcf(path: Path, standing: Standing) -> tuple[mujoco.MjSpec, mujoco.Mj
 
 
 def _read_again(path: Path, spec: mujoco.MjSpec) -> mujoco.MjSpec:
-    """An MJCF file before it is compiled, with the names of a spec that was: that one otherwise.
-
-    A compiled spec has all meshes, which every copy of it copies, and every deletion of an element goes through.
-    """
+    """An MJCF file before compilation, with the names of a compiled spec, whose copies would copy all meshes."""
     again = mujoco.MjSpec.from_file(str(path))
     for kind in ("bodies", "joints", "actuators"):
         for element, named in itertools.zip_longest(getattr(again, kind), getattr(spec, kind)):
@@ -261,10 +258,7 @@ def _reporting_warnings(path: Path) -> Iterator[None]:
 
 
 def sliding_joints(path: Path, text: str) -> set[str]:
-    """Names of the joints of an MJCF file, given by path and content with full paths, that slide.
-
-    An `UnsupportedSceneError` names the element that MuJoCo cannot read.
-    """
+    """Names of the sliding joints of an MJCF text; an `UnsupportedSceneError` names what MuJoCo cannot read."""
     with warnings_to(ignore):
         model = _parsed(path, lambda: mujoco.MjSpec.from_string(text).compile())
     return {model.joint(at).name for at in np.flatnonzero(model.jnt_type == int(mujoco.mjtJoint.mjJNT_SLIDE))}
@@ -406,8 +400,7 @@ def _replace_actuators(
 ) -> None:
     """Delete the actuators that drives replace, with their sensors; joints take over their limits and inertias.
 
-    `spec` has the numbers of joints and actuators in the `model` that was compiled of it; `changed`, the same or
-    another with the same names, is changed. `laws` are those of the replaced actuators, by joint.
+    `changed` has the names of `spec`, whose numbers are those of `model`; `laws` are the replaced ones, by joint.
     """
     joints = {joint.id: changed.joint(joint.name) for joint in spec.joints}
     for number, found in laws.items():

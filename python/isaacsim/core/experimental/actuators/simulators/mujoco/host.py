@@ -229,10 +229,7 @@ class MujocoHost(NotCopied):
         self._compile()
 
     def step(self, steps: int = 1) -> None:
-        """Run physics steps, the pre-step callbacks before each; without these and velocity limits, many in one call.
-
-        A `SimulationDivergedError` names the robots of which a joint or base is not finite any more.
-        """
+        """Run physics steps and pre-step callbacks; a `SimulationDivergedError` names robots that are not finite."""
         listeners = self.bus.pre_step
         while steps > 0:
             if self._batch is None:
@@ -846,10 +843,7 @@ class MujocoHost(NotCopied):
                 yield layout, at, envs[at]
 
     def _places(self, robots: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Environments that some robots are in, each once; and of each link of each robot, which of them, and its body.
-
-        The latter two index what is computed of all bodies of these environments.
-        """
+        """Environments of some robots, each once; of each link of each robot, its number among them, and its body."""
         layouts = list(self._layouts.values())
         every, numbers = np.divmod(robots, len(layouts))
         envs, rows = np.unique(every, return_inverse=True)

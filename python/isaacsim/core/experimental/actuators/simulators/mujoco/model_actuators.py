@@ -361,10 +361,7 @@ def _linear(model: mujoco.MjModel, actuator: int) -> Law | str:
 
 
 def _law(model: mujoco.MjModel, actuator: int, *, filtered: bool = False) -> Law | str:
-    """The linear part of an actuator, of a PID that without its integral; or the reason why it has none.
-
-    `filtered` is True if a first-order filter of the control counts as none.
-    """
+    """The linear part of an actuator, or why it has none; with `filtered`, a first-order filter counts as none."""
     if why := _state_problem(model, actuator, filtered=filtered):
         return why
     force = _affine_force(model, actuator)
@@ -516,10 +513,7 @@ class TendonMotor:
 
 
 def tendon_motors(model: mujoco.MjModel, driven: Collection[int]) -> tuple[list[TendonMotor], dict[int, str]]:
-    """The motors of linkages, and why other actuators on tendons are none.
-
-    `driven` joints have actuators of their own.
-    """
+    """Motors of linkages, and why other actuators on tendons are none; `driven` joints have actuators themselves."""
     tendons = np.flatnonzero(np.array(model.actuator_trntype) == int(mujoco.mjtTrn.mjTRN_TENDON)).tolist()
     parts = {actuator: own for actuator in tendons if (own := _parts(model, int(model.actuator_trnid[actuator, 0])))}
     motors, problems = _spatial_motors(

@@ -42,10 +42,7 @@ class ModelRobots:
         self._envs = Roots(f"env_{env}" for env in range(num_envs))
 
     def find(self, patterns: str | Sequence[str]) -> list[Robot]:
-        """The robots that paths match, environment by environment.
-
-        A `ValueError` names a path without a body, or without a hinge or slide in its subtree.
-        """
+        """The robots that paths match, by environment; a `ValueError` names a path without a body that has axes."""
         picked: dict[tuple[int, int], None] = {}
         for pattern in names_of("articulation paths", patterns, "a path"):
             picked |= dict.fromkeys(self._matches(pattern))

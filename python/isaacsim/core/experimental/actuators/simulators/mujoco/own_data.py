@@ -86,10 +86,7 @@ class DataList:
 
 
 class BatchData:
-    """Environments that are the simulations of a batch, with a model each.
-
-    A `ValueError` says that their physics steps differ, a `HostError` that MuJoCo is older than 4.
-    """
+    """Simulations of a batch, with a model each; a `ValueError` for different steps, a `HostError` below MuJoCo 4."""
 
     def __init__(self, batch: Batch) -> None:
         if not hasattr(batch, "expanded"):

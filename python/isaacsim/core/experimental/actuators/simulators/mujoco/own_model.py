@@ -84,10 +84,7 @@ class OwnArticulation(DofProperties):
         return JointViews(views.arrays, refresh)
 
     def get_mass_matrices(self, *, indices: Indices = None) -> wp.array:
-        """Mass matrices, shape `(robots, C, C)`, of the coordinates that move with a robot's DOFs, which are the last.
-
-        Armatures are included. They are those that the data have, as `joint_signals` has it.
-        """
+        """Mass matrices of the data with armatures, `(robots, C, C)`; the DOFs are the last coordinates."""
         self._live()
         host, count = self._backend, self._at.shape[1]
         found = []
@@ -181,10 +178,7 @@ class OwnArticulation(DofProperties):
         return items
 
     def _runs(self, field: str) -> list[tuple[int, int, np.ndarray, slice, slice]]:
-        """First axis, number of axes, block of the data, and the environments in mirror and block, one after another.
-
-        Robots of consecutive environments go together.
-        """
+        """First axis, count, block, and slices of mirror and block, for each run of consecutive environments."""
         width, count = self._backend.width, self._at.shape[1]
         starts, blocks = zip(*self._backend.data.blocks(field), strict=True)
         found: list[list[int]] = []
@@ -470,11 +464,7 @@ class MujocoSimulation(NotCopied):
             self._signals.update()
 
     def read_property(self, name: str) -> np.ndarray:
-        """A property of all axes, flat.
-
-        Raises:
-            HostError: MuJoCo has no such property.
-        """
+        """A property of all axes, flat; a `HostError` if MuJoCo has no such property."""
         if name == "max_velocities":
             return np.full(self.num_envs * self.width, np.inf)
         if name not in KNOWN:

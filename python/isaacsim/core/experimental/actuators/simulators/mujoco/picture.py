@@ -347,10 +347,7 @@ _ROBOTS = mujoco.mjtCatBit.mjCAT_DYNAMIC.value
 
 
 class DrawingWindow:
-    """A window that shows a drawing, whose `poses` and `target_poses` are called before `show`.
-
-    `on_key` is called with what is pressed, as GLFW numbers keys, from a thread of the viewer.
-    """
+    """A window that shows a drawing after its `poses`; a viewer thread calls `on_key` with keys as GLFW has them."""
 
     def __init__(self, drawing: Drawing, on_key: Callable[[int], None]) -> None:
         import mujoco.viewer

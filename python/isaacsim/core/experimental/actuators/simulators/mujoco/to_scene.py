@@ -36,10 +36,7 @@ _NAMELESS = ("", "MuJoCo Model")
 
 
 def whole_scene(scene: Scene) -> tuple[Scene, list[str]]:
-    """A file's scene, as of `read_file`, completed from its `MjSpec`, and descriptions of what it cannot hold.
-
-    An `UnsupportedSceneError` names a body with a ball joint beside others.
-    """
+    """A scene completed from its `MjSpec`, and losses; an `UnsupportedSceneError` for a ball joint beside others."""
     # warnings were reported when the file was read
     with warnings_to(ignore), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -160,10 +157,7 @@ def _mimics(model: mujoco.MjModel, axes: dict[str, Axis]) -> Iterator[Mimic]:
 
 
 def _with_one_leader(mimics: Sequence[Mimic]) -> tuple[list[Mimic], list[str]]:
-    """Return couplings of which each joint has one at most, as in USD, and a note about those that are left over.
-
-    A straight line holds for both of its joints: its leader may as well be the one that follows.
-    """
+    """Couplings with at most one leader per joint, straight lines turned where it helps, and notes on the rest."""
     followers: dict[int, int] = {}
     turned: dict[int, Mimic] = {at: other for at, one in enumerate(mimics) if (other := _turned(one)) is not None}
 
@@ -219,11 +213,7 @@ def _outside_robots(scene: Scene) -> list[str]:
 
 
 def _apart(model: mujoco.MjModel) -> Iterator[tuple[int, int]]:
-    """Pairs of bodies without contact in MuJoCo, whatever their shapes are; -1 is the world.
-
-    These are excluded pairs, bodies welded together, and bodies whose welded groups a joint connects. Static bodies
-    touch all that move.
-    """
+    """Pairs of bodies without contact: excluded, welded, or joined. Static bodies touch all; -1 is the world."""
     group = model.body_weldid.tolist()
     moving = set(group) - {0}
     # groups of welded bodies without contact in themselves or with each other; group 0 is all that is static

@@ -392,10 +392,7 @@ _SHAFTS = {_SIMPLE: _gear, "DifferentialTransmission": _differential, "FourBarLi
 
 
 def _reduction(one: UrdfTransmission) -> float:
-    """Return the reduction of a simple transmission; NaN if its actuator and its joint have different ones.
-
-    ROS 1 reads that of the actuator, ros2_control that of the joint.
-    """
+    """Reduction of the actuator (ROS 1) or joint (ros2_control) of a simple transmission; NaN if they differ."""
     found = {value for value in (*one.actuator_reductions, *one.joint_reductions) if value != 1.0}
     return next(iter(found), 1.0) if len(found) < 2 else math.nan
 

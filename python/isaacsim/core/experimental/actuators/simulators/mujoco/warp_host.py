@@ -32,11 +32,7 @@ _MODULE = "mujoco_warp"
 
 
 class MujocoWarpHost(MujocoHost):
-    """`MujocoHost` whose steps are those of mujoco_warp.
-
-    A `HostError` says that it is missing, that there is more than one environment, or which elements of the model it
-    lacks.
-    """
+    """`MujocoHost` stepped by mujoco_warp; a `HostError` without it, for several environments or unknown elements."""
 
     engine = "MuJoCo Warp"
 

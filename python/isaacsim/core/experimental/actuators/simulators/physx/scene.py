@@ -99,10 +99,7 @@ class PhysxRobot:
 
 
 class PhysxScene:
-    """Physics of a USD stage in meters as it is now, on the CPU; an `UnsupportedSceneError` if PhysX cannot read it.
-
-    `held` are paths of links that are fixed to the world where they begin.
-    """
+    """Physics of a USD stage on the CPU, links `held` at their beginning; an `UnsupportedSceneError` if it cannot."""
 
     def __init__(self, stage: Stage, held: Sequence[str] = ()) -> None:
         _prepare_process()
@@ -216,10 +213,7 @@ class PhysxScene:
     # links
 
     def of_links(self, robots: np.ndarray, count: int, columns: tuple[str, ...]) -> np.ndarray:
-        """Columns of the first `count` links of some robots, side by side; quaternions are (w, x, y, z).
-
-        Poses and velocities are those that tensors have; all links are counted, or the root link only.
-        """
+        """Columns that tensors have of all links or the root, side by side; quaternions are (w, x, y, z)."""
         if self._tensors is not None and columns in _OF_LINKS:
             rows = self._tensors.links(columns)[robots, :count]
             return rows[..., _POSE_WXYZ] if columns[1] == "orientation" else rows
@@ -495,10 +489,7 @@ class RobotTensors:
         binding.write(rows)
 
     def links(self, columns: tuple[str, ...]) -> np.ndarray:
-        """Two columns of the links side by side, quaternions (x, y, z, w); an array that the next call fills again.
-
-        Its shape is `(robots, links, numbers)`, with as many links as the robot with the most has.
-        """
+        """Two columns of links, quaternions (x, y, z, w), `(robots, links, numbers)`; the next call fills it again."""
         return self._read(_OF_LINKS[columns])
 
     # inside

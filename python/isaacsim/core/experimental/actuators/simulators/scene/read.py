@@ -44,10 +44,7 @@ _GRAVITY = 9.81
 
 @dataclass(frozen=True)
 class _Tree:
-    """The bodies of a stage as joints connect them: by number, with frames, axes, joints, robots and parents first.
-
-    `joints` has what holds kinematic bodies too, and `closing` the joints that close loops.
-    """
+    """The bodies of a stage as joints connect them, by number; `joints` include those that hold kinematic bodies."""
 
     stage: Usd.Stage
     units: StageUnits
@@ -379,10 +376,9 @@ _BITS = 31
 
 
 def _read_filters(tree: _Tree, colliders: Sequence[Collider]) -> list[Pair]:
-    """Pairs of bodies that do not touch; -1 is the world. Filters of single colliders go into their contact masks.
+    """Pairs of bodies that do not touch, as those of most joints; -1 is the world.
 
-    The bodies of most joints do not touch. An `UnsupportedSceneError` says that single colliders are filtered in more
-    ways than MuJoCo has bits for.
+    Filters of single colliders go into contact masks; an `UnsupportedSceneError` if those have too few bits.
     """
     robots = {robot.path: sorted(robot.links) for robot in tree.robots}
     members = _Members(colliders, tree.bodies, robots)

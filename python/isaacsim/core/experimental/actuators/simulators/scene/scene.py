@@ -255,8 +255,7 @@ def warn_of_beginnings(
 def begin_at(axes: Sequence[Axis], positions: Mapping[str, float]) -> None:
     """Set initial positions of joints [rad or m], by pattern of names, and their position targets with them.
 
-    A `ValueError` has a line for each pattern that is invalid or matches nothing, each joint that several match, and
-    each position outside its limits; nothing is changed then.
+    A `ValueError` has a line for each wrong pattern, ambiguous joint and position outside limits; nothing changes then.
     """
     require_type("initial_positions", positions, Mapping, "a dictionary of positions by pattern of joint names")
     values = {pattern: number_of(f"initial_positions[{pattern!r}]", value) for pattern, value in positions.items()}

@@ -319,10 +319,7 @@ def _collision_geometry(prim: Usd.Prim, place: np.ndarray, approximation: str, n
 
 
 def read_drawn(stage: Usd.Stage, bodies: Bodies, colliders: Sequence[Shape], places: Places) -> list[Shape]:
-    """All shapes that are drawn, and the colliders.
-
-    A collider is hidden if its prim is not visible and another shape of its body is.
-    """
+    """Drawn shapes and colliders; an invisible collider is hidden if another shape of its body is not."""
     touching = {shape.path for shape in colliders}
     visible = {str(prim.GetPath()): prim for prim in every_prim(stage.GetPseudoRoot()) if _is_visible(prim)}
     others = [_drawn(prim, bodies, places) for path, prim in visible.items() if path not in touching]

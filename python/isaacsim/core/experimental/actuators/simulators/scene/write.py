@@ -167,10 +167,7 @@ def _write_mass(prim: Usd.Prim, body: Body) -> None:
 def write_filters(
     stage: Usd.Stage, scene: Scene, bodies: Sequence[Sdf.Path], robots: Sequence[Sdf.Path], shapes: Sequence[Sdf.Path]
 ) -> set[frozenset[int]]:
-    """Write which bodies and shapes do not touch, and whether robots touch themselves; return the pairs of bodies.
-
-    Pairs that a joint connects are authored with the joint.
-    """
+    """Write which bodies and shapes do not touch but by a joint, and self-collisions; return the pairs of bodies."""
     of_body = _colliding(scene)
     apart, single = _apart(scene, of_body)
     joined = {frozenset((body.parent, number)) for number, body in enumerate(scene.bodies)}

@@ -94,10 +94,7 @@ def time_problem(log: MotorLog) -> str | None:
 
 
 def too_fast(log: MotorLog, limits: Mapping[str, float]) -> list[str]:
-    """Return a sentence for each joint that moves faster in a log than its limit [rad/s or m/s], by name.
-
-    Speeds are those over five samples, so that noise of the encoder is none.
-    """
+    """Return a sentence for each joint faster than its limit [rad/s or m/s] over five samples of a log, by name."""
     apart = min(_OF_SPEED, len(log.time) - 1)
     times = (log.time[apart:] - log.time[:-apart])[:, None]
     speeds = np.abs((log.position[apart:] - log.position[:-apart]) / times).max(axis=0)

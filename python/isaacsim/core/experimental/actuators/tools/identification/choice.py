@@ -47,14 +47,7 @@ class Chosen:
 
 
 class Choice:
-    """A choice of what is fitted.
-
-    Args:
-        joints: The joints, and what is fitted of them in any case.
-        links: The links of the robot.
-        logs: The logs.
-        noise: Noise of the encoder of each joint [rad or m], shape `(joints,)`.
-    """
+    """A choice of what is fitted to logs; `noise` is that of the encoder of each joint [rad or m], `(joints,)`."""
 
     def __init__(self, joints: Joints, links: Links, logs: Sequence[MotorLog], noise: np.ndarray) -> None:
         self._joints, self._links, self._logs, self._noise = joints, links, logs, noise

@@ -122,12 +122,7 @@ class Links:
         self._simulation.close()
 
     def decouple(self, log: MotorLog, bias: np.ndarray) -> Decoupled:
-        """Return inertia and load of each joint, or shaft of several, along an evenly sampled log.
-
-        Args:
-            log: The log, with a column for each.
-            bias: Biases of the encoders [rad or m], shape `(columns,)`; 0 of shafts.
-        """
+        """Return inertia and load of each column of an evenly sampled log; biases [rad or m] are `(columns,)`."""
         shafts, dt = self._shafts, log.dt
         whole, rows = shafts.whole_of(log), shafts.rows
         # shafts have no bias, and the rows of joints are those of the identity

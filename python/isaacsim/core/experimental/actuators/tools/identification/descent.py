@@ -39,13 +39,7 @@ class Box:
 
 @dataclass(frozen=True, eq=False)
 class Least:
-    """Minimum of a sum of squares.
-
-    Args:
-        x: Parameters, shape `(parameters,)`.
-        residuals: Residuals there, shape `(points,)`.
-        jacobian: Their Jacobian at the last evaluation, shape `(points, parameters)`.
-    """
+    """Minimum of a sum of squares: parameters, residuals there, and their Jacobian at the last evaluation."""
 
     x: np.ndarray
     residuals: np.ndarray

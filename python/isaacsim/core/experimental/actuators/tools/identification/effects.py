@@ -24,14 +24,10 @@ _LOADED = 0.5
 
 @dataclass(frozen=True)
 class Effect:
-    """An effect.
+    """An effect: its parameters, and `told`, the one that logs have to tell.
 
-    Args:
-        names: Its parameters.
-        told: The parameter that logs have to tell.
-        least: Error from which it is tried, of the noise of the encoder.
-        share: Share of the errors that it may leave.
-        rung: Name of the model of friction that has its fits; empty for one that is fitted.
+    It is tried from an error of `least` times the noise of the encoder on, and may leave a `share` of the errors.
+    `rung` is the name of the model of friction that has its fits; empty for one that is fitted.
     """
 
     names: tuple[str, ...]

@@ -318,8 +318,7 @@ class Joints:
     def untold(self, fits: Sequence[Fit], names: Collection[str] | None = None) -> dict[int, list[str]]:
         """Return the names of parameters of each joint that logs do not tell, by its number.
 
-        Their standard errors are half of them or more, or they are at the end of their ranges; or they are gains that
-        cannot be told from friction or an armature.
+        Standard errors are half of them or more, they are at ends of ranges, or gains like friction or an armature.
         """
         found: dict[int, list[str]] = {}
         for estimate in self._estimates(fits):
@@ -605,14 +604,7 @@ class Joints:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Rung:
-    """A model of friction that was tried.
-
-    Args:
-        joints: The joints that were fitted.
-        fits: Their fits.
-        score: Their errors, and the name of the model.
-        cases: The logs.
-    """
+    """A model of friction that was tried: joints that were fitted to the logs, their fits, errors and its name."""
 
     joints: Joints
     fits: list[Fit]

@@ -33,10 +33,7 @@ def substeps_of(dt: float, longest: float = _LONGEST) -> int:
 
 
 def late_by(dt: float) -> float:
-    """Return by how much commands that are held are later than interpolated ones [s].
-
-    It is the mean of 0 … `substeps_of(dt)` - 1 physics steps.
-    """
+    """Return by how much held commands are later than interpolated ones [s], a mean over physics steps."""
     return 0.5 * (dt - dt / substeps_of(dt))
 
 
@@ -123,13 +120,10 @@ class Rollout:
         values: Sequence[Mapping[str, float]],
         outputs: Sequence[str] = (),
     ) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Return the positions that encoders measure, and outputs right after each sample; NaN after a fault.
+        """Return positions that encoders measure, `(variants, samples)`, and outputs right after each sample,
+        `(outputs, variants, samples)`, of each log; NaN after a fault.
 
-        As many logs of equal time steps as there is room for are simulated side by side; settings of a log override
-        values.
-
-        Returns:
-            Positions `(variants, samples)` and outputs `(outputs, variants, samples)` of each log.
+        As many logs of equal time steps as fit are simulated side by side; settings of a log override values.
         """
         room = max(1, self._rows // len(values))
         found: list[tuple[np.ndarray, np.ndarray]] = [(np.empty(0), np.empty(0))] * len(cases)

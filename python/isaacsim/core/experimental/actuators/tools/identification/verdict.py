@@ -65,10 +65,7 @@ def _word(error: float, noise: float) -> str:
 
 
 def _changes(estimates: Iterable[Estimate], joint: str) -> Iterator[str]:
-    """Yield the gains of a joint before and after, then its other values, without those that are none as before.
-
-    With half of the interval of a value, where it has one.
-    """
+    """Yield gains of a joint before and after, then its other changed values with half of their interval."""
     own = (estimate for estimate in estimates if estimate.joint == joint)
     for one in sorted(own, key=lambda estimate: estimate.name not in GAINS):
         # a descent ends beside the end of a range

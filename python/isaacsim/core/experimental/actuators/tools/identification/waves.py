@@ -32,12 +32,7 @@ _LEVELS = (1.0, -1.0, 0.5, -0.5)
 class Span:
     """What the motions of all joints have in common.
 
-    Args:
-        samples: Number of samples.
-        dt: Time from sample to sample [s].
-        joints: Number of joints.
-        top: Highest frequency of sines [Hz].
-        seed: Seed of phases, levels and times.
+    `top` is the highest frequency of sines [Hz]; `seed` determines phases, levels and times.
     """
 
     samples: int
@@ -182,8 +177,7 @@ def _least_alike(
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return times of changes [s], and the levels before and after each, of all joints.
 
-    Of several draws for a joint, the one whose levels over time are least correlated with those of the joints before
-    it is taken.
+    Of several draws for a joint, it takes the one least correlated with the joints before it.
     """
     chosen: list[tuple[np.ndarray, np.ndarray]] = []
     curves: list[np.ndarray] = []

@@ -84,14 +84,10 @@ class Response:
 
 @dataclass(frozen=True)
 class StepResponse:
-    """A joint's step response, and that of an ideal drive in its place.
+    """A joint's step response, and that of an ideal drive in its place: the same gains without delay and clamps.
 
-    Args:
-        joint: Name of the joint.
-        actual: Response with its actuator.
-        ideal: Response with the same gains, without delay and clamps.
-        bounds: Lowest and highest effort within the clamps at each step, `(2, steps)`, NaN for none.
-        turns: Whether the joint turns; else it slides; None if that is unknown.
+    `bounds` are the lowest and highest effort within the clamps at each step, `(2, steps)`, NaN for none. A joint that
+    does not turn slides; None if that is unknown.
     """
 
     joint: str

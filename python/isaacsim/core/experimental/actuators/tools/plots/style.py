@@ -70,16 +70,7 @@ def panels(
     columns: int = 1,
     heights: Sequence[float] | None = None,
 ) -> tuple[Figure, list[Axes]]:
-    """Return a figure and its panels, row by row; columns share the x axis, rows the y axis.
-
-    Args:
-        width: Width of the figure [inch].
-        height: Height of the figure [inch].
-        headline: Title of the figure.
-        rows: Number of rows of panels.
-        columns: Number of columns of panels.
-        heights: Relative heights of the rows.
-    """
+    """Return a figure [inch] with a headline and panels row by row; columns share the x axis, rows the y axis."""
     drawn = figure(width, height, headline)
     grid = drawn.subplots(rows, columns, sharex="col", sharey="row", squeeze=False, height_ratios=heights)
     dress(grid.flat)
@@ -192,10 +183,9 @@ def bands(panel: Axes, x: npt.ArrayLike, samples: np.ndarray, of: str, shares: S
 
 
 def label_ends(panel: Axes, labels: Sequence[tuple[np.ndarray, str, object]]) -> None:
-    """Write labels to the right of the ends of curves, in their colors and without overlap.
+    """Write labels to the right of the ends of curves, in their colors and without overlap, in the order of the ends.
 
-    Labels are in the order of the ends, also of ends beyond the panel; those of equal ends keep their order, the first
-    on top.
+    Ends beyond the panel count; labels of equal ends keep their order, the first on top.
     """
     ends = []
     # Matplotlib computes scales on request
@@ -220,10 +210,7 @@ def label_ends(panel: Axes, labels: Sequence[tuple[np.ndarray, str, object]]) ->
 
 
 def _ordered(ends: Sequence[tuple[float, int]]) -> list[tuple[float, int]]:
-    """Return ends, each with the number of its curve, in ascending order; equal ones from the last curve to the first.
-
-    Equal ends share the mean of their places.
-    """
+    """Return ends and numbers of their curves in ascending order, equal ones at their mean, the last curve first."""
     groups: list[list[tuple[float, int]]] = []
     for place, number in sorted(ends):
         if groups and place - groups[-1][0][0] <= _ALIKE:

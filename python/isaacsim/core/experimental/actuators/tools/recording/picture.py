@@ -110,10 +110,7 @@ class _Curves:
                 self.labels.append((values[:, column], word if self.alone else joint, own["color"]))
 
     def finish(self, title: str, ylabel: str, quantity: str | None = None) -> None:
-        """Add title, axis label, the labels of the curves, and the key of lines and areas.
-
-        `quantity` is a field of `Units`, whose unit the axis has, or the label of each joint if they differ.
-        """
+        """Add title, axis label with the unit of `quantity`, or joint labels with theirs, curve labels, and key."""
         caption(self.axes, title)
         self.scale(ylabel, quantity)
         label_ends(self.axes, self.labels)

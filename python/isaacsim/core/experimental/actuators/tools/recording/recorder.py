@@ -226,10 +226,10 @@ class Recorder(NotCopied):
 
 
 def _chosen(signals: Sequence[str], assembly: Assembly, joints: Sequence[int]) -> list[str]:
-    """Return the signals to record, in the order of `SIGNALS`, with those that others follow from.
+    """Return the signals to record in the order of `SIGNALS`, with those that they follow from.
 
-    Of all signals, those that no joint has a law for are left out, with those that follow from them. Beside efforts on
-    the shaft before the clamps there are those after the clamps.
+    Of all signals, those that no joint has a law for are left out. Efforts on the shaft before the clamps need those
+    after the clamps.
     """
     names = names_of("signals", signals)
     if odd := [name for name in names if name not in SIGNALS]:
@@ -274,10 +274,7 @@ def recorded_states(stage: object) -> Mapping[str, str]:
 
 
 class _Reader:
-    """Reads a recording's arrays: those of the tape, and those that follow from them.
-
-    The current velocities are read until `stop`; `found` are ratio and offset of transmissions, `(2, robots, joints)`.
-    """
+    """Reads arrays of the tape, and what follows from them; `found` are transmissions, `(2, robots, joints)`."""
 
     def __init__(
         self,

@@ -274,10 +274,7 @@ class Live:
         return sorted(found, key=lambda effort: effort.column)
 
     def history(self, column: int) -> tuple[np.ndarray, ...]:
-        """Return times relative to now [s], computed and applied efforts of a joint in the last seconds.
-
-        With passive stages: computed efforts, those of the motor, and those of the passive stages.
-        """
+        """Times to now [s], computed and applied efforts of a joint; if passive, those of motor and passive stages."""
         passive = self._joint(column).passive
         names = ("computed_efforts", *(_FRICTION[:2] if passive else ("applied_efforts",)))
         for one in self._watched:

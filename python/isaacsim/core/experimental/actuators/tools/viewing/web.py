@@ -404,10 +404,7 @@ class Page:
         _draw_curves(self._motion, live.motion(self._chosen), _FLAT * (joint.upper - joint.lower))
 
     def _bar(self, joint: Joint, effort: Effort, unit: str, is_warm: bool) -> str:
-        """Return a line of HTML: name, effort of the motor within its envelope, friction below it, number, temperature.
-
-        It is red if it is limited, and its temperature is red where it derates; `is_warm` leaves room for temperatures.
-        """
+        """HTML of name, effort in its envelope, friction below, and temperature, if any `is_warm`; red if limited."""
         friction = 0.0 if effort.friction is None else effort.friction
         ends = [abs(end) for end in (effort.lower, effort.upper) if math.isfinite(end)]
         scale = max([self._scales.get(effort.column, 0.0), *ends, abs(effort.motor), abs(friction), 1e-9])
@@ -606,10 +603,7 @@ def _open_server(host: str, port: int, allowed: set[str]) -> viser.ViserServer:
 
 @contextlib.contextmanager
 def _checking(own: str, allowed: set[str]) -> Iterator[list[object]]:
-    """Make servers that viser opens within the block check each request; viser has no option for it.
-
-    The value is a list with an entry for each of them.
-    """
+    """Check requests to servers that viser opens in the block, listed in its value: viser has no option for it."""
     module: Any = websockets.asyncio.server
     serve, handlers = module.serve, []
 

@@ -18,11 +18,10 @@ from .asked import Asked
 
 
 def read_bag(path: Path, asked: Asked) -> list[MotorLog]:
-    """Read the log in a ROS 2 bag.
+    """Read the log in a ROS 2 bag, a row for each message of measured positions that has all joints.
 
-    A row is a message of measured positions that has all joints of the robot that any of them has. Each command holds
-    until the next one of its joint. Times are those of the headers where all messages of both topics have one, else
-    those of the recording for both: two clocks would shift commands against positions.
+    Each command holds until the next one of its joint. Times are those of the headers where all messages of both topics
+    have one, else those of the recording for both: two clocks would shift commands against positions.
     """
     with opened(path) as bag:
         chosen = choose(path, bag.topics, asked.topics)
@@ -112,14 +111,9 @@ NAMELESS = "std_msgs/msg/Float64MultiArray"
 
 @dataclass(frozen=True)
 class Sample:
-    """Content of one message.
+    """Content of one message, recorded at a time [ns] and stamped in its header [ns], 0 for none.
 
-    Args:
-        time: Time at which it was recorded [ns].
-        stamp: Time in its header [ns]; 0 for none.
-        joints: Names of its joints.
-        signals: Numbers by name, `position` [rad or m], `velocity` and `effort`, one per joint each; without those that
-            the message leaves empty.
+    Signals are `position` [rad or m], `velocity` and `effort` by joint, without those that the message leaves empty.
     """
 
     time: int

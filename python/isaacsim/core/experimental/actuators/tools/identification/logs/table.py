@@ -37,15 +37,10 @@ class Source(NamedTuple):
 
 @dataclass(frozen=True)
 class Table:
-    """Columns of a file by name, as they stand there.
+    """Columns of a file by name, as they stand there, and values of parameters during the log.
 
-    Args:
-        path: The file.
-        columns: Texts or numbers by the name of the column.
-        settings: Values of parameters during the log.
-        places: Where each row stands in the file, such as `line 3`; empty for `row 0` and so on.
-        skipped: What was not understood.
-        sources: Columns that the file has under another name or in another unit, by name here.
+    `places` say where each row stands, such as `line 3`; empty for `row 0` and so on. `skipped` was not understood, and
+    `sources` are columns that the file has under another name or in another unit, by name here.
     """
 
     path: Path
