@@ -296,8 +296,6 @@ class Attachment:
         forget_properties(self._bus)
         self.drawn.forget()
 
-    # inside
-
     def _refuse_step(self) -> None:
         """Raise for a step while there is an error or no robot; without joints there is nothing to do."""
         if self.error is not None:

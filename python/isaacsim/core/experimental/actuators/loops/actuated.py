@@ -228,8 +228,6 @@ class Actuated(ActuatorSet):
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {len(self._columns)} joints x {self._num_robots} robots on {self._device}>"
 
-    # inside
-
     def _num_dofs(self) -> int:
         return len(self._names)
 

@@ -145,8 +145,6 @@ class ActuatedModel(Actuated):
         self._bound, self._current = {}, None
         super().close()
 
-    # inside
-
     def _robot_names(self) -> Sequence[str]:
         return self.articulation_labels
 

@@ -306,8 +306,6 @@ class TorchGradients:
         self._states = states if self._size and states.requires_grad else None
         return efforts
 
-    # inside
-
     def _set_parameter(self, name: str, values: np.ndarray) -> None:
         """Set a parameter of all components that have it, `(robots, DOFs)`."""
         for actuator, columns in self._actuators():

@@ -340,8 +340,6 @@ class ArrayArticulation(DofAccess):
 
         return Buffers(**copies, refresh=refresh, commit=commit)
 
-    # inside
-
     def _following(self, mirrors: Mapping[str, np.ndarray]) -> JointViews:
         """Views of other flat mirrors for the selected robots, or copies."""
         at, shape = self._at, self._at.shape

@@ -231,8 +231,6 @@ class BodyState(ArrayArticulation):
                 moved = True
         self._backend.write_link_inertias(robots, links, {"moments": moments} | ({"places": places} if moved else {}))
 
-    # inside
-
     def _of_roots(self, name: str, indices: Indices) -> np.ndarray:
         """Poses, velocities, or the direction of gravity, of the root links of the robots asked for."""
         robots = self._picked(indices)
@@ -357,8 +355,6 @@ class DefaultState(BodyState):
                 if len(columns := np.flatnonzero(has)):
                     values = self._default_state[name][np.ix_(rows, columns)]
                     getattr(self, f"set_{name}")(values, indices=rows, dof_indices=columns)
-
-    # inside
 
     def _resolve(self) -> None:
         super()._resolve()

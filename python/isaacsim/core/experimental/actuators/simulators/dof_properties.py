@@ -271,8 +271,6 @@ class DofProperties(ArrayArticulation):
         backend: Any = self._backend
         backend.add_armatures(_checked("armatures", armatures, at.shape).ravel(), at.ravel())
 
-    # inside
-
     def _resolve(self) -> None:
         super()._resolve()
         # kept while robots and joints are the same

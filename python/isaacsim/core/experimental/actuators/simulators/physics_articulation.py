@@ -169,8 +169,6 @@ class PhysicsArticulation(DofProperties, DefaultState):
         """
         return self._efforts(self._backend.projected_forces, indices, dof_indices)
 
-    # inside
-
     def _efforts(self, compute: Callable[[], np.ndarray], indices: Indices, dof_indices: Indices) -> wp.array:
         self._live()
         return warp_copy(compute()[self._index(indices, dof_indices)])

@@ -115,8 +115,6 @@ class IsaacSimHost:
         self._view = None
         self.bus.emit_stop()
 
-    # inside
-
     def _is_running(self) -> bool:
         """True if the simulation view of the last ready event still exists."""
         return self._view is not None and SimulationManager.get_physics_simulation_view() is self._view

@@ -139,8 +139,6 @@ class KitArticulation(DofAccess):
         """Set efforts [N·m or N]; they act until they are set again."""
         self._set("actuation_forces", efforts, indices, dof_indices)
 
-    # inside
-
     def _has_ended(self) -> bool:
         return self._stage_changes != self._host.bus.stage_changes
 

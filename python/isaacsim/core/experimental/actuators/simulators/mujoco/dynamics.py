@@ -1,6 +1,5 @@
 """Poses and velocities of bodies and equations of motion of robots on MuJoCo, in Isaac Sim's coordinates."""
 
-# MuJoCo ships no type stubs
 # pyright: reportAttributeAccessIssue=false
 
 from __future__ import annotations
@@ -252,8 +251,6 @@ class Equations:
             above = np.flatnonzero(self._model.body_rootid[self._model.dof_bodyid] == root)
             efforts[:, above] -= np.einsum("edi,ei->ed", momenta[:, above], cross(spins, cross(spins, arms)))
         return efforts
-
-    # inside
 
     def _at_positions(self, state: State) -> SimpleNamespace:
         """Quantities that depend on positions; those that the velocities needed, where they are of this state."""

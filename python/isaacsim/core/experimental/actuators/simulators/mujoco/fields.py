@@ -10,7 +10,6 @@ friction is. Hard friction has d = d′ = 0.9999 and a T of two physics steps, t
 Source: MuJoCo documentation, "Computation", Constraint model.
 """
 
-# MuJoCo ships no type stubs
 # pyright: reportAttributeAccessIssue=false
 
 from __future__ import annotations

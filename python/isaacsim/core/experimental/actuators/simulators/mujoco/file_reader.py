@@ -4,7 +4,6 @@ Actuators that a joint drive can replace become the drive of their joint. All ot
 silent while a motor of ours drives their joint.
 """
 
-# MuJoCo ships no type stubs
 # pyright: reportAttributeAccessIssue=false
 
 from __future__ import annotations
@@ -410,7 +409,12 @@ def _replace_actuators(
             joint.actfrcrange = [low, high]
         # newer versions have armature and damping of actuators
         if hasattr(model, "actuator_armature"):
-            _carry_over(model, number, joint, found)
+            for actuator in found:
+                square = gear_of(model, actuator) ** 2
+                joint.armature += square * model.actuator_armature[actuator]
+                joint.damping[0] += square * model.actuator_damping[actuator]
+            dof = model.jnt_dofadr[number]
+            model.dof_armature[dof], model.dof_damping[dof] = joint.armature, joint.damping[0]
     replaced = set().union(*laws.values())
     # deleting an actuator deletes its sensors
     for actuator in [changed.actuator(one.name) for one in spec.actuators if one.id in replaced]:
@@ -425,16 +429,6 @@ def _other_actuators(
     names = {actuator.id: actuator.name for actuator in spec.actuators}
     own = {joint: found for joint, found in own_actuators(model).items() if joint not in laws}
     return {joints[joint]: [names[one] for one in found] for joint, found in own.items()}
-
-
-def _carry_over(model: mujoco.MjModel, number: int, joint: mujoco.MjsJoint, actuators: Collection[int]) -> None:
-    """Add armature and damping of actuators to their joint, in the spec and, by its number, in the model."""
-    for actuator in actuators:
-        square = gear_of(model, actuator) ** 2
-        joint.armature += square * model.actuator_armature[actuator]
-        joint.damping[0] += square * model.actuator_damping[actuator]
-    dof = model.jnt_dofadr[number]
-    model.dof_armature[dof], model.dof_damping[dof] = joint.armature, joint.damping[0]
 
 
 def _bounds(model: mujoco.MjModel, joint: int, laws: Collection[Law]) -> tuple[float, float]:

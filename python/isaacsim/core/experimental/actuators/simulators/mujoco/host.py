@@ -1,6 +1,5 @@
 """The MuJoCo host: a stage, `num_envs` copies of its physics, and float32 mirrors of all joints."""
 
-# MuJoCo ships no type stubs
 # pyright: reportAttributeAccessIssue=false
 
 from __future__ import annotations
@@ -646,8 +645,6 @@ class MujocoHost(NotCopied):
             forces[at] = 0.0 - self._contact[envs[:, None, None], np.array(columns)[:, None] + np.arange(3)]
         return forces
 
-    # inside
-
     def _envs_of(self, robots: np.ndarray) -> np.ndarray:
         """Environments that robots are in."""
         return robots // len(self._layouts)
@@ -928,7 +925,6 @@ def _prototype(scene: Scene, articulation: Articulation, offset: int) -> Robot:
     """A robot as the scene has it."""
     axes, bodies = articulation.axes, [scene.bodies[number] for number in articulation.bodies]
     joints = tuple(axis.joint for axis in axes)
-
     return Robot(
         _absolute([articulation.path])[0],
         _absolute(joints),

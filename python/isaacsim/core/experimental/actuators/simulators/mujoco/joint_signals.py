@@ -5,7 +5,6 @@ coupled one, see `laws/contract/coupling.py`, is less by the coupling with the o
 balances gravity and Coriolis forces. All are those of the state before the step.
 """
 
-# MuJoCo ships no type stubs
 # pyright: reportAttributeAccessIssue=false
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
 """Translate a `Scene` into a MuJoCo model, and find the addresses of its joint axes."""
 
-# MuJoCo ships no type stubs
 # pyright: reportAttributeAccessIssue=false
 
 from __future__ import annotations

@@ -8,7 +8,6 @@ Actuators on fixed tendons, whose lengths are sums of joint positions, are motor
 Those that share joints make a linkage. One tendon over two joints, as in fingers, leaves a motion of them free.
 """
 
-# MuJoCo ships no type stubs
 # pyright: reportAttributeAccessIssue=false
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
 """Robots of a MuJoCo model: each body is one, with the hinges and slides of its subtree as DOFs."""
 
-# MuJoCo ships no type stubs
 # pyright: reportAttributeAccessIssue=false
 
 from __future__ import annotations

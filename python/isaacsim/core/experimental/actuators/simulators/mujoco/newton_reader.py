@@ -4,7 +4,6 @@ Joints and bodies have the last part of their labels as names, as in this packag
 newton.
 """
 
-# MuJoCo ships no type stubs
 # pyright: reportAttributeAccessIssue=false
 
 from __future__ import annotations

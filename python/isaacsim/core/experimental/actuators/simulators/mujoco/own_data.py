@@ -3,7 +3,6 @@
 What is changed of a model here, its actuators switched off or a property of a joint set, is given back by `restore`.
 """
 
-# MuJoCo ships no type stubs
 # pyright: reportAttributeAccessIssue=false
 
 from __future__ import annotations

@@ -4,7 +4,6 @@ MuJoCo computes in float64 and actuators in float32: state and efforts are copie
 joints of one wrapper only.
 """
 
-# MuJoCo ships no type stubs
 # pyright: reportAttributeAccessIssue=false
 
 from __future__ import annotations
@@ -151,8 +150,6 @@ class OwnArticulation(DofProperties):
             self._push()
 
         return dataclasses.replace(views, refresh=refresh, commit=commit)
-
-    # inside
 
     def _resolve(self) -> None:
         self._generation = self._backend.generation
@@ -507,8 +504,6 @@ class MujocoSimulation(NotCopied):
         motors, warned = read_motors(self.model)
         warn_of(warned, stacklevel=6)
         return motors
-
-    # inside
 
     def _closed(self) -> HostError:
         return HostError("the simulation is closed. Make a new one of the same model and data.")

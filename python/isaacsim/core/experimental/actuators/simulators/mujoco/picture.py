@@ -1,6 +1,5 @@
 """Show an environment: as an image without a display, as triangles for other viewers, in MuJoCo's own window."""
 
-# MuJoCo ships no type stubs
 # pyright: reportAttributeAccessIssue=false
 
 from __future__ import annotations

@@ -3,7 +3,6 @@
 The latter runs `mj_step` for each simulation, in threads for several; one simulation has the same bits as in the batch.
 """
 
-# MuJoCo ships no type stubs
 # pyright: reportAttributeAccessIssue=false
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
 """Initial state of robots of an MJCF or URDF file: floating base, ground and keyframe."""
 
-# MuJoCo ships no type stubs
 # pyright: reportAttributeAccessIssue=false
 
 from __future__ import annotations

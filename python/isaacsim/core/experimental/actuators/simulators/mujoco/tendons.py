@@ -1,6 +1,5 @@
 """The fixed tendons of robots on MuJoCo: lengths that are sums of joint positions."""
 
-# MuJoCo ships no type stubs
 # pyright: reportAttributeAccessIssue=false
 
 from __future__ import annotations
@@ -58,8 +57,6 @@ class FixedTendons(PhysicsArticulation):
         """Lengths at which the springs pull no more, shape `(robots, tendons)`; of a dead band the lower end."""
         model, ids = self._tendons()
         return self._of_rows(model.tendon_lengthspring[ids, 0], indices)
-
-    # inside
 
     def _tendons(self) -> tuple[mujoco.MjModel, np.ndarray]:
         """The model, and which of its tendons are fixed tendons of this robot."""

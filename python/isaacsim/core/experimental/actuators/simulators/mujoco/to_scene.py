@@ -1,6 +1,5 @@
 """The whole scene of a file that MuJoCo's own parser read, as plain data, and descriptions of what is lost."""
 
-# MuJoCo ships no type stubs
 # pyright: reportAttributeAccessIssue=false
 
 from __future__ import annotations

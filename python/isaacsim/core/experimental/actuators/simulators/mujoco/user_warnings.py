@@ -1,6 +1,5 @@
 """Warnings of MuJoCo, which it would write to a file in the working directory."""
 
-# MuJoCo ships no type stubs
 # pyright: reportAttributeAccessIssue=false
 
 from __future__ import annotations

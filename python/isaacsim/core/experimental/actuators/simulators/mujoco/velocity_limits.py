@@ -9,7 +9,6 @@ forces of the step, of contacts and couplings for two, are those of the motion b
 linearly lose with it what it loses, and lend it their own limits: else a limit would tear the coupling.
 """
 
-# MuJoCo ships no type stubs
 # pyright: reportAttributeAccessIssue=false
 
 from __future__ import annotations

@@ -3,7 +3,6 @@
 It runs on the CPU, in single precision and in one environment, for comparisons of simulators.
 """
 
-# MuJoCo ships no type stubs
 # pyright: reportAttributeAccessIssue=false, reportMissingImports=false
 
 from __future__ import annotations

@@ -261,8 +261,6 @@ class PhysxHost(NotCopied):
         """Not there: no link can be observed."""
         raise HostError("contact forces: not told of PhysX. Use engine='mujoco' for them.")
 
-    # inside
-
     def _some(self, robots: np.ndarray) -> list[Robot]:
         return [self._robots[number] for number in robots]
 

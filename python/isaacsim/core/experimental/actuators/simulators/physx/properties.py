@@ -109,8 +109,6 @@ class SceneProperties:
             self._scene.write(changed)
         self._sent = now
 
-    # inside
-
     def _with(self, name: str, values: np.ndarray, at: np.ndarray) -> np.ndarray:
         """All values of a property, some of them set."""
         column = self.read(name)

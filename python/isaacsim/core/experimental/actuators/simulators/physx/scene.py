@@ -238,8 +238,6 @@ class PhysxScene:
         """Linear and angular velocity of a robot's root link."""
         self._write_root(path, dict(zip(_ROOT_VELOCITY, (velocity[:3], velocity[3:]), strict=True)))
 
-    # inside
-
     def _scale(self, column: str, values: np.ndarray) -> np.ndarray:
         scale = self._degrees ** _POWER[column]
         return scale[:, None] if values.ndim == 2 else scale
@@ -491,8 +489,6 @@ class RobotTensors:
     def links(self, columns: tuple[str, ...]) -> np.ndarray:
         """Two columns of links, quaternions (x, y, z, w), `(robots, links, numbers)`; the next call fills it again."""
         return self._read(_OF_LINKS[columns])
-
-    # inside
 
     def _read(self, tensor_type: int) -> np.ndarray:
         binding, rows = self._tensor(tensor_type)

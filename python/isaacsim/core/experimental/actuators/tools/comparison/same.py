@@ -95,28 +95,23 @@ _SAME_PLACE = 0.02
 
 def exchanged_joints(first: Run, second: Run) -> dict[str, str]:
     """Return joints that trade places between two runs, matched by name where names fit, else by motion."""
-    return _exchanged_names(first, second) or exchanged_places(first.values, second.values)
-
-
-def exchanged_places(first: Values, second: Values) -> dict[str, str]:
-    """Return the joint of the second robot that moves the part of each joint; empty unless all trade places."""
-    return _exchange(list(first.places), lambda one, other: _apart(first, second, one, other) <= _SAME_PLACE)
-
-
-def _exchanged_names(first: Run, second: Run) -> dict[str, str]:
-    """Return for each joint that the comparison matches with one of another name the joint there of its own name.
-
-    Empty unless these take turns, and names fit places as well: legs in front and behind have the same places.
-    """
     own = {second.side.own(joint): joint for joint in second.values.places}
     named = {joint: own.get(first.side.own(joint)) for joint in first.values.places}
     moved = {joint: other for joint, other in named.items() if other is not None and other != joint}
 
     def fits(joint: str, other: str) -> bool:
+        # names fit places as well as the comparison does: legs in front and behind have the same places
         by_name, now = (_apart(first.values, second.values, joint, one) for one in (other, joint))
         return by_name <= now + _SAME_PLACE
 
-    return moved if moved.keys() == set(moved.values()) and all(itertools.starmap(fits, moved.items())) else {}
+    if moved and moved.keys() == set(moved.values()) and all(itertools.starmap(fits, moved.items())):
+        return moved
+    return exchanged_places(first.values, second.values)
+
+
+def exchanged_places(first: Values, second: Values) -> dict[str, str]:
+    """Return the joint of the second robot that moves the part of each joint; empty unless all trade places."""
+    return _exchange(list(first.places), lambda one, other: _apart(first, second, one, other) <= _SAME_PLACE)
 
 
 def _apart(first: Values, second: Values, one: str, other: str) -> float:

@@ -405,8 +405,6 @@ class _Part:
         if "faults" in row:
             self._write_faults(row["faults"])
 
-    # inside
-
     def _write_faults(self, to: np.ndarray) -> None:
         for robot, slot, code, _ in self._step.faults():
             if robot in self._row and slot in self._place:
@@ -476,10 +474,9 @@ class _Part:
         """Return the targets that the controllers got, of all robots and slots."""
         if len(self._step.measured) == 4:
             return list(map(on_host, self._step.measured[2:]))
-        return self._delayed_between() if hasattr(self._step, "inserts") else self._delayed
-
-    def _delayed_between(self) -> list[np.ndarray]:
-        """Return the targets between the phases, with those that components delayed there."""
+        if not hasattr(self._step, "inserts"):
+            return self._delayed
+        # between the phases, with those that components delayed there
         shape = self._assembly.num_robots, len(self._step.plan.dof_names)
         found = [on_host(array).reshape(shape).copy() for array in self._step.handed[2:4]]
         for insert in self._step.inserts:

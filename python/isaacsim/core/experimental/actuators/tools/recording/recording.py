@@ -438,8 +438,6 @@ class Recording:
             f"<Recording: {len(self)} steps of {len(self._subject.robots)} robots x {len(self._subject.joints)} joints>"
         )
 
-    # inside
-
     def _with_faults(self, table: _Table) -> _Table:
         """Return a table with a note on joints that had faults, which limits and friction do not show."""
         if "faults" in self._signals and (had := np.argwhere((self.faults != 0).any(axis=0))).size:

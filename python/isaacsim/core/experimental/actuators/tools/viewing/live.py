@@ -331,8 +331,6 @@ class Live:
         """Reset the environment."""
         self._sim.reset([self.env])
 
-    # inside
-
     def _joint(self, column: int) -> Joint:
         """Return a joint, which may no longer exist."""
         if not 0 <= column < len(self.joints):

@@ -82,7 +82,14 @@ class Page:
     def __init__(self, live: Live, ask: Ask, host: str, port: int, allowed_hosts: Sequence[str] = ()) -> None:
         self._ask = ask
         with _quietly():
-            self._server = server = _open_server(host, port, host_names(allowed_hosts))
+            with _opening, _checking(host, host_names(allowed_hosts)) as checked:
+                server = viser.ViserServer(host=host, port=port, label="live view", verbose=False)
+            if not checked:
+                server.stop()
+                raise HostError(
+                    f"viser {viser.__version__}: must serve by websockets.asyncio.server.serve. Install viser 1.1."
+                )
+            self._server = server
         self.url: str | None = f"http://{f'[{host}]' if ':' in host else host}:{server.get_port()}"
         """Address."""
         self.is_open = True
@@ -370,7 +377,14 @@ class Page:
             self._fill_bars(live, efforts)
         if any(joint.driven for joint in live.joints):
             self._set(self._choice, live.joints[self._chosen].name)
-            self._fill_motor(live)
+            if self._chosen != self._gains_of:
+                self._add_gains(live)
+            for name, gain in self._gains.items():
+                self._follow(gain, live.gain(self._chosen, name))
+            least = _FLAT * self._scales.get(self._chosen, 0.0)
+            _draw_curves(self._chart, live.history(self._chosen), least)
+            shown = live.joints[self._chosen]
+            _draw_curves(self._motion, live.motion(self._chosen), _FLAT * (shown.upper - shown.lower))
 
     def _fill_choices(self, live: Live) -> None:
         """Show what is held, and the environment and robot that are shown."""
@@ -391,17 +405,6 @@ class Page:
             self._bar(live.joints[effort.column], effort, unit, is_warm)
             for effort, unit in zip(efforts, units, strict=True)
         )
-
-    def _fill_motor(self, live: Live) -> None:
-        """Show gains and efforts of the chosen motor."""
-        if self._chosen != self._gains_of:
-            self._add_gains(live)
-        for name, slider in self._gains.items():
-            self._follow(slider, live.gain(self._chosen, name))
-        least = _FLAT * self._scales.get(self._chosen, 0.0)
-        _draw_curves(self._chart, live.history(self._chosen), least)
-        joint = live.joints[self._chosen]
-        _draw_curves(self._motion, live.motion(self._chosen), _FLAT * (joint.upper - joint.lower))
 
     def _bar(self, joint: Joint, effort: Effort, unit: str, is_warm: bool) -> str:
         """HTML of name, effort in its envelope, friction below, and temperature, if any `is_warm`; red if limited."""
@@ -589,16 +592,6 @@ def _digits(step: float) -> int:
 def _index(options: Sequence[str], value: object) -> int:
     """Return the number of an option, one more than the last for an unknown one."""
     return options.index(value) if value in options else len(options)
-
-
-def _open_server(host: str, port: int, allowed: set[str]) -> viser.ViserServer:
-    """Return a server that rejects the requests that `refusal` refuses."""
-    with _opening, _checking(host, allowed) as checked:
-        server = viser.ViserServer(host=host, port=port, label="live view", verbose=False)
-    if not checked:
-        server.stop()
-        raise HostError(f"viser {viser.__version__}: must serve by websockets.asyncio.server.serve. Install viser 1.1.")
-    return server
 
 
 @contextlib.contextmanager

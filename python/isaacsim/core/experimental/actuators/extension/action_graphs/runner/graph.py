@@ -80,8 +80,6 @@ class Graph(Scope):
         for node in self.nodes.values():
             node.db.release_instance(node)
 
-    # inside
-
     def _run_from(self, event: GraphNode) -> bool:
         """Evaluate an event and run its followers; return True if it happened."""
         happened = False
