@@ -252,10 +252,7 @@ class TorchGradients:
         self._states = self._states * self._torch.from_numpy(kept)
 
     def set(self, parameters: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Set parameters from the next step on; return them as tensors `(robots, DOFs)`, and weights as they are.
-
-        A `ValueError` says that no actuator has one of that name, or that it has another shape, type or range.
-        """
+        """Set parameters and return them, `(robots, DOFs)` but weights; a `ValueError` for what does not fit."""
         found: dict[str, Tensor] = {}
         weights: dict[str, tuple[_Network, str]] = {}
         for network in self._networks if parameters else ():
@@ -298,8 +295,7 @@ class TorchGradients:
     ) -> Tensor:
         """Step, and return the efforts that `run` returns as a new tensor.
 
-        Signals are positions, velocities, both targets and feedforward, None for those that are zero; parameters what
-        `set` returned; `run` steps with these signals.
+        Signals are positions, velocities, both targets and feedforward, None for zero; parameters are those of `set`.
         """
         names = tuple(parameters)
         efforts, states = _function().apply(self, dt, run, names, self._states, *signals, *parameters.values())

@@ -29,8 +29,7 @@ CYCLES = ((0, 1, 2), (1, 2, 0), (2, 0, 1))
 class Kinematics:
     """Poses and velocities of the bodies of a model, which may be placed elsewhere in some environments.
 
-    This is MuJoCo's forward kinematics and nothing else: `mujoco.batch.Batch.forward` finds contacts and builds
-    constraints too, and what is bound of a batch is copied in every step.
+    Forward kinematics alone: `mujoco.batch.Batch.forward` adds contacts and constraints, and copies what is bound.
     """
 
     def __init__(self, model: mujoco.MjModel) -> None:
@@ -119,10 +118,7 @@ class Forward:
         self._envs: np.ndarray | None = None
 
     def at(self, fields: ModelFields, envs: np.ndarray, qpos: np.ndarray, qvel: np.ndarray) -> SimpleNamespace:
-        """The outputs by name, valid until the next call; rows are all environments, computed are those asked for.
-
-        The same state again takes no time while bodies are those of the model. Arguments are those of `State`.
-        """
+        """Outputs by name of environments at a `State`, valid until the next call; the same state again is free."""
         if not self.is_at(fields, envs, qpos, qvel):
             fields.bodies_to(self._batch)
             self._qpos[:], self._qvel[:] = qpos, qvel
@@ -364,10 +360,7 @@ class RootMirrors:
         self._native: Any = None
 
     def bind(self, qpos: np.ndarray, qvel: np.ndarray, centers: np.ndarray) -> None:
-        """Follow positions and velocities from now on, an environment a row, and take over their values.
-
-        `centers` are the centers of mass of all bodies in their frames, `(environments, bodies, 3)`.
-        """
+        """Follow positions and velocities by environment from now on; `centers` are those of mass, in body frames."""
         every = np.arange(self._host.num_envs)
         self.follow, self._native = None, None
         if self._floating and core is not None:

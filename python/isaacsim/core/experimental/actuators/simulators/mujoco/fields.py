@@ -219,10 +219,9 @@ def hard(dt: float) -> dict[str, Sequence[float]]:
 def follow_friction(
     fields: Fields, at: AxisAddress, friction: np.ndarray, envs: np.ndarray | slice, axes: np.ndarray
 ) -> None:
-    """Make frictions hard that are about to be set; one that is the model's own becomes as soft as it was again.
+    """Make frictions `fields[envs, axes]` hard that are about to be set; a model's own becomes as soft as it was.
 
-    What a model has other than MuJoCo's defaults was chosen, and stays. A friction that `harden` made hard stays hard.
-    `friction` is what is set, float32, of the shape of `fields[envs, axes]`.
+    What a model has other than MuJoCo's defaults was chosen, and stays, as does what `harden` made hard.
     """
     if fields.unchosen is None:
         return

@@ -517,10 +517,7 @@ def _axis(model: mujoco.MjModel, joint: int, body: str, name: str, laws: list[La
 
 
 def _articulations(bodies: list[Body]) -> list[Articulation]:
-    """The robots: children of the world with a hinge or slide in their subtree.
-
-    Links are breadth-first, those of one link by the names of their joints, as on a stage: MuJoCo has depth-first ones.
-    """
+    """Children of the world with an axis, links breadth-first and by joint, as on a stage; MuJoCo is depth-first."""
     children: dict[int, list[int]] = {}
     for number, body in enumerate(bodies):
         children.setdefault(body.parent, []).append(number)

@@ -109,10 +109,7 @@ class MujocoArticulation(FixedTendons):
         return set() if file is None else followers(file.spec, driven)
 
     def dof_admittances(self, indices: Indices) -> np.ndarray | None:
-        """Change of the acceleration of each DOF per effort on each, with constraints, `(robots, DOFs, DOFs)`.
-
-        Couplings and loops count, contacts and limits do not. None in a model without these: inverse mass matrices.
-        """
+        """Acceleration of DOFs per effort with couplings and loops, `(robots, DOFs, DOFs)`; None without these."""
         return self._read(self._backend.admittances, indices) if self._backend.model.neq else None
 
     def joint_signals(self, names: Sequence[str]) -> JointViews:
@@ -122,19 +119,13 @@ class MujocoArticulation(FixedTendons):
 
 
 class MujocoHost(NotCopied):
-    """Physics of a USD stage, or of a file that MuJoCo reads by itself.
+    """Physics of a USD stage in whatever units, or of the scene of a file that MuJoCo reads by itself.
 
     With `num_envs = 1` the whole stage is one simulation, however many robots it holds. With more, the stage is a
     prototype of which `num_envs` isolated copies run; robot `/World/Arm` of copy `i` is `/World/envs/env_i/Arm`, and a
-    path that already has a segment `env_0` has it replaced by `env_i`.
-
-    Args:
-        source: USD stage, in whatever units, or the scene of a file.
-        dt: Physics step [s].
-        num_envs: Number of copies.
-        strict_inertia: Refuse physically impossible inertias instead of repairing them.
-        initial_positions: Where joints of a stage begin, by pattern; those of a scene are in it.
-        fixed_base: Hold the floating bases of a stage; those of a scene are fixed in it.
+    path that already has a segment `env_0` has it replaced by `env_i`. Initial positions by pattern and `fixed_base`
+    are for stages: scenes have them. `strict_inertia` raises for physically impossible inertias instead of repairing
+    them.
     """
 
     _INSTEAD = "Open another simulation."

@@ -66,9 +66,7 @@ def build_model(
 ) -> tuple[mujoco.MjModel, DriveAddress]:
     """The compiled model of `scene` and the addresses of its axes; see `describe_model` and `add_look`.
 
-    Contacts of `contact_links` are measured, `look` adds sky, light and ground for rendering, and `movable_coms` allows
-    centers of mass to be moved later: MuJoCo computes bodies whose center is their origin in a shorter way, and cannot
-    leave that.
+    `movable_coms` allows centers of mass to move later: MuJoCo has a shorter way for bodies centered at their origin.
     """
     spec, names = describe_model(scene, dt, contact_links)
     if movable_coms:

@@ -70,10 +70,7 @@ def warn_of(warned: Sequence[str], stacklevel: int) -> None:
 
 
 def read_motors(model: mujoco.MjModel, *, in_engine: bool = False) -> tuple[dict[str, MotorConfig], list[str]]:
-    """Motors by pattern, and of what is to be warned who takes them; see `motors_of_model`.
-
-    `in_engine` is True if the simulator takes over the slope of the effort where the integrator is implicit.
-    """
+    """Motors and their losses, see `motors_of_model`; `in_engine` if the simulator takes over slopes of efforts."""
     dc_motors, lost = dc_motors_by_joint(model)
     pid_motors, ranges = pid_motors_by_joint(model)
     lagged, own_ranges, own_lost = lagged_motors_by_joint(model)
@@ -301,10 +298,9 @@ def _controls_of(model: mujoco.MjModel, actuator: int) -> tuple[float, float] | 
 def laws_by_joint(
     model: mujoco.MjModel, without: Collection[int] = (), reasons: Mapping[int, str] | None = None
 ) -> tuple[dict[int, dict[int, Law]], list[str]]:
-    """The laws of the actuators on each hinge or slide, by actuator; and every other actuator, with the reason.
+    """The laws of the actuators on each axis not in `without`, all or none; and every other actuator, with its reason.
 
-    A joint is there with all of its actuators or with none, and not if it is one of those `without`. `reasons` are of
-    actuators elsewhere, empty for those that are motors.
+    `reasons` are of actuators elsewhere, empty for those that are motors.
     """
     laws_of: dict[int, dict[int, Law]] = {}
     by_joint = actuators_by_joint(model)

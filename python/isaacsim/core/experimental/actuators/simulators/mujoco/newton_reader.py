@@ -43,10 +43,9 @@ _FAILURES = (ArithmeticError, AttributeError, ImportError, LookupError, RuntimeE
 
 @dataclass(frozen=True)
 class NewtonReading:
-    """A robot file as newton reads it: the model of its MuJoCo solver.
+    """A robot file as newton reads it: the model of its MuJoCo solver, and the initial positions of axes by name.
 
-    The physics step `dt` [s] is that of an MJCF file, and 1/240 otherwise, since newton's models have none. `positions`
-    are the initial ones of hinges and slides, within their limits [rad or m], by name, in newton's order.
+    The physics step `dt` [s] is that of an MJCF file, and 1/240 otherwise: newton's models have none.
     """
 
     mjcf: str
@@ -63,10 +62,9 @@ class NewtonReading:
 
 
 def read_by_newton(file: str | os.PathLike[str]) -> NewtonReading:
-    """A robot file, USD, MJCF or URDF, as newton reads it; the same file is read once.
+    """A robot file, USD, MJCF or URDF, as newton reads it, once.
 
-    A `FileNotFoundError` says that there is no such file, a `HostError` that newton or mujoco_warp is missing, that
-    newton cannot read the file, or that its version does not fit that of MuJoCo.
+    A `FileNotFoundError` says that there is none, a `HostError` that newton, mujoco_warp or a version does not fit.
     """
     path = Path(file).resolve()
     if not path.is_file():

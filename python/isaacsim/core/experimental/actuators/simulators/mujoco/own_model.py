@@ -47,11 +47,7 @@ _STATE = {
 
 
 class OwnArticulation(DofProperties):
-    """Robots of a user's MuJoCo model.
-
-    What is read of their state is that of the data at this moment; what is set of it, is set there. Properties of
-    joints are those of the model, and are given back when the simulation is closed.
-    """
+    """Robots of a user's MuJoCo model, live; properties of joints are those of the model, until it is closed."""
 
     SETTABLE_GAINS = False
     ONE_DRY_FRICTION = True
@@ -70,8 +66,7 @@ class OwnArticulation(DofProperties):
     def joint_signals(self, names: Sequence[str]) -> JointViews:
         """Inertias (`inertia`, `coupled_inertia`) [kg·m² or kg], and the efforts of gravity and Coriolis (`load`).
 
-        They are those that the data have: after a step, those of the state before it, as with `Simulation`. Where the
-        data have none, before the first step or after a reset, they are computed at the state now.
+        After a step, they are those before it, as with `Simulation`; before the first one, those at the state now.
         """
         self._live()
         views, update = self._following(self._backend.joint_signals(names)), self._backend.update_signals

@@ -160,10 +160,9 @@ _AWAY = 0.04
 
 @dataclass(frozen=True)
 class Piece:
-    """All of one color, red, green, blue and opacity, 0 … 1, that is fixed to a body, a row of the poses.
+    """What has one color, red, green, blue and opacity, 0 … 1, and is fixed to a body, a row of the poses.
 
-    Vertices are in the frame of the body [m], `(points, 3)`, two for one point where its normals differ; faces are
-    numbers of the vertices of triangles, `(faces, 3)`; the ghost has the same vertices.
+    Vertices are in its frame [m], two for a point with two normals; faces are triangles; the ghost shares vertices.
     """
 
     body: int

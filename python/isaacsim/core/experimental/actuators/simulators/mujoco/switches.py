@@ -21,9 +21,8 @@ WITHOUT_FORCE = {
 class Switches:
     """Switches actuators off by moving them to a group that no other is in, and disabling the group.
 
-    That holds for every kind of actuator, whatever its parameters, and MuJoCo leaves it out of the derivatives of its
-    implicit integrators too; what an actuator adds to its joint's armature and damping stays. `groups` gives those of
-    the actuators, a model a row, in place; `read_bits` and `write_bits` get and set the disabled groups of each model.
+    That holds for every kind of actuator and for derivatives of implicit integrators; armature and damping stay.
+    `groups` gives those of the actuators, a model a row, in place; `read_bits` and `write_bits` the disabled ones.
     """
 
     def __init__(

@@ -20,8 +20,6 @@ from .address import SOFTNESS, element_name
 from .model import initial_state
 from .user_warnings import ignore, warnings_to
 
-# position and quaternion
-_Place = tuple[np.ndarray, np.ndarray]
 _KINDS = {
     int(getattr(mujoco.mjtGeom, f"mjGEOM_{kind}")): kind
     for kind in ("PLANE", "SPHERE", "CAPSULE", "ELLIPSOID", "CYLINDER", "BOX", "MESH")

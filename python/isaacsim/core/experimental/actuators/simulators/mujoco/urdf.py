@@ -47,18 +47,11 @@ _FACE = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("rest", "<u
 
 @dataclass
 class Urdf:
-    """A URDF file for MuJoCo, and the data that MuJoCo does not read.
+    """A URDF file for MuJoCo, `xml` and its meshes by name, and the data that MuJoCo does not read.
 
-    Args:
-        xml: The file, for MuJoCo.
-        meshes: Contents of mesh files by their names in `xml`.
-        mimics: Follower, leader, offset and ratio.
-        velocity_limits: By joint.
-        fixed: Names of fixed joints by their child links.
-        without_inertia: Links without `<inertial>`.
-        massless: Links with mass 0, with the inertia that they state.
-        transmissions: All of the file.
-        two_values: Limits of joints that `<ros2_control>` exceeds, one line each.
+    Mimics are follower, leader, offset and ratio; `fixed` joints are named by their child links. Links
+    `without_inertia` have no `<inertial>`; `massless` ones have mass 0 and the inertia that they state. `two_values`
+    are limits that `<ros2_control>` exceeds, one line each.
     """
 
     xml: str = ""
@@ -299,10 +292,9 @@ _REDUCTIONS, _OFFSETS = ("mechanicalReduction", "mechanical_reduction"), ("offse
 
 @dataclass(frozen=True)
 class UrdfTransmission:
-    """A transmission of a URDF file; its type is without the name of the package, and empty where there is none.
+    """A transmission of a URDF file; its type has no package name, and is empty where there is none.
 
-    Joints and actuators are in the order of their roles, `joint1` first. Reductions are 1 where there is none, NaN
-    where it is no number; offsets are in rad or m.
+    Roles order joints and actuators. Reductions are 1 for none, NaN for no number; offsets are in rad or m.
     """
 
     kind: str

@@ -35,9 +35,8 @@ def velocity_limiter(
 ) -> Callable[[], None] | None:
     """What is to be called after each physics step; None where no axis has a limit.
 
-    Limits [rad/s or m/s] >= 0 are `(environments, axes)`, inf for none. Positions `(environments, nq)` and velocities
-    `(environments, nv)` are changed in place. Couplings are axes that follow, those that they follow, and how many
-    times as fast they are.
+    Limits [rad/s or m/s] >= 0 are `(environments, axes)`, inf for none; positions and velocities change in place.
+    Couplings are axes that follow, those that they follow, and how many times as fast they are.
     """
     limits = limits.copy()
     for follower, leader, ratio in couplings:

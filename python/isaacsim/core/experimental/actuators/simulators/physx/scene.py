@@ -462,11 +462,8 @@ class RobotTensors:
 
     A tensor is bound when it is first used. A call takes 10 µs, where a session of the wheel takes a millisecond. The
     wheel calls bindings deprecated and has nothing as fast: the requirement bounds its version, and a test fails when
-    it warns differently or has them no more.
-
-    PhysX steps by 1 ns before the first tensor is read or written, unless it has stepped already, and contacts push the
-    robots in it. So nothing here is to be called before the first step. `dofs` has the number of joint axes of each
-    robot by its path.
+    it warns differently or has them no more. Nothing is to be called before the first step: PhysX would step by 1 ns
+    then, in which contacts push the robots. `dofs` has the number of joint axes of each robot by its path.
     """
 
     def __init__(self, physx: ovphysx.PhysX, dofs: Mapping[str, int]) -> None:

@@ -112,10 +112,9 @@ def axes_of(branch: Branch, joints: Mapping[Sdf.Path, Joint]) -> list[Axis]:
 
 
 def read_values(stage: Usd.Stage, axes: Sequence[Axis], degrees: bool) -> None:
-    """Fill in the authored values of axes: limits, drives, friction, armature, springs, initial state.
+    """Fill in the authored values of axes; `degrees` if angles of MuJoCo's attributes are in degrees.
 
-    `degrees` says that angles of MuJoCo's attributes are in degrees. An `UnsupportedSceneError` names a lower limit
-    above its upper limit, or a negative maximum velocity.
+    An `UnsupportedSceneError` names crossed limits, or a negative maximum velocity.
     """
     if not axes:
         return
@@ -299,9 +298,8 @@ def _read_mujoco(prim: Usd.Prim, axis: Axis, degrees: bool) -> None:
 def read_mimics(stage: Usd.Stage, axes: Mapping[Sdf.Path, list[Axis]], length: float) -> list[Mimic]:
     """Axes that follow others by `NewtonMimicAPI`, `PhysxMimicJointAPI`, or MuJoCo's joint equality, which adds powers.
 
-    A joint without an axis does not follow; a follower of one keeps the position that it had for it. `axes` are those
-    of each joint in the tree, fixed ones included. An `UnsupportedSceneError` names a leader that is not in the tree,
-    or a pair of which one has several axes.
+    A joint without an axis does not follow; a follower of one keeps its position. An `UnsupportedSceneError` names a
+    leader that is not in the tree, or a pair of which one has several axes.
     """
     mimics: list[Mimic] = []
     for path, own in axes.items():

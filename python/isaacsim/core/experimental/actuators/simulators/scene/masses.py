@@ -45,8 +45,7 @@ def mass_of(
 ) -> Mass:
     """The mass of a body with points of this scale and these colliders.
 
-    A collider is a prim, shape, matrix from the prim to the body, see `Places.within`, and density of the material
-    [kg/m³], 0 for none.
+    They are prim, shape, matrix to the body, and density of the material [kg/m³], 0 for none.
     """
     given = _positive(prim, "mass", units.mass)
     density = _positive(prim, "density", units.mass / units.length**3)

@@ -34,7 +34,7 @@ _EVERY = 0.01
 
 @dataclass(frozen=True, eq=False)
 class Decoupled:
-    """A log, ready for rollouts of its joints one by one; arrays have the shape `(samples, joints)`.
+    """An evenly sampled log, ready for rollouts of its joints one by one; arrays have the shape `(samples, joints)`.
 
     Args:
         log: The log, evenly sampled.
@@ -43,10 +43,8 @@ class Decoupled:
         slope: Change of the load with the joint's own position [N·m/rad or N/m].
         place: True positions at which the load was taken [rad or m].
         velocity: Velocities [rad/s or m/s].
-        least: Smallest inertia of each joint while the others move freely, without its armature [kg·m² or kg], shape
-            `(joints,)`.
-        defect: By how much the whole robot with the motors that were found is off the joints by themselves, which
-            `refine` finds [rad or m]; None before.
+        least: Smallest inertia while the others move freely, without armature [kg·m² or kg], `(joints,)`.
+        defect: How far the whole robot is off the joints by themselves [rad or m], found by `refine`; None before.
     """
 
     log: MotorLog

@@ -6,11 +6,14 @@ import copy
 import dataclasses
 import functools
 import math
+import os
 from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 import numpy as np
 
+from ...base.extras import needs
 from ...specs.configs import Config, DelayConfig
 from ...specs.encoder import EncoderConfig
 from ...specs.motors import MotorConfig
@@ -25,7 +28,6 @@ from .options import FitOptions
 from .parameters import GAINS, OF_LOG, has_place, other_friction, value_of, with_inertia, with_values
 from .residuals import Part
 from .rollout import settings_of, substeps_of
-from .spread import each
 from .start import starts
 from .supply import SharedSupply, shared_supply
 
@@ -600,6 +602,22 @@ class Joints:
                 "The supply is one of all joints: volts in the logs, or a log of one joint, tell its resistance."
             )
         return found
+
+
+def each(function: Callable[[int], _T], count: int, on_ray: bool = False) -> list[_T]:
+    """Return the results of a function for the numbers 0 … count - 1, on all cores of this machine or of Ray."""
+    if not on_ray:
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            return list(pool.map(function, range(count)))
+    with needs("identification on Ray", "ray"):
+        import ray  # pyright: ignore[reportMissingImports]
+    if not ray.is_initialized():
+        if "RAY_ADDRESS" in os.environ:
+            ray.init()
+        else:
+            ray.init("local", num_cpus=os.cpu_count(), log_to_driver=False)
+    task = ray.remote(function)
+    return ray.get([task.remote(number) for number in range(count)])
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

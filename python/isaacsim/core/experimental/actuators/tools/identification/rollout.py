@@ -56,13 +56,9 @@ def bare_stages(motor: MotorConfig) -> list[Config]:
 class Rollout:
     """A joint with several variants of its motor, which follow logs.
 
-    Args:
-        joint: Name of the joint.
-        motor: Its motor. Its delay and its encoder's bias are left out, as `run` takes them.
-        names: Parameters that differ between variants.
-        variants: Number of variants, of all logs that are simulated side by side.
-        columns: Columns of logs to simulate, and `power`; those that the motor has are `outputs`.
-        longest: Longest physics step [s]; None means that of replays.
+    `names` are parameters that differ between variants, counted over all logs side by side. `run` takes delay and bias
+    of the encoder instead of the motor. `columns` of logs are simulated, and `power`; those that the motor has are
+    `outputs`. A physics step is at most `longest` [s]; None means that of replays.
     """
 
     def __init__(

@@ -22,16 +22,10 @@ _NONE = 1e-6
 
 @dataclass(frozen=True)
 class Verdict:
-    """What was learned of a joint.
+    """What was learned of a joint: `EXPLAINED`, `PARTLY` or `NOT`; empty for one that rests in all logs.
 
-    Args:
-        joint: Its name.
-        word: `EXPLAINED`, `PARTLY` or `NOT`; empty for one that rests in all logs.
-        error: Mean absolute position error in the whole robot [rad or m].
-        before: The same with the motors that the fit started from.
-        noise: Noise of its encoder [rad or m].
-        changed: What was fitted of it: values, those of gains before and after.
-        look: What the error that is left looks like, where it is not explained and looks like something.
+    Errors in the whole robot now and `before` are mean absolute ones [rad or m], beside the noise of the encoder.
+    `changed` is what was fitted, gains before and after; `look` what an unexplained error looks like, if anything.
     """
 
     joint: str

@@ -76,14 +76,10 @@ class JointTrial:
 
 @dataclass(frozen=True)
 class Trial:
-    """Results of robots that followed targets.
+    """Results of joints of robots that followed targets, and a recording: of all joints without actuators.
 
-    Args:
-        joints: The result of each joint.
-        recording: Recording of the actuators; positions, velocities and targets of all joints without actuators.
-        buzzing: Joints that vibrate on their own, by robot and joint.
-        faults: Inputs or efforts that were not finite, in words.
-        diverged: Reason why physics stopped early, or None.
+    `buzzing` joints vibrate on their own, by robot and joint; `faults` name what was not finite, `diverged` why physics
+    stopped early, if it did.
     """
 
     joints: tuple[JointTrial, ...]

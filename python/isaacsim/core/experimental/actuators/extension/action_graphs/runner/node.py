@@ -48,14 +48,7 @@ class Variables:
 
 @dataclass(frozen=True)
 class Clock:
-    """The time of one evaluation of a graph.
-
-    Args:
-        time: Simulated time since play [s].
-        delta: Duration of an evaluation: a frame, or a physics step [s].
-        frame: Frames since play.
-        total_time: Simulated time of this play and those before it [s].
-    """
+    """Simulated time, of this play and in total, duration of an evaluation [s], and frames, at one evaluation."""
 
     time: float = 0.0
     delta: float = 0.0
