@@ -39,11 +39,7 @@ class Extension(IExt):  # pyright: ignore[reportGeneralTypeIssues]
     _trusted: Permission | None = None
 
     def on_startup(self, ext_id: str) -> None:
-        """Log the running version, trust listed checkpoints, register schemas, and the node if Kit does not find it.
-
-        Args:
-            ext_id: The extension as Kit names it: name, a dash, version.
-        """
+        """Log the version, trust listed checkpoints, register schemas, and the node if Kit does not find it."""
         import carb  # pyright: ignore[reportMissingImports]
         import omni.kit.app  # pyright: ignore[reportMissingImports]
 
@@ -80,10 +76,7 @@ class Extension(IExt):  # pyright: ignore[reportGeneralTypeIssues]
 
 
 def _trust_listed() -> Permission | None:
-    """Trust the checkpoints that the setting lists; None when it lists none, or cannot be used.
-
-    Read once, at the start: what a stage changes in Kit's settings when it is opened comes too late.
-    """
+    """Trust the checkpoints that the setting lists at the start, if any: stages change Kit's settings later."""
     import carb  # pyright: ignore[reportMissingImports]
     import carb.settings  # pyright: ignore[reportMissingImports]
 

@@ -127,11 +127,9 @@ class Actuated(ActuatorSet):
 
     @property
     def joint_properties(self) -> dict[str, np.ndarray]:
-        """Properties of joints that motors have, shape `(robots, DOFs)`, for the simulator.
+        """Properties of joints that motors have, `(robots, DOFs)`, for the simulator; NaN for joints without a value.
 
-        They are `armature` [kg·m² or kg], `friction` [N·m or N] and `viscous_friction` [N·m·s/rad or N·s/m].
-
-        NaN for joints without a value; a property without any value is left out.
+        They are `armature` [kg·m² or kg], `friction` [N·m or N] and `viscous_friction` [N·m·s/rad or N·s/m], if any.
         """
         found: dict[str, np.ndarray] = {}
         for one in self._properties:
@@ -141,10 +139,7 @@ class Actuated(ActuatorSet):
 
     @property
     def faults(self) -> list[Fault]:
-        """Inputs or efforts that were not finite since the last reset, the first of each joint and robot.
-
-        Such a joint gets effort 0 for the step; no other joint is affected.
-        """
+        """Inputs or efforts not finite since the last reset, the first of each joint, whose effort is 0 then."""
         return self._assembly.faults()
 
     # state

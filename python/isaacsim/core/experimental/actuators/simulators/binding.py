@@ -67,10 +67,9 @@ class Binding:
         return followers(stage, self.prototype_dof_paths, self.articulation.dof_names, driven)
 
     def buffers(self, columns: Sequence[int]) -> Buffers:
-        """The articulation's own arrays, or copies that its getters fill and its effort setter takes.
+        """The articulation's own arrays, or copies that getters fill and the effort setter takes for actuated joints.
 
-        Of the efforts, only the columns of actuated joints are set. A `HostError` says which of its own arrays cannot
-        be read and written in place.
+        A `HostError` says which of its own arrays cannot be read and written in place.
         """
         own = getattr(self.articulation, "buffers", None)
         if own is None:
@@ -236,11 +235,10 @@ _LOADS = ("get_dof_gravity_compensation_forces", "get_dof_coriolis_and_centrifug
 
 
 def signals_of_matrices(articulation: ArticulationPort, wanted: Collection[str]) -> JointViews | None:
-    """What an articulation with mass matrices knows of its joints, in arrays that `refresh` fills.
+    """What an articulation with mass matrices knows of its joints, in arrays that `refresh` fills; None without them.
 
-    PhysX and Isaac Sim give mass matrices and compensation efforts by getters. Reading them costs more than a step of
-    actuators, so they are read only for windings, efforts of the end of the step, and laws without an inertia to
-    assume: None where no law wants the coupled inertia, or there are no mass matrices.
+    Reading mass matrices by getters costs more than a step of actuators, so that they are read only where a law wants
+    the coupled inertia: for windings, efforts of the end of the step, and laws without an inertia to assume.
     """
     read = getattr(articulation, "get_mass_matrices", None)
     if read is None or "coupled_inertia" not in wanted:

@@ -39,12 +39,8 @@ class BodyState(ArrayArticulation):
     ) -> None:
         """Place the root links, and the robots with them; joint positions, velocities and what is None stay.
 
-        Args:
-            positions: [m], shape `(robots, 3)`.
-            orientations: Quaternions, `(robots, 4)`, of any length but 0.
-
-        Raises:
-            HostError: A root link hangs on a joint that moves.
+        Positions are `(robots, 3)` [m], orientations quaternions, `(robots, 4)`, of any length but 0. A `HostError` for
+        a root link that hangs on a joint that moves.
         """
         robots = self._picked(indices)
         poses = self._backend.root_poses(robots)
@@ -66,11 +62,7 @@ class BodyState(ArrayArticulation):
         *,
         indices: Indices = None,
     ) -> None:
-        """Set linear [m/s] and angular [rad/s] velocities of the root links, `(robots, 3)` each; what is None stays.
-
-        Raises:
-            HostError: A base does not float.
-        """
+        """Set linear [m/s] and angular [rad/s] velocities of root links that float, `(robots, 3)`; None stays."""
         robots = self._picked(indices)
         velocities = self._backend.root_velocities(robots)
         if linear_velocities is not None:
@@ -139,10 +131,7 @@ class BodyState(ArrayArticulation):
         return warp_copy(self._collect(self._backend.link_masses, indices, link_indices))
 
     def get_link_coms(self, *, indices: Indices = None, link_indices: Indices = None) -> tuple[wp.array, wp.array]:
-        """Centres of mass [m], shape `(robots, links, 3)`, and quaternions of the principal axes, `(robots, links, 4)`.
-
-        Both are in the link frames.
-        """
+        """Centers of mass [m] in link frames, `(robots, links, 3)`, and quaternions of their principal axes."""
         return _split(self._collect(self._backend.link_coms, indices, link_indices))
 
     def get_link_inertias(self, *, indices: Indices = None, link_indices: Indices = None) -> wp.array:
@@ -162,12 +151,7 @@ class BodyState(ArrayArticulation):
         return _split(self._collect(self._backend.incoming_forces, indices, link_indices))
 
     def set_link_masses(self, masses: ArrayLike, *, indices: Indices = None, link_indices: Indices = None) -> None:
-        """Set masses [kg], shape `(robots, links)`, until physics stops; inertias stay as they are.
-
-        Raises:
-            HostError: Not with PhysX.
-            ValueError: A mass is not > 0; a link that has none may keep it.
-        """
+        """Set masses [kg] > 0, `(robots, links)`, until physics stops, but not with PhysX; inertias stay."""
         robots, links = self._links_asked(indices, link_indices)
         given = broadcast(masses, (len(robots), len(links)), "masses").astype(float)
         now = self._collect(self._backend.link_masses, indices, links)
@@ -184,14 +168,9 @@ class BodyState(ArrayArticulation):
         indices: Indices = None,
         link_indices: Indices = None,
     ) -> None:
-        """Set centers of mass and their principal axes in the link frames, until physics stops; what is None stays.
+        """Set centers of mass [m], `(robots, links, 3)`, and principal axes, `(robots, links, 4)`, until physics stops.
 
-        Args:
-            positions: [m], shape `(robots, links, 3)`.
-            orientations: Quaternions, `(robots, links, 4)`, of any length but 0.
-
-        Raises:
-            HostError: Not with PhysX.
+        Both are in the link frames; what is None stays. Not with PhysX.
         """
         robots, links = self._links_asked(indices, link_indices)
         shape = len(robots), len(links)
@@ -206,11 +185,9 @@ class BodyState(ArrayArticulation):
         self._backend.write_link_inertias(robots, links, {"places": places})
 
     def set_link_inertias(self, inertias: ArrayLike, *, indices: Indices = None, link_indices: Indices = None) -> None:
-        """Set inertias [kg m²] about the centers of mass, along the link's axes, `(robots, links, 9)`, until stop.
+        """Set inertias [kg m²] about centers of mass, along the link's axes, `(robots, links, 9)`, until physics stops.
 
-        Raises:
-            HostError: Not with PhysX.
-            ValueError: An inertia is one that no body can have; a link that has none may keep it.
+        A `ValueError` if no body can have one, a `HostError` with PhysX; a link that has such an inertia may keep it.
         """
         robots, links = self._links_asked(indices, link_indices)
         shape = len(robots), len(links)
@@ -301,14 +278,8 @@ class DefaultState(BodyState):
     ) -> None:
         """Store a state for `reset_to_default_state`; arguments that are None keep their stored values.
 
-        Args:
-            positions: Of the root links [m], shape `(robots, 3)`.
-            orientations: Of the root links, quaternions (w, x, y, z), `(robots, 4)`.
-            linear_velocities: Of the root links [m/s], `(robots, 3)`.
-            angular_velocities: Of the root links [rad/s], `(robots, 3)`.
-            dof_positions: [rad or m], `(robots, DOFs)`.
-            dof_velocities: [rad/s or m/s], `(robots, DOFs)`.
-            dof_efforts: [N·m or N], `(robots, DOFs)`.
+        Of the root links, positions [m] and velocities are `(robots, 3)`, orientations (w, x, y, z) `(robots, 4)`;
+        values of DOFs are `(robots, DOFs)`.
         """
         given = dict(zip(_ROOT, (positions, orientations, linear_velocities, angular_velocities), strict=True))
         given |= dict(zip(_DOFS, (dof_positions, dof_velocities, dof_efforts), strict=True))
@@ -332,11 +303,7 @@ class DefaultState(BodyState):
         return tuple(found)
 
     def reset_to_default_state(self) -> None:
-        """Put the robots into the default state, as far as it is stored.
-
-        Raises:
-            HostError: Physics is not running, or a root link cannot be moved.
-        """
+        """Put the robots into the stored state while physics runs; a `HostError` if a root link cannot be moved."""
         self._live()
         # a root value is set where all its components are known, a DOF value where it is known itself
         known = {name: ~np.isnan(values) for name, values in self._default_state.items()}

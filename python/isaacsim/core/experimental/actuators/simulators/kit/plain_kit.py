@@ -77,10 +77,9 @@ class KitHost:
 
 
 class KitArticulation(DofAccess):
-    """Robots of a Kit application; see `Articulation`.
+    """Robots of a Kit application, until another stage is opened; see `Articulation`.
 
     Before play, joints are known from the stage; while physics runs, they are those of the simulator, in its order.
-    With another stage they end.
     """
 
     # so do the physics of Kit compute

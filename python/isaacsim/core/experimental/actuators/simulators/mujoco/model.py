@@ -64,10 +64,7 @@ class DriveAddress(AxisAddress):
 def build_model(
     scene: Scene, dt: float, contact_links: Iterable[str] = (), *, look: bool = False, movable_coms: bool = False
 ) -> tuple[mujoco.MjModel, DriveAddress]:
-    """The compiled model of `scene` and the addresses of its axes; see `describe_model` and `add_look`.
-
-    `movable_coms` allows centers of mass to move later: MuJoCo has a shorter way for bodies centered at their origin.
-    """
+    """The compiled model of `scene`, with movable centers of mass (MuJoCo has a shorter way without), and its axes."""
     spec, names = describe_model(scene, dt, contact_links)
     if movable_coms:
         for body in spec.bodies[1:]:

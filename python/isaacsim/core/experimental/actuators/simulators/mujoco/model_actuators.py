@@ -146,10 +146,7 @@ def _properties_of(model: mujoco.MjModel, joint: int) -> dict[str, float | None]
 
 
 def coupled_motors(model: mujoco.MjModel) -> tuple[dict[int, MotorConfig], dict[int, str], list[str]]:
-    """Motors of linkages by joint; why actuators on tendons are none, by actuator, empty for a motor; and their ranges.
-
-    The latter are those of position targets that motors have not, by name.
-    """
+    """Motors of linkages, why actuators on tendons are none, empty for a motor, and ranges of targets not in motors."""
     found, reasons = tendon_motors(model, actuators_by_joint(model))
     motors: dict[int, MotorConfig] = {}
     ranges: list[str] = []

@@ -97,13 +97,11 @@ def read_scene(
     initial_positions: Mapping[str, float] | None = None,
     fixed_base: bool = False,
 ) -> Scene:
-    """The physics of `stage` in SI, whatever its units.
+    """The physics of `stage` in SI, whatever its units; an `UnsupportedSceneError` names prims that MuJoCo lacks.
 
     Joints begin where the links are authored, unless the stage authors a joint state or limits exclude the position;
-    `initial_positions`, by pattern as for `begin_at`, precede all of these, with its `ValueError`. `strict_inertia`
-    refuses an inertia that no body can have instead of repairing it; `fixed_base` holds floating robots where they
-    begin. An `UnsupportedSceneError` names the prims that
-    MuJoCo cannot simulate; a warning for each kind names those that are simulated other than authored.
+    `initial_positions`, by pattern as for `begin_at`, precede all of these. `strict_inertia` raises for an inertia that
+    no body can have instead of repairing it; `fixed_base` holds floating robots where they begin.
     """
     tree = _read_tree(stage)
     _warn_of_strays(tree)
@@ -376,10 +374,7 @@ _BITS = 31
 
 
 def _read_filters(tree: _Tree, colliders: Sequence[Collider]) -> list[Pair]:
-    """Pairs of bodies that do not touch, as those of most joints; -1 is the world.
-
-    Filters of single colliders go into contact masks; an `UnsupportedSceneError` if those have too few bits.
-    """
+    """Pairs of bodies without contact, -1 is the world; filters of colliders go into contact masks, if they fit."""
     robots = {robot.path: sorted(robot.links) for robot in tree.robots}
     members = _Members(colliders, tree.bodies, robots)
 

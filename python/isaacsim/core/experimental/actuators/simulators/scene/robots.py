@@ -24,13 +24,11 @@ class Robot:
 
 
 def find_robots(stage: Usd.Stage, paths: Sequence[Sdf.Path], joints: Mapping[Sdf.Path, Joint]) -> list[Robot]:
-    """The robots of a stage, in the order of their root prims.
+    """The robots of a stage, in the order of their root prims; `paths` are those of the bodies, by number.
 
     The links of a robot are bodies that joints connect, without joints that are excluded from articulations or that
-    connect bodies below two root prims. The largest such part below a root prim is its robot. A root prim below another
-    one has no robot if joints connect the two.
-
-    On a stage without root prims, each part with an axis is a robot. `paths` are those of the bodies, by number.
+    connect bodies below two root prims. The largest such part below a root prim is its robot; a root prim below another
+    one, to which joints connect it, has none. On a stage without root prims, each part with an axis is a robot.
     """
     roots = [Sdf.Path(path) for path in articulation_roots(stage)]
     parts = _parts(paths, joints, roots)

@@ -226,8 +226,7 @@ def warn_of_beginnings(
 ) -> None:
     """Warn once of all joints that begin outside their limits, given by name, position and limits [rad or m].
 
-    `where` is the file and a colon, empty if the joints are paths; `remedy` is a sentence on how to change initial
-    positions; `stacklevel` is that of the caller.
+    `where` is the file and a colon, empty if the joints are paths; `stacklevel` is that of the caller.
     """
     outside = [
         f"{name} ({position:.4g}, limits {lower:.4g} … {upper:.4g})"

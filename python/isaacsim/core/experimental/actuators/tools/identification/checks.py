@@ -176,10 +176,7 @@ def _open_signs(log: MotorLog) -> list[str]:
 
 
 def _correlations(log: MotorLog) -> tuple[np.ndarray, np.ndarray]:
-    """Return the largest correlations of positions with responses and inverted responses, positions by commands.
-
-    Both arrays are `(joints, joints)`; 0 for signals that rest, and where no response is of the amplitude of a motor.
-    """
+    """Return the largest correlations of positions with responses and inverted ones, by commands; 0 for none."""
     every = max(1, int(0.005 / log.dt))
     signals = [signal[::every] for signal in (log.command, log.position)]
     # 0 for columns that rest

@@ -36,15 +36,10 @@ _EVERY = 0.01
 class Decoupled:
     """An evenly sampled log, ready for rollouts of its joints one by one; arrays have the shape `(samples, joints)`.
 
-    Args:
-        log: The log, evenly sampled.
-        inertia: Inertia of each joint without armature [kg·m² or kg].
-        load: Effort that balances gravity, Coriolis forces and the other joints [N·m or N].
-        slope: Change of the load with the joint's own position [N·m/rad or N/m].
-        place: True positions at which the load was taken [rad or m].
-        velocity: Velocities [rad/s or m/s].
-        least: Smallest inertia while the others move freely, without armature [kg·m² or kg], `(joints,)`.
-        defect: How far the whole robot is off the joints by themselves [rad or m], found by `refine`; None before.
+    Inertias are without armature [kg·m² or kg], `least` where the others move freely, `(joints,)`. The load balances
+    gravity, Coriolis forces and the other joints [N·m or N], taken at a true `place` [rad or m], with a slope by that
+    place. `defect` is how far the whole robot is off the joints by themselves [rad or m], found by `refine`; None
+    before.
     """
 
     log: MotorLog
@@ -57,10 +52,7 @@ class Decoupled:
     defect: np.ndarray | None = None
 
     def along(self, joint: int) -> np.ndarray:
-        """Return command, inertia, load, slope, place and voltage of the supply of a joint, `(6, samples)`.
-
-        The voltage is the measured one if the log has several joints, else infinite: the motor has a supply of its own.
-        """
+        """Return command, inertia, load, slope, place and supply voltage (inf: its own) of a joint, `(6, samples)`."""
         return self._along[joint]
 
     @functools.cached_property

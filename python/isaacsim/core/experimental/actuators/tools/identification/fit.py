@@ -67,10 +67,7 @@ class Fit:
 
 @dataclass(frozen=True, eq=False)
 class Bench:
-    """A joint by itself, whose parameters are fitted: column of the logs, motor, range, scale and prior of each.
-
-    With `is_supplied`, logs tell the voltage of its supply, so that it needs none.
-    """
+    """A joint by itself, whose parameters are fitted; with `is_supplied`, logs tell the voltage of its supply."""
 
     joint: str
     column: int

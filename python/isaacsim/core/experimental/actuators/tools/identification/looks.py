@@ -114,10 +114,7 @@ def _resonance(traces: Sequence[_Trace], total: float) -> tuple[float, float]:
 
 
 def _drift(traces: Sequence[_Trace], total: float) -> tuple[float, float]:
-    """Return the share of one slope over time in all logs, and by how much it moves a joint in the longest [rad or m].
-
-    Of a drift that starts at zero, three quarters of the squares are a mean.
-    """
+    """Return the share of one slope over time in all logs, three quarters a mean, and its largest reach [rad or m]."""
     times = np.concatenate([trace.dt * (np.arange(len(trace.left)) - 0.5 * len(trace.left)) for trace in traces])
     left = np.concatenate([trace.left - trace.left.mean() for trace in traces])
     slope = float(times @ left / (times @ times))

@@ -182,8 +182,7 @@ def other_friction(motor: MotorConfig) -> Config | None:
 def has_place(motor: MotorConfig, name: str) -> bool:
     """Return whether a parameter can be set in a motor.
 
-    A supply matters to windings only, the rotor behind a spring is no armature of the joint, and a friction of another
-    law is none of `FrictionConfig`.
+    Supplies need windings, the rotor behind a spring is no armature, other laws of friction are no `FrictionConfig`.
     """
     if name == "armature":
         rotor = _rotor_of(motor)

@@ -30,10 +30,7 @@ _LEVELS = (1.0, -1.0, 0.5, -0.5)
 
 @dataclass(frozen=True)
 class Span:
-    """What the motions of all joints have in common.
-
-    `top` is the highest frequency of sines [Hz]; `seed` determines phases, levels and times.
-    """
+    """What the motions of all joints have in common; `top` is the highest frequency [Hz], `seed` of all draws."""
 
     samples: int
     dt: float

@@ -26,10 +26,7 @@ _SHOWN = 2.0
 
 @dataclass(frozen=True)
 class Response:
-    """One joint after a jump of its target at time 0; arrays `(steps,)` begin shortly before the jump.
-
-    Times are in [s], positions in [rad or m], efforts in [N·m or N]; there is no friction without passive stages.
-    """
+    """One joint after a jump of its target at time 0, `(steps,)` from shortly before; no friction if not passive."""
 
     time: np.ndarray
     target: np.ndarray

@@ -96,9 +96,8 @@ def opened(path: Path) -> Iterator[Bag]:
 def save_mcap(path: Path, steps: np.ndarray, subject: Subject, arrays: Mapping[str, np.ndarray]) -> None:
     """Write a file of joint states that ROS 2, Foxglove and `actuators identify` read.
 
-    Topics are `/joint_states`, with positions, velocities and efforts of the motors, and `/joint_commands`, with the
-    targets; of several robots those below `/robot_0` and so on, with the name of the robot as `frame_id`. Other signals
-    are left out.
+    Topics are `/joint_states`, with positions, velocities and motor efforts, and `/joint_commands`, with targets; of
+    several robots those below `/robot_0` and so on, with the name as `frame_id`. Other signals are left out.
     """
     with needs("An MCAP file", "bags"):
         from rosbags.rosbag2 import StoragePlugin, Writer  # pyright: ignore[reportMissingImports]
