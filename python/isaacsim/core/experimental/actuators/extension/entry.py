@@ -6,7 +6,7 @@ import contextlib
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..base.cores import missing_core
 
@@ -44,7 +44,18 @@ class Extension(IExt):  # pyright: ignore[reportGeneralTypeIssues]
         import omni.kit.app  # pyright: ignore[reportMissingImports]
 
         manager = omni.kit.app.get_app().get_extension_manager()
-        carb.log_info(_which_runs(ext_id, manager))
+        # the version that runs and those of the same name that do not, each with its path, and a missing core
+        name, _, version = ext_id.partition("-")
+        ids = sorted({known["id"] for known in manager.get_extensions()} - {ext_id})
+        others = [other for other in ids if other.partition("-")[0] == name]
+        said = [f"{name} {version} runs, from {manager.get_extension_path(ext_id)}."]
+        for other in others:
+            other_version = other.partition("-")[2]
+            said.append(
+                f"{other_version} does not, from {manager.get_extension_path(other)}. To have it instead, write "
+                f'"{name}" = {{ version = "{other_version}", exact = true }} under [dependencies] of the .kit file.'
+            )
+        carb.log_info(" ".join([*said, *filter(None, [missing_core()])]))
         self._trusted = _trust_listed()
         # they take effect only before Kit opens its first stage; a Kit without USD needs none
         with contextlib.suppress(ImportError):
@@ -95,18 +106,3 @@ def _trust_listed() -> Permission | None:
         return None
     carb.log_warn(f"setting {_TRUST}: Torch may run what is not recognised in {', '.join(permission.paths)}.")
     return permission
-
-
-def _which_runs(ext_id: str, manager: Any) -> str:
-    """Name the version that runs and those of the same name that do not, each with its path, and a missing core."""
-    name, _, version = ext_id.partition("-")
-    ids = sorted({known["id"] for known in manager.get_extensions()} - {ext_id})
-    others = [other for other in ids if other.partition("-")[0] == name]
-    said = [f"{name} {version} runs, from {manager.get_extension_path(ext_id)}."]
-    for other in others:
-        other_version = other.partition("-")[2]
-        said.append(
-            f"{other_version} does not, from {manager.get_extension_path(other)}. To have it instead, write "
-            f'"{name}" = {{ version = "{other_version}", exact = true }} under [dependencies] of the .kit file.'
-        )
-    return " ".join([*said, *filter(None, [missing_core()])])

@@ -2,7 +2,7 @@
 
 Each begins and ends at 0, and differs from joint to joint, so that the motion of one joint is told from the reactions
 to the others. The *pace* of a joint [Hz] says how fast its motion may be: sines keep their full amplitude up to this
-frequency, from there on their speed, and from 1 Hz on their acceleration; a step takes half a period.
+frequency, from there on their speed, and from 1 Hz on their acceleration. Positions are `(samples, joints)`.
 """
 
 from __future__ import annotations
@@ -59,15 +59,7 @@ class Span:
 
 
 def chirp(span: Span, pace: np.ndarray) -> np.ndarray:
-    """Return sines that sweep up and down through all frequencies, each joint elsewhere at a time.
-
-    Args:
-        span: Its duration, and more.
-        pace: Pace of each joint [Hz], shape `(joints,)`.
-
-    Returns:
-        Positions between -1 and 1, shape `(samples, joints)`.
-    """
+    """Return sines that sweep up and down through all frequencies, each joint elsewhere at a time."""
     found = np.empty((span.samples, span.joints))
     for joint in range(span.joints):
         place = (span.time / span.seconds + joint / span.joints) % 1.0
@@ -78,15 +70,7 @@ def chirp(span: Span, pace: np.ndarray) -> np.ndarray:
 
 
 def multisine(span: Span, pace: np.ndarray) -> np.ndarray:
-    """Return sums of sines; joints share no frequency if there are enough, and have random phases.
-
-    Args:
-        span: Its duration, and more.
-        pace: Pace of each joint [Hz], shape `(joints,)`.
-
-    Returns:
-        Positions between -1 and 1, shape `(samples, joints)`.
-    """
+    """Return sums of sines; joints share no frequency if there are enough, and have random phases."""
     found = np.empty((span.samples, span.joints))
     first = round(span.lowest * span.seconds)
     harmonics = np.arange(first, max(first + 1, int(span.top * span.seconds)) + 1)
@@ -104,15 +88,7 @@ def multisine(span: Span, pace: np.ndarray) -> np.ndarray:
 
 
 def steps(span: Span, pace: np.ndarray) -> np.ndarray:
-    """Return jumps between levels; each joint has its own times and order of levels.
-
-    Args:
-        span: Its duration, and more.
-        pace: Pace of each joint [Hz], shape `(joints,)`; a rise takes half its period.
-
-    Returns:
-        Positions between -1 and 1, shape `(samples, joints)`.
-    """
+    """Return jumps between levels, which take half a period; each joint has its own times and order of levels."""
     every, count = _slots(span, _STEP_EVERY)
 
     def draw(random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -129,11 +105,7 @@ def steps(span: Span, pace: np.ndarray) -> np.ndarray:
 
 
 def holds(span: Span, pace: np.ndarray) -> np.ndarray:
-    """Return slow moves between levels with rests at each; every joint has its own order of levels.
-
-    Returns:
-        Positions between -1 and 1, shape `(samples, joints)`.
-    """
+    """Return slow moves between levels with rests at each; every joint has its own order of levels."""
     every, count = _slots(span, _HOLD_EVERY)
     places = np.linspace(-1.0, 1.0, count - 1)
 

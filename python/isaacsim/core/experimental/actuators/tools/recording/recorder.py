@@ -40,17 +40,11 @@ _OF_MOTION = {"power", "losses", "passive_power", "sticking"}
 
 
 class Recorder(NotCopied):
-    """Records within a `with` block, whose value is the `Recording`.
+    """Records rows and joints within a `with` block, whose value is the `Recording`.
 
-    Args:
-        assembly: The actuators.
-        robot_names: Names of all robots.
-        signals: Names of signals, of `SIGNALS`; of all, those of laws only if a joint has such laws.
-        capacity: Number of steps to keep, the last ones; None means all.
-        robots: Rows to record.
-        joints: Joints to record, as the assembly numbers them.
-        turns: Which joints turn, by column, if that is known.
-        path: File in which the recording is saved at the end; Ctrl+C ends the block then, not the program.
+    Of all `SIGNALS`, those of laws are recorded only if a joint has such laws. The last `capacity` steps are kept, or
+    all. `turns` say which joints turn, by column, if that is known. It is saved at `path` at the end, also after
+    Ctrl+C, which does not end the program then.
     """
 
     _INSTEAD = "Copy or pickle the Recording that its block gives."
