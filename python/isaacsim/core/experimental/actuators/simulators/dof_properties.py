@@ -75,10 +75,6 @@ class DofProperties(ArrayArticulation):
 
     # drives
 
-    def get_dof_gains(self, *, indices: Indices = None, dof_indices: Indices = None) -> tuple[wp.array, wp.array]:
-        """Stiffnesses [N·m/rad or N/m] and dampings [N·m·s/rad or N·s/m] of the joint drives."""
-        return self._get_all(("stiffnesses", "dampings"), indices, dof_indices)
-
     def set_dof_gains(
         self,
         stiffnesses: ArrayLike | None = None,

@@ -98,14 +98,8 @@ class OwnArticulation(DofProperties):
             return None
         for robot in resolve_indices(indices, len(self._robots), "robot"):
             env, first = divmod(self._robots[robot].offset, host.width)
-            # data at the state of an environment
-            data = mujoco.MjData(host.model)
-            for name in ("qpos", "qvel", "eq_active"):
-                start, block = next(one for one in reversed(host.data.blocks(name)) if one[0] <= env)
-                getattr(data, name)[:] = block[env - start]
-            mujoco.mj_forward(host.model, data)
             dofs = host.columns("velocities")[first : first + count]
-            found.append(admittance(host.model, data)[np.ix_(dofs, dofs)])
+            found.append(admittance(host.model, host.data_at(env))[np.ix_(dofs, dofs)])
         return np.array(found)
 
     def silence_drives(self, silent: bool, *, indices: Indices = None, dof_indices: Indices = None) -> None:
@@ -430,6 +424,15 @@ class MujocoSimulation(NotCopied):
             self._signals.bind(self.data.blocks)
             self.update_signals()
         return {name: self._signals.arrays[name].reshape(-1) for name in names if name in self._signals.arrays}
+
+    def data_at(self, env: int) -> mujoco.MjData:
+        """Data at the state of an environment, with all that `mj_forward` computes."""
+        found = mujoco.MjData(self.model)
+        for name in ("qpos", "qvel", "eq_active"):
+            start, block = next(one for one in reversed(self.data.blocks(name)) if one[0] <= env)
+            getattr(found, name)[:] = block[env - start]
+        mujoco.mj_forward(self.model, found)
+        return found
 
     def mass_matrix(self, env: int, dofs: np.ndarray) -> np.ndarray:
         """Mass matrix of an environment, of the coordinates of the trees of some, which are the last."""

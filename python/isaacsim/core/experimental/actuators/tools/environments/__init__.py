@@ -8,12 +8,12 @@ from ...base.extras import needs
 with needs("The environments", "gym"):
     import gymnasium
 
-    from .quadrupeds import Quadruped as Quadruped
+    from .quadruped import Quadruped as Quadruped
     from .quadrupeds import Quadrupeds as Quadrupeds
 
 gymnasium.register(
     "actuators/Quadruped-v0",
-    f"{__name__}.quadrupeds:Quadruped",
+    f"{__name__}.quadruped:Quadruped",
     vector_entry_point=f"{__name__}.quadrupeds:Quadrupeds",
 )
 

@@ -124,7 +124,7 @@ class TrainedActuator:
             raise ValueError(f"log has {log.steps} steps: must have more than warm_up, {self.warm_up}. Log for longer.")
         measured = log.effort[self.warm_up :].astype(np.float64)
         error = self.predict(log)[self.warm_up :] - measured
-        return Errors(_rms(error), float(np.abs(error).max()), _rms(measured))
+        return Errors(rms_of(error), float(np.abs(error).max()), rms_of(measured))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the network and its metadata, for `NeuralControlConfig` and the controllers.
@@ -175,5 +175,6 @@ class TrainedActuator:
         return write_report(Path(folder), content, Curves(part, first * self.sample_dt, *efforts))
 
 
-def _rms(values: np.ndarray) -> float:
+def rms_of(values: np.ndarray) -> float:
+    """Root mean square in double precision."""
     return float(np.sqrt(np.mean(np.square(values, dtype=np.float64))))
