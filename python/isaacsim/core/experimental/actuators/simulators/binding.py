@@ -111,8 +111,7 @@ class Binding:
     ) -> Callable[[], None]:
         """Return what puts signals of joints into arrays that laws read, to be called before each step.
 
-        `wanted` has the joints and arrays `(robots, these joints)` by name of the signal, as `Assembly.signals`;
-        `columns` are those of all joints, and `shafts` those of `Assembly.shafts`, with inertias of mass matrices.
+        `wanted` has joints and arrays by name, as `Assembly.signals`, and `shafts` those of `Assembly.shafts`.
         """
         views = self.joint_views(wanted, from_matrices=from_matrices)
         if shafts:

@@ -47,10 +47,10 @@ _KINDS = ("free", "ball", "axes", "axes")
 def read_file(path: Path, *, strict_inertia: bool = False, standing: Standing | None = None) -> Scene:
     """The scene of an MJCF or URDF file, with additions; every child of the world that something moves is a robot.
 
-    That is a hinge or slide in its subtree. `strict_inertia` refuses physically impossible inertias of a URDF file
-    instead of repairing them; MuJoCo always refuses those of an MJCF file. A `FileNotFoundError` says that there is no
-    such file, a `ValueError` that an addition does not fit it, and an `UnsupportedSceneError` names the element that
-    MuJoCo cannot read. Warnings name actuators that are no joint drive, and repaired links of a URDF file.
+    `strict_inertia` raises for physically impossible inertias of a URDF file instead of repairing them, as MuJoCo
+    always does for MJCF. A `FileNotFoundError`, a `ValueError` for an addition that does not fit, an
+    `UnsupportedSceneError` for an element that MuJoCo cannot read. Warnings name actuators that are no joint drive, and
+    repaired links.
     """
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such file. Give the path of {ROBOT_FILES}.")

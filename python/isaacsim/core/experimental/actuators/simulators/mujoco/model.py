@@ -84,9 +84,9 @@ def build_model(
 def describe_model(scene: Scene, dt: float, contact_links: Iterable[str] = ()) -> tuple[mujoco.MjSpec, dict[int, str]]:
     """Return what `scene` is in MuJoCo before it is compiled, and the name of each axis by its `id`.
 
-    Contacts of some bodies are measured by sensors of the same names. Drives are two affine actuators per axis, one on
-    position and one on velocity, even with zero gains, so that gains can be set while physics runs. What MuJoCo read
-    by itself, `scene.spec`, gets those and nothing else.
+    Drives are two affine actuators per axis, one on position and one on velocity, even with zero gains, so that gains
+    can be set while physics runs. `scene.spec`, which MuJoCo read, gets those and sensors of contacts, and nothing
+    else.
     """
     spec = mujoco.MjSpec() if scene.spec is None else scene.spec.copy()
     spec.option.timestep = dt

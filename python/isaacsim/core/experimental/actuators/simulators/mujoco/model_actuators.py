@@ -194,10 +194,9 @@ def dc_motors_by_joint(model: mujoco.MjModel) -> tuple[dict[int, MotorConfig], l
 
 
 def pid_motors_by_joint(model: mujoco.MjModel) -> tuple[dict[int, MotorConfig], list[str]]:
-    """Motors of the joints whose one actuator is a PID with an integral or a slew rate, as MuJoCo 4.0 packs it.
+    """Motors of joints whose one actuator is a PID with an integral or a slew rate, and ranges of targets not in them.
 
-    The integral of the joint's error is that of the motor's over the gear, and so is its limit, and the slew rate.
-    Returned with them are the ranges of position targets that motors have not, by name.
+    Integral, its limit and slew rate of the joint's error are those of the motor's over the gear.
     """
     motors: dict[int, MotorConfig] = {}
     ranges: list[str] = []
@@ -219,11 +218,10 @@ def pid_motors_by_joint(model: mujoco.MjModel) -> tuple[dict[int, MotorConfig], 
 
 
 def lagged_motors_by_joint(model: mujoco.MjModel) -> tuple[dict[int, MotorConfig], list[str], list[str]]:
-    """Motors of the joints whose one actuator has a first-order filter, `filter` or `filterexact`.
+    """Motors of joints whose one actuator has a filter of first order, ranges of targets, and what else they have not.
 
     MuJoCo's activation follows the control, of which targets and feedforward are linear functions: it is a lag of the
-    commands. Without `actearly` it acts a step later. Returned with them are the ranges of position targets that motors
-    have not, and what else they have not, by name.
+    commands. Without `actearly` it acts a step later.
     """
     motors: dict[int, MotorConfig] = {}
     ranges: list[str] = []

@@ -41,9 +41,8 @@ def save_scene(scene: Scene, path: Path) -> list[str]:
 def scene_stage(scene: Scene) -> tuple[Usd.Stage, list[str]]:
     """A new stage in meters and kilograms with a scene without its tendons, and what is otherwise, in words.
 
-    These are names that changed, and the order of DOFs of robots, which readers sort by names. Joint positions and
-    initial positions are those of the scene. An `UnsupportedSceneError` names a body with two joints that turn about
-    the same axis.
+    That is names that changed, and the order of DOFs, which readers sort by names. An `UnsupportedSceneError` names a
+    body with two joints that turn about the same axis.
     """
     stage = Usd.Stage.CreateInMemory(".usda")
     UsdGeom.SetStageUpAxis(stage, UsdGeom.Tokens.z)

@@ -237,10 +237,7 @@ class Joints:
     def find_biases(
         self, links: Links, training: Sequence[MotorLog], first: list[Fit] | None = None
     ) -> tuple[np.ndarray, list[Fit]]:
-        """Return biases of the encoders [rad or m] with which the joints are decoupled, and fits with the first model.
-
-        The decoupling depends on the biases, and what each joint by itself finds of its own bias on the decoupling.
-        """
+        """Return biases of encoders [rad or m], which the decoupling depends on and tells in turn, and first fits."""
         found: list[tuple[np.ndarray, list[Fit]]] = []
 
         def biases(given: np.ndarray) -> np.ndarray:

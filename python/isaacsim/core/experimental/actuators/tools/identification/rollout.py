@@ -43,10 +43,7 @@ def settings_of(log: MotorLog) -> dict[str, float]:
 
 
 def bare_stages(motor: MotorConfig) -> list[Config]:
-    """Return the stages of a motor without delay and encoder, for what applies delay and bias itself.
-
-    Behind a spring an encoder at the joint stays, for without one the controller would see the rotor.
-    """
+    """Return stages without delay and encoder, but one at a joint behind a spring: controllers would see the rotor."""
     has_spring = any(isinstance(one, TransmissionConfig) and not one.IS_RIGID for one in motor.stages)
     stages = [one for one in motor.stages if not isinstance(one, DelayConfig | TimedDelayConfig | EncoderConfig)]
     encoders = [one for one in motor.stages if isinstance(one, EncoderConfig)] if has_spring else []
