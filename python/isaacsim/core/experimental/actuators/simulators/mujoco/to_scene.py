@@ -257,7 +257,15 @@ def losses_of(scene: Scene, model: mujoco.MjModel) -> list[str]:
     others = ~np.isin(model.eq_type, _EQUALITIES) | ~model.eq_active0.astype(bool) | held
     lost["constraints"] = _names(model, "equality", np.flatnonzero(others))
     lost["shapes of kinds that USD lacks"] = _names(model, "geom", np.flatnonzero(np.isin(model.geom_type, _SHAPES)))
-    lost["contact parameters of shapes (all but sliding friction)"] = _names(model, "geom", _other_contacts(model))
+    plain = mujoco.MjSpec().default.geom
+    usual = {name: getattr(plain, name) for name in _OF_CONTACTS}
+    touching = []
+    for geom in np.flatnonzero(model.geom_contype | model.geom_conaffinity):
+        values = {name: getattr(model, f"geom_{name}")[geom] for name in _OF_CONTACTS}
+        other = any(not np.allclose(values[name], usual[name]) for name in _OF_CONTACTS)
+        if other or not np.allclose(model.geom_friction[geom, 1:], plain.friction[1:]):
+            touching.append(geom)
+    lost["contact parameters of shapes (all but sliding friction)"] = _names(model, "geom", touching)
     lost["options"] = _options(model)
     return [f"{what}: {', '.join(names)}" for what, names in lost.items() if names]
 
@@ -315,19 +323,6 @@ def _has_powers(model: mujoco.MjModel, joint: int) -> bool:
         if np.any(np.ravel(getattr(model, field)[at])[1:]) or (polynomial is not None and np.any(polynomial[at])):
             return True
     return False
-
-
-def _other_contacts(model: mujoco.MjModel) -> list[int]:
-    """Shapes that touch otherwise than by default."""
-    plain = mujoco.MjSpec().default.geom
-    usual = {name: getattr(plain, name) for name in _OF_CONTACTS}
-    found = []
-    for geom in np.flatnonzero(model.geom_contype | model.geom_conaffinity):
-        values = {name: getattr(model, f"geom_{name}")[geom] for name in _OF_CONTACTS}
-        other = any(not np.allclose(values[name], usual[name]) for name in _OF_CONTACTS)
-        if other or not np.allclose(model.geom_friction[geom, 1:], plain.friction[1:]):
-            found.append(int(geom))
-    return found
 
 
 def _options(model: mujoco.MjModel) -> list[str]:

@@ -265,7 +265,10 @@ def read_colliders(
         place = places.within(prim, bodies.frame(body))
         geometry = _collision_geometry(prim, place, str(getattr(described, "approximation", "convexHull")), notes)
         if geometry is not None:
-            friction, density = _material(parsed, described.materials, units)
+            # of the first material with physics
+            known = [parsed.materials[path] for path in described.materials if path in parsed.materials]
+            friction = float(known[0].dynamicFriction) if known else _FRICTION
+            density = float(known[0].density) * units.mass / units.length**3 if known else 0.0
             found.append(Collider(path, prim, _shape(prim, body, geometry, friction), place, density))
     notes.report()
     return found
@@ -345,14 +348,6 @@ def _drawn(prim: Usd.Prim, bodies: Bodies, places: Places) -> Shape | None:
 
 def _shape(prim: Usd.Prim, body: int, geometry: Geometry, friction: float) -> Shape:
     return Shape(path=str(prim.GetPath()), body=body, collides=True, friction=friction, **vars(geometry))
-
-
-def _material(parsed: Parsed, paths: Sequence[Sdf.Path], units: StageUnits) -> tuple[float, float]:
-    """Friction and density [kg/m³] of the first material with physics."""
-    for path in paths:
-        if (material := parsed.materials.get(path)) is not None:
-            return float(material.dynamicFriction), float(material.density) * units.mass / units.length**3
-    return _FRICTION, 0.0
 
 
 def _is_visible(prim: Usd.Prim) -> bool:

@@ -66,25 +66,22 @@ class Draft:
         self._size = {kind: room.copy() for kind in plan.kinds}
         self._pace: dict[str, np.ndarray] = {}
         self._why: dict[tuple[str, int], set[str]] = {}
+        # the first pace and amplitude of each kind, with which commands keep the speed limits
         for kind in plan.kinds:
-            self._keep_speed(kind)
+            slowest, fastest = paces(kind, self._span)
+            size, most = self._size[kind], SAFE * limits.speed
+            if kind == "steps":
+                # the peak speed of a rise through all levels, which amplitude and pace share
+                slower = np.minimum(1.0, most / (_PEAK * 2.0 * size * 2.0 * fastest))
+                share = np.maximum(np.sqrt(slower), _STEPS)
+                size *= share
+                self._pace[kind] = np.clip(slower / share * fastest, slowest, fastest)
+            else:
+                # of a sine at its pace
+                self._pace[kind] = np.clip(most / (2.0 * np.pi * size), slowest, fastest)
+            for j in np.flatnonzero(self._pace[kind] < fastest):
+                self._why[kind, int(j)] = {"speed"}
         self._first = {kind: size.copy() for kind, size in self._size.items()}
-
-    def _keep_speed(self, kind: str) -> None:
-        """Choose the first pace and amplitude of a kind, with which commands keep the speed limits."""
-        slowest, fastest = paces(kind, self._span)
-        size, most = self._size[kind], SAFE * self._limits.speed
-        if kind == "steps":
-            # the peak speed of a rise through all levels, which amplitude and pace share
-            slower = np.minimum(1.0, most / (_PEAK * 2.0 * size * 2.0 * fastest))
-            share = np.maximum(np.sqrt(slower), _STEPS)
-            size *= share
-            self._pace[kind] = np.clip(slower / share * fastest, slowest, fastest)
-        else:
-            # of a sine at its pace
-            self._pace[kind] = np.clip(most / (2.0 * np.pi * size), slowest, fastest)
-        for j in np.flatnonzero(self._pace[kind] < fastest):
-            self._why[kind, int(j)] = {"speed"}
 
     def _lay_out(self) -> None:
         plan, limits = self._plan, self._limits

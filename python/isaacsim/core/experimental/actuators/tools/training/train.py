@@ -115,8 +115,11 @@ class _Fit:
     ) -> None:
         self._torch, self._warm_up = _torch(), warm_up
         self._kind: Kind = kind
-        self._sets = [_tensors_of(part, metadata) for part in parts]
         scale = metadata.effort_scale * metadata.effort_std
+        # normalized, `(steps, joints, inputs)` and `(steps, joints)`
+        tensor = self._torch.from_numpy
+        efforts = [(part.effort - np.float32(metadata.effort_mean)) / np.float32(scale) for part in parts]
+        self._sets = [(tensor(features_of(part, metadata)), tensor(y)) for part, y in zip(parts, efforts, strict=True)]
         self._units = [scale / rms_of(part.effort[warm_up:]) for part in parts]
         self.inputs = int(self._sets[0][0].shape[2])
         """Number of inputs."""
@@ -282,12 +285,6 @@ def _one_thread(torch: ModuleType) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
-
-
-def _tensors_of(log: ActuatorLog, metadata: Metadata) -> tuple[Any, Any]:
-    """Return normalized features `(steps, joints, inputs)` and efforts `(steps, joints)`."""
-    efforts = (log.effort - np.float32(metadata.effort_mean)) / np.float32(metadata.effort_scale * metadata.effort_std)
-    return _torch().from_numpy(features_of(log, metadata)), _torch().from_numpy(efforts)
 
 
 def _model(kind: Kind, inputs: int, hidden: tuple[int, ...]) -> Any:
