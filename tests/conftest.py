@@ -36,10 +36,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Collect tests without collecting garbage, and let pytest-xdist take files in our order, not the fullest first.
-
-    Tables have the width of a file, whatever the terminal of whoever runs the tests.
-    """
+    """Collect tests without garbage, in our order with pytest-xdist, and with tables as wide as in a file."""
     if config.option.slow is None:
         # before pytest-xdist copies the options to other processes
         is_named = config.args_source is not pytest.Config.ArgsSource.TESTPATHS

@@ -198,12 +198,6 @@ def test_close_gives_the_drives_back(robots) -> None:
         assert arm.get_dof_drive_efforts().numpy().any()
 
 
-def pendulum_without_gravity(robots: Path) -> Usd.Stage:
-    stage = stage_of(robots / "pendulum.usda")
-    UsdPhysics.Scene.Get(stage, "/World/physicsScene").GetGravityMagnitudeAttr().Set(0.0)
-    return stage
-
-
 # mass 1 kg at 0.5 m, 0.01 kg·m² about its own centre; gains of the file
 INERTIA, KP, KD = 0.26, 20.0, 2.0
 
@@ -212,7 +206,9 @@ def test_pendulum_follows_the_discrete_solution(robots) -> None:
     """The same law sampled once per step, as a linear recurrence: equal to float32 rounding."""
     target, dt = 0.3, 1 / 240
     angle = speed = 0.0
-    with aa.Simulation(pendulum_without_gravity(robots), dt=dt) as sim:
+    stage = stage_of(robots / "pendulum.usda")
+    UsdPhysics.Scene.Get(stage, "/World/physicsScene").GetGravityMagnitudeAttr().Set(0.0)
+    with aa.Simulation(stage, dt=dt) as sim:
         robot, _actuators = aa.Articulation(PENDULUM), aa.ArticulationActuators(PENDULUM)
         sim.play()
         robot.set_dof_position_targets(target)

@@ -51,11 +51,6 @@ def pid_with_everything() -> aa.Actuator:
     )
 
 
-def oracle_with_everything() -> list[oracle.Joint]:
-    clamps = [("dc", 20.0, 2.0, 15.0), ("table", [-1.0, 0.0, 1.0], [5.0, 20.0, 10.0]), ("max", 12.0)]
-    return [oracle.Joint(9.0, 1.0, 40.0, 0.1, clamps=clamps, delay_steps=lag) for lag in range(N)]
-
-
 def with_bad_numbers(rng: np.random.Generator, *sources) -> None:
     for array in (array for source in sources for name, array in vars(source).items() if name != "joint_f"):
         values = array.numpy()
@@ -70,7 +65,9 @@ def memory_of(state) -> list[np.ndarray]:
 @pytest.mark.parametrize("in_place", [True, False])
 def test_everything_agrees_with_the_oracle(in_place, bad, rng) -> None:
     """PID, four delays and three clamps, with two states and with one, resets by mask, numbers that are not finite."""
-    actuator, joints = pid_with_everything(), oracle_with_everything()
+    clamps = [("dc", 20.0, 2.0, 15.0), ("table", [-1.0, 0.0, 1.0], [5.0, 20.0, 10.0]), ("max", 12.0)]
+    joints = [oracle.Joint(9.0, 1.0, 40.0, 0.1, clamps=clamps, delay_steps=lag) for lag in range(N)]
+    actuator = pid_with_everything()
     now = actuator.state()
     after = now if in_place else actuator.state()
     for step in range(80):

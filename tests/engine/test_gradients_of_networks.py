@@ -55,11 +55,7 @@ pytestmark = pytest.mark.usefixtures("backend")
 
 
 class Rollout:
-    """Steps of a network with a limit behind it and maybe a delay before it, in float64 and on a tape.
-
-    The loss is a weighted sum of the efforts of all steps, and of what is remembered after the last one. There may be
-    a gear behind the limit, and a sensor before the network.
-    """
+    """Steps of a network in float64 and on a tape; the loss is a weighted sum of efforts and of what is remembered."""
 
     is_geared = is_sensed = False
 

@@ -313,10 +313,7 @@ class OwnGo1:
 
 
 def restored_on_physics(steps: int) -> None:
-    """Physics and actuators saved and restored midway: with all that MuJoCo integrates from the same bits follow.
-
-    What MuJoCo calls full physics lacks the solver's warm start: then what follows is close by, which is printed.
-    """
+    """Physics and actuators restored midway have the same bits with all that MuJoCo integrates; without, it prints."""
     with aa.Simulation(ROOT / "data" / "robots" / "unitree_go1.usda") as simulation:
         simulation.play()
         model = copy.copy(simulation.model)

@@ -215,15 +215,6 @@ def by_warp(law: Law, table: np.ndarray) -> np.ndarray:
     return out.numpy()
 
 
-def by_twin(law: Law, table: np.ndarray) -> np.ndarray:
-    """Results of the C++ function."""
-    column = dict(zip(inputs_of(law), (np.ascontiguousarray(values) for values in table.T), strict=True))
-    prepared = core.prepare(law.name, [column[name] for name in (*named(law), "dt")])
-    before = [name for name in column if name not in (*named(law), *law.curves)]
-    taken = [*(column[name] for name in before), *prepared, *(column[name] for name in law.curves)]
-    return np.stack(core.law(law.name, taken), axis=1)
-
-
 def by_component(law: Law, table: np.ndarray) -> np.ndarray:
     count = len(table)
     column = {
@@ -471,7 +462,11 @@ def test_law_agrees_with_the_oracle(law, kind, rng) -> None:
 @each_kind_of_table
 def test_twin_has_the_bits_of_the_law(law, kind, rng) -> None:
     table = TABLE_OF[kind](law, rng)
-    assert_same_bits(by_twin(law, table), by_warp(law, table))
+    column = dict(zip(inputs_of(law), (np.ascontiguousarray(values) for values in table.T), strict=True))
+    prepared = core.prepare(law.name, [column[name] for name in (*named(law), "dt")])
+    before = [name for name in column if name not in (*named(law), *law.curves)]
+    taken = [*(column[name] for name in before), *prepared, *(column[name] for name in law.curves)]
+    assert_same_bits(np.stack(core.law(law.name, taken), axis=1), by_warp(law, table))
 
 
 @each_by_itself

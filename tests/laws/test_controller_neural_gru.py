@@ -66,10 +66,7 @@ def flat(values, *, step: int = 1) -> wp.array:
 @pytest.mark.parametrize("pitch", [1, 3])
 @pytest.mark.parametrize("on_core", [True, False])
 def test_column_of_the_caller_agrees_with_the_oracle(on_core, pitch, tmp_path, rng, monkeypatch) -> None:
-    """Read of the control object where velocities stand, not delayed, also of another array in the next step.
-
-    With either engine around the network; where it is not finite there is a fault, and nothing is remembered.
-    """
+    """Read where velocities stand, not delayed, with either engine; where not finite a fault, and no memory of it."""
     if not on_core:
         monkeypatch.setattr(native, "core", None)
     controller, twin = with_load(tmp_path)

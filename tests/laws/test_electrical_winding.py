@@ -204,11 +204,7 @@ ALPHAS = np.array([0.1, 1.0, 10.0, 100.0, 1000.0])
 
 
 class Laden:
-    """Joints of one inertia each under a load, every α with every factor; the host tells the inertia alone.
-
-    `stages`: The motor, whose torque constant at the joint is that of `SUPPLIED`. `alphas`: hK²/(R·I) of the joints.
-    `factors`: Told inertia over the true one.
-    """
+    """Joints under a load, every α = hK²/(R·I) with every factor of the told inertia; the host tells inertia alone."""
 
     def __init__(self, stages, alphas=ALPHAS, factors=FACTORS, host: str = "coupled_inertia") -> None:
         self.alphas, self.factors = (one.ravel() for one in np.meshgrid(alphas, factors))

@@ -67,10 +67,7 @@ LIMITS = {
 @pytest.mark.parametrize("whole", [False, True])
 @pytest.mark.parametrize("modes", [(True, True), (True, False)], ids=["one mode", "two modes"])
 def test_friction_is_told_of_a_whole_load_by_the_simulator_alone(modes, whole) -> None:
-    """What the mode knows of the load is an estimate, by which friction takes half of what stops the joint.
-
-    The inertia of an implicit joint is always that of its mode, which an explicit joint beside it does not see.
-    """
+    """The load of the mode is an estimate, of which friction takes half; its inertia is that of its own joint."""
     motor, mode = [aa.PDControlConfig(0.0, 0.0), aa.FrictionConfig(coulomb=1e3)], [aa.ImplicitConfig()]
     motors = {name: [*motor, *mode] if ends else motor for name, ends in zip("ab", modes, strict=True)}
     arrays = aa.ActuatedArrays(["a", "b"], motors)

@@ -33,11 +33,7 @@ def effort_at(time):
 
 
 class Float64:
-    """Joints whose friction is our law in float64, with the step of MuJoCo.
-
-    `dt`: Physics step [s]. `rounded`: True if the law gets velocities, and gives efforts, in float32, as every engine
-    does.
-    """
+    """Joints whose friction is our law in float64, with the step of MuJoCo; `rounded` if signals are float32."""
 
     def __init__(self, dt: float, joints: int = 1, rounded: bool = False) -> None:
         self.dt, self.rounded = dt, rounded

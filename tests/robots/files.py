@@ -14,11 +14,7 @@ MOVING_PRIMS = ("PhysicsRevoluteJoint", "PhysicsPrismaticJoint", "PhysicsJoint")
 
 @dataclass(frozen=True)
 class Robot:
-    """A file to open.
-
-    `file`: USD, MJCF or URDF. `original`: MJCF or URDF that it was made from, itself where it is one; None where nobody
-    knows.
-    """
+    """A file to open, USD, MJCF or URDF, and the `original` that it was made from, if known."""
 
     file: Path
     original: Path | None

@@ -47,10 +47,7 @@ class Second:
         self._apart = {tuple(sorted(pair)) for pair in builder.shape_collision_filter_pairs}
 
     def masses_apart(self, scene: Scene) -> list[str]:
-        """Bodies whose mass, centre or inertia is read otherwise than in a scene.
-
-        What moves and has no mass has that of a screw there, and inertias that no body can have are repaired there.
-        """
+        """Bodies whose mass, center or inertia is not that of a scene, which repairs what no body can have."""
         apart = []
         for body in scene.bodies:
             theirs = self.masses.get(body.path, NOTHING)

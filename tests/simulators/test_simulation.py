@@ -367,26 +367,22 @@ def test_mass_edited_while_playing_waits_for_the_next_play(sim) -> None:
         assert abs(after(sim) - after(other)).max() > 1e-3
 
 
-def add_wrist(stage: Usd.Stage) -> None:
-    carriage = stage.GetPrimAtPath("/World/Arm/carriage")
-    UsdGeom.Xform.Define(stage, "/World/Arm/hand")
-    hand = stage.GetPrimAtPath("/World/Arm/hand")
+def test_joint_added_while_stopped_is_there_at_the_next_play(sim) -> None:
+    arm = aa.Articulation("/World/Arm")
+    sim.play()
+    sim.stop()
+    carriage = sim.stage.GetPrimAtPath("/World/Arm/carriage")
+    UsdGeom.Xform.Define(sim.stage, "/World/Arm/hand")
+    hand = sim.stage.GetPrimAtPath("/World/Arm/hand")
     for operation in UsdGeom.Xformable(carriage).GetOrderedXformOps():
         UsdGeom.Xformable(hand).AddXformOp(operation.GetOpType(), operation.GetPrecision()).Set(operation.Get())
     UsdPhysics.RigidBodyAPI.Apply(hand)
     properties = UsdPhysics.MassAPI.Apply(hand)
     properties.CreateMassAttr(0.2)
     properties.CreateDiagonalInertiaAttr((0.001, 0.001, 0.001))
-    joint = UsdPhysics.RevoluteJoint.Define(stage, "/World/Arm/joints/wrist")
+    joint = UsdPhysics.RevoluteJoint.Define(sim.stage, "/World/Arm/joints/wrist")
     joint.CreateBody0Rel().SetTargets([carriage.GetPath()])
     joint.CreateBody1Rel().SetTargets([hand.GetPath()])
-
-
-def test_joint_added_while_stopped_is_there_at_the_next_play(sim) -> None:
-    arm = aa.Articulation("/World/Arm")
-    sim.play()
-    sim.stop()
-    add_wrist(sim.stage)
     sim.play()
     assert arm.dof_names == ["shoulder", "extension", "wrist"]
     arm.set_dof_positions([0.1, 0.2, 0.3])

@@ -41,11 +41,7 @@ def compiled(folder: Path, header: str, name: str) -> ctypes.CDLL:
 def steps_alike(
     robot: ExportedRobot, folder: Path, steps: int = 400, dt: float = 0.004, bad: Mapping[int, tuple[int, float]] = {}
 ) -> np.ndarray:
-    """Step header and motors by random signals; their efforts must have the same bits. Returns them, by step and joint.
-
-    `folder`: Where the header is compiled. `steps`: How many steps. `dt`: Physics step [s]. `bad`: By number of the
-    step, the row of the signals, and the number that stands there for the first joint.
-    """
+    """Step a header compiled in `folder`, and motors, by random signals with `bad` rows; efforts have the same bits."""
     library = compiled(folder, c_text(robot, []), robot.name)
     joints = [joint.name for joint in robot.joints]
     assert [library.name(k).decode() for k in range(len(joints))] == joints

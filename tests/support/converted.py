@@ -50,7 +50,7 @@ def differences(before, after, tries: int = 3) -> tuple[float, float]:
     for _ in range(tries):
         order = np.zeros(before.nv, int)
         for one, other in pairs:
-            size, count = _sizes(before, one)
+            size, count = {_FREE: (7, 6), _BALL: (4, 3)}.get(int(before.jnt_type[one]), (1, 1))
             position = random.uniform(-1, 1, size)
             position[-4:] /= np.linalg.norm(position[-4:]) if size >= 4 else 1.0
             for model, number, state in ((before, one, data[0]), (after, other, data[1])):
@@ -75,10 +75,6 @@ def _equations(model, data) -> tuple[np.ndarray, np.ndarray]:
     for column, unit in zip(columns, np.eye(model.nv), strict=True):
         mujoco.mj_mulM(model, data, column, unit)
     return np.array(columns), data.qfrc_bias.copy()
-
-
-def _sizes(model, joint: int) -> tuple[int, int]:
-    return {_FREE: (7, 6), _BALL: (4, 3)}.get(int(model.jnt_type[joint]), (1, 1))
 
 
 def _twin(before, after, joint: int) -> int:

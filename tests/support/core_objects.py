@@ -140,10 +140,7 @@ class OneJoint:
 
 
 class Chain:
-    """Gradients of a law with a delay and limits, and arrays of one step.
-
-    `law`: "" for a PID, "network" for one with a history, or "recurrent" for one that remembers.
-    """
+    """Gradients of a law with a delay and limits, and arrays of a step: PID "", "network", or "recurrent"."""
 
     def __init__(self, law: str = "") -> None:
         self.law = law

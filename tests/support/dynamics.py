@@ -45,11 +45,7 @@ class Link:
 
 
 class Dynamics:
-    """All bodies of a stage, breadth-first from the world and by joint path on each level.
-
-    `coordinates` names what the rows of M and c belong to: `(body path, "free")` six times for a free body, else
-    `(joint path, axis name)`.
-    """
+    """Bodies of a stage, breadth-first by joint path; `coordinates` are (joint path, axis), (body path, "free") × 6."""
 
     def __init__(self, stage: Usd.Stage, gravity: tuple[float, float, float] = (0, 0, -9.81)) -> None:
         self.gravity = np.array(gravity, float)
@@ -66,11 +62,7 @@ class Dynamics:
             self.coordinates += [(link.joint, name) for name, _, _ in link.axes]
 
     def equations(self, bases: dict[str, Frame], q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """M and c.
-
-        `bases`: Pose of every free body. `q`: Joint positions [rad or m], in the order of `coordinates`; entries of
-        free bodies are not read.
-        """
+        """M and c with `bases`, poses of free bodies, and joint positions `q` [rad or m], by `coordinates`."""
         poses, jacobians = self._kinematics(bases, q)
         _, jacobians_later = self._kinematics(*self._moved(bases, q, qd, _STEP))
         _, jacobians_earlier = self._kinematics(*self._moved(bases, q, qd, -_STEP))
@@ -151,7 +143,9 @@ def _link(prim: Usd.Prim) -> Link:
 
 def _hang(prim: Usd.Prim, links: dict[str, Link], children: dict[str, list[Link]]) -> None:
     joint = UsdPhysics.Joint(prim)
-    parent, child = (str(rel.GetTargets()[0]) if rel.GetTargets() else "" for rel in _ends(joint))
+    parent, child = (
+        str(rel.GetTargets()[0]) if rel.GetTargets() else "" for rel in (joint.GetBody0Rel(), joint.GetBody1Rel())
+    )
     link = links[child]
     link.joint, link.parent = str(prim.GetPath()), links.get(parent)
     link.in_parent = Frame(_matrix(joint.GetLocalRot0Attr().Get()), np.array(joint.GetLocalPos0Attr().Get(), float))
@@ -160,10 +154,6 @@ def _hang(prim: Usd.Prim, links: dict[str, Link], children: dict[str, list[Link]
     armature = prim.GetAttribute("newton:armature") or prim.GetAttribute("physxJoint:armature")
     link.armature = float(armature.Get()) if armature else 0.0
     children.setdefault(parent, []).append(link)
-
-
-def _ends(joint: UsdPhysics.Joint) -> tuple[Usd.Relationship, Usd.Relationship]:
-    return joint.GetBody0Rel(), joint.GetBody1Rel()
 
 
 def _axes(prim: Usd.Prim) -> list[tuple[str, bool, np.ndarray]]:

@@ -18,11 +18,7 @@ BALL = 0.05
 
 @dataclass(frozen=True)
 class Laden:
-    """A shipped robot and its load.
-
-    `carriers`: Ends of the names of the links that carry. `mass`: Of the load on each [kg]. `at`: Its place in the link
-    [m]. `on_table`: The load touches a table; the feet of others touch the ground.
-    """
+    """A shipped robot whose `carriers`, ends of link names, carry `mass` [kg] `at` a place [m], maybe on a table."""
 
     file: str
     path: str
@@ -75,12 +71,7 @@ LADEN = {
 
 @dataclass(frozen=True)
 class Found:
-    """The second half of a recording.
-
-    `tone`: Amplitude and frequency of the largest sustained tone [rad], [Hz], or None. `fast`: Largest root mean square
-    of the fast motion of a joint [rad]. `error`: Largest distance from the target at the end [rad]. `fallen`: Descent
-    of the base [m].
-    """
+    """Half of a recording: sustained tone [rad], [Hz], fast motion and error [rad], faults, descent of the base [m]."""
 
     tone: tuple[float, float] | None
     fast: float

@@ -53,11 +53,7 @@ class _Past:
 
 
 class LateRollout:
-    """Steps of one actuator with other inputs at each.
-
-    `laws`: Names of its classes in the order in which they act. `dt`: Physics step [s]. `ranges`: Range of each
-    parameter by name; those that are absent are zero. `at_motor`: True for an encoder at the motor, before a gear.
-    """
+    """Steps of an actuator, its laws in order, with other inputs at each; `at_motor` for an encoder before a gear."""
 
     def __init__(
         self,

@@ -55,10 +55,7 @@ def _law_of(kind: stages.Kind):
 
 
 def made_up_law(kind: stages.Kind) -> catalogue.Law:
-    """A law of a sensor, or of a kind after the controller: a parameter with a unit, and a state.
-
-    One that changes no effort publishes its state.
-    """
+    """A law of a sensor, or after the controller, with a parameter with unit and a state that may be published."""
     name = f"{kind.family}Resistance"
     described = {
         **{"attribute": f"actuator:{kind.name}Resistance:resistance", "type": "float", "lower": 0.0, "fallback": 0.0},

@@ -117,7 +117,7 @@ def _polyglots() -> dict[str, tuple[bytes, str]]:
             "GraphProto has field 99, which is unknown",
         ),
         "archive with ONNX behind": (archive + onnx, "last byte"),
-        "archive with a pickle in its comment": (_commented(archive, code), "last byte"),
+        "archive with a pickle in its comment": (archive[:-2] + struct.pack("<H", len(code)) + code, "last byte"),
         "safetensors with an archive behind": (tensors + archive, "leave gaps"),
         "safetensors with a pickle behind": (tensors + code, "leave gaps"),
         "archive of two kinds": (
@@ -342,10 +342,6 @@ def _varint(value: int) -> bytes:
         done += bytes([value & 127 | 128])
         value >>= 7
     return done + bytes([value])
-
-
-def _commented(archive: bytes, comment: bytes) -> bytes:
-    return archive[:-2] + struct.pack("<H", len(comment)) + comment
 
 
 def _node(kind: str, inputs: list[str], outputs: str | list[str], **attributes):

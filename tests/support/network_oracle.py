@@ -1,17 +1,7 @@
 """What a network computes, in NumPy's float64, from the formulas in the docstrings and not from an evaluator."""
 
 import numpy as np
-from isaacsim.core.experimental.actuators.laws.networks.network import (
-    Binary,
-    Concatenate,
-    Constant,
-    GRUCell,
-    Linear,
-    LSTMCell,
-    Network,
-    Slice,
-    Unary,
-)
+from isaacsim.core.experimental.actuators.laws.networks import network as network_module
 
 
 def erf(x: np.ndarray) -> np.ndarray:
@@ -84,13 +74,9 @@ BINARY = {
 
 
 def evaluate(
-    network: Network, x: np.ndarray, hidden: np.ndarray | None = None, cell: np.ndarray | None = None
+    network: network_module.Network, x: np.ndarray, hidden: np.ndarray | None = None, cell: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """One step of a network.
-
-    `x`: Inputs, shape `(rows, inputs)`. `hidden`: Hidden states, shape `(num_layers, rows, hidden_size)`; zero by
-    default. Returns outputs `(rows,)`, and the new hidden and cell states.
-    """
+    """One step of a network: outputs `(rows,)`, and new hidden and cell states `(num_layers, rows, hidden_size)`."""
     rows = len(x)
     shape = (network.num_layers, rows, network.hidden_size)
     old_h = np.zeros(shape) if hidden is None else np.asarray(hidden, np.float64)
@@ -103,24 +89,24 @@ def evaluate(
 
     for operation in network.operations:
         match operation:
-            case Constant(array):
+            case network_module.Constant(array):
                 value = np.tile(numbers(array), (rows, 1))
-            case Linear(source, weight, bias):
+            case network_module.Linear(source, weight, bias):
                 value = values[source] @ numbers(weight).T + numbers(bias)
-            case Unary(function, source, parameters):
+            case network_module.Unary(function, source, parameters):
                 value = unary(function, parameters, values[source])
-            case Binary(function, first, second):
+            case network_module.Binary(function, first, second):
                 value = BINARY[function](values[first], values[second])
-            case Concatenate(sources):
+            case network_module.Concatenate(sources):
                 value = np.concatenate([values[source] for source in sources], axis=1)
-            case Slice(source, start, stop):
+            case network_module.Slice(source, start, stop):
                 value = values[source][:, start:stop]
-            case LSTMCell(source, layer, weight_ih, weight_hh, bias):
+            case network_module.LSTMCell(source, layer, weight_ih, weight_hh, bias):
                 gates = values[source] @ numbers(weight_ih).T + old_h[layer] @ numbers(weight_hh).T + numbers(bias)
                 i, f, g, o = np.split(gates, 4, axis=1)
                 new_c[layer] = sigmoid(f) * old_c[layer] + sigmoid(i) * np.tanh(g)
                 value = new_h[layer] = sigmoid(o) * np.tanh(new_c[layer])
-            case GRUCell(source, layer, weight_ih, weight_hh, bias_ih, bias_hh):
+            case network_module.GRUCell(source, layer, weight_ih, weight_hh, bias_ih, bias_hh):
                 of_input = np.split(values[source] @ numbers(weight_ih).T + numbers(bias_ih), 3, axis=1)
                 of_hidden = np.split(old_h[layer] @ numbers(weight_hh).T + numbers(bias_hh), 3, axis=1)
                 r, z = sigmoid(of_input[0] + of_hidden[0]), sigmoid(of_input[1] + of_hidden[1])

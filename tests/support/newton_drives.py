@@ -16,11 +16,7 @@ DT = 0.01
 
 
 class Theirs:
-    """newton's builder, parser and actuators on one robot of the file.
-
-    `joints`: Paths of the joints whose signals and efforts are meant, in that order. `through_ours`: Whether our plan
-    of newton's model steps, and not newton's actuators.
-    """
+    """newton's builder, parser and actuators on joints of a robot; `through_ours` if our plan steps them."""
 
     def __init__(self, file: Path, joints: Sequence[str], through_ours: bool = False) -> None:
         with quiet_warp(), warnings.catch_warnings():
@@ -87,11 +83,7 @@ def motion(joints: int, steps: int, seed: int = 8) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Compared:
-    """A robot of a file as newton drives it, and as we do.
-
-    `efforts`: Largest effort of each that we drive [N·m or N]. `difference`: Largest difference of efforts, of the
-    largest one.
-    """
+    """A robot as newton drives it and as we do: largest efforts [N·m or N], and their relative difference."""
 
     joints: list[str]
     ours: list[str]

@@ -5,11 +5,7 @@ from isaacsim.core.experimental.actuators import ActuatedArrays, PDControlConfig
 
 
 class Plant:
-    """Robots of one joint each: `v⁺ = v + dt·(effort + load)/inertia`, `q⁺ = q + dt·v⁺`.
-
-    `inertia`: Inertia of the joint [kg·m²]. `dt`: Physics step [s]. `velocity`: First velocity [rad/s]. `told`: True if
-    the stages get inertia and load as signals; otherwise they have to find out.
-    """
+    """Robots of a joint: `v⁺ = v + dt·(effort + load)/inertia`, `q⁺ = q + dt·v⁺`; `told` if stages get these."""
 
     def __init__(self, stages, inertia: float, dt: float, robots: int = 1, velocity=0.0, told: bool = False) -> None:
         self.arrays = joints_of(stages, robots)

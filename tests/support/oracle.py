@@ -110,10 +110,7 @@ def friction_step(level, effort, qd, h, inertia, viscous, tau_e, whole, f, qd_be
 
 
 def step_before(effort, qd, h, inertia, load, whole, f, qd_before, u_before):
-    """What acted on the joint besides motor and friction, and velocity and effort of the step before.
-
-    With an estimate of the load, whole = 1/2, these are such that the joint kept its velocity under it.
-    """
+    """Load, velocity and effort of the step before; an estimate of 1/2 keeps the velocity of the joint."""
     qd_before = np.where(np.isnan(qd_before) | (whole > 0), qd, qd_before)
     u_before = np.where(whole > 0, load - f, np.where(np.isnan(u_before), effort, u_before))
     return np.where(whole > 0, -load, inertia * (qd - qd_before) / h - u_before - f), qd_before, u_before

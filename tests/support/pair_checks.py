@@ -53,10 +53,7 @@ def usable_joints(seed: int = 0) -> tuple[Joint, ...]:
 
 
 class Baselines:
-    """What joints do by themselves, each computed once.
-
-    A joint whose random numbers go by the number of the joint has joints that do nothing where the others were.
-    """
+    """What joints do by themselves, computed once; others do nothing where random numbers go by joint."""
 
     def __init__(self, robots: int = ROBOTS, binding: Binding = Arrays) -> None:
         self.robots, self.binding = robots, binding
@@ -143,11 +140,7 @@ def by_bindings(seed: int = 0) -> Tally:
 def by_rows(
     some: Sequence[Sequence[Joint]], others: Sequence[Joint] = (), binding: Binding = Arrays, robots: int = 5
 ) -> Tally:
-    """Robots that nothing happens to, beside some that are reset, have a fault, or other parameters.
-
-    `others`: Joints by the same names with other values. `robots`: Number of robots; the second one is reset, the last
-    one has the faults.
-    """
+    """Robots that nothing happens to; the second is reset, the last has faults, and `others` have other values."""
     tally, named = Tally(f"(b) rows, {binding.__name__}"), {one.name: one for one in others}
     rows = [row for row in range(robots) if row not in (1, robots - 1)]
     for joints in some:

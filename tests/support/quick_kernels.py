@@ -9,10 +9,7 @@ CHOICE = "ACTUATORS_TEST_KERNELS"
 
 
 def compile_quickly() -> None:
-    """Let Warp compile without optimizing, which changes no bit: tests have hundreds of kernels, each runs briefly.
-
-    Not where there is a GPU: Warp warns that the compiler for CUDA makes mistakes without optimizing.
-    """
+    """Let Warp compile without optimizing, which changes no bit, unless there is a GPU: its compiler errs then."""
     # scripts that ask for the name of the choice do without it
     import warp as wp
 

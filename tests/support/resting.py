@@ -146,10 +146,7 @@ def rest_on_arrays(names: list[str], robot: Held, dt: float, load: float, second
 def humanoid(
     mode: EffortModes, kick: float = 0.0, friction: Config | None = None, dt: float = 0.005, seconds: float = 4.0
 ) -> Stand:
-    """Let the G1 stand with friction on every joint, 0.5 N·m if not given, and return how still it stands.
-
-    `kick`: Velocity of the joints at the start [rad/s], of one after the other up and down. `dt`: Physics step [s].
-    """
+    """Let the G1 stand with friction, after a `kick` [rad/s] up and down in turn, and return how still it stands."""
     file = ROBOTS / "unitree_g1.usda"
     with warnings.catch_warnings(), aa.Simulation(file, dt) as sim:
         # it has no such friction in its file

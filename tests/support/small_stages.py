@@ -133,10 +133,7 @@ def weightless(made: SmallStage) -> SmallStage:
 
 
 def pendulum(**joint: object) -> SmallStage:
-    """A hinge about +Y on a fixed base, with a bob of 1 kg whose centre hangs 0.5 m below: 0.26 kg m² about the hinge.
-
-    `joint`: Overrides for `SmallStage.joint`, `kind` among them.
-    """
+    """A hinge about +Y with 1 kg 0.5 m below, 0.26 kg m², and overrides for `SmallStage.joint`."""
     made = SmallStage()
     made.root("/World/Robot")
     made.body("/World/Robot/base")

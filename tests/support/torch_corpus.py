@@ -16,16 +16,16 @@ def module(**more: object) -> Object:
 
 def with_pickle(data: bytes) -> bytes:
     return zipped(
-        {"data.pkl": data, "constants.pkl": Writer().pickle(()), **_code("return torch.linear(x, self.weight)")}
+        {
+            "data.pkl": data,
+            "constants.pkl": Writer().pickle(()),
+            **{f"code/{key}.py": text for key, text in forward("return torch.linear(x, self.weight)").items()},
+        }
     )
 
 
 def with_forward(body: str, **more: object) -> bytes:
     return torchscript(module(**more), forward(body))
-
-
-def _code(body: str) -> dict[str, bytes | str]:
-    return {f"code/{key}.py": text for key, text in forward(body).items()}
 
 
 class _System:

@@ -12,13 +12,10 @@ KEY = ".*.transmission."
 
 
 class TwoMasses:
-    """Robots of one joint each: `v⁺ = v + dt·(effort + load)/inertia`, `q⁺ = q + dt·v⁺`.
+    """Robots of one joint each: `v⁺ = v + dt·(effort + load)/inertia`, `q⁺ = q + dt·v⁺`, behind a transmission.
 
-    `config`: The transmission, with arrays of shape `(robots,)`; its `assumed_inertia` is an array. `inertia`: Inertia
-    of the joints [kg·m²], `(robots,)`, inf for one that is held. `dt`: Physics step [s]. `told`: True if the law gets
-    inertia and load as signals; otherwise it has to find out the load. `rotor_velocity`: First velocity of the rotors
-    at the joint [rad/s]. `velocity`: First velocity of the joints [rad/s]. `deflection`: First angle of the rotors
-    ahead of the joints [rad].
+    Arrays are `(robots,)`: inertia of joints [kg·m²], inf for one that is held, first velocities [rad/s] and deflection
+    [rad] of the rotors at the joint. With `told`, the law gets inertia and load as signals.
     """
 
     def __init__(

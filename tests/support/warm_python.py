@@ -46,11 +46,7 @@ class WarmPython:
         timeout: int = 180,
         limits: Mapping[str, int] | None = None,
     ) -> subprocess.CompletedProcess[str]:
-        """Run `python *arguments`: a script, `-m` and a module, or `-c` and code.
-
-        `arguments`: What follows `python`. `cwd`: Where, here by default. `env`: All its variables, those of here by
-        default. `timeout`: A signal ends it then [s]. `limits`: Of what it may take, by names of the `resource` module.
-        """
+        """Run `python *arguments` in `cwd` with `env`, by default those here, until `timeout` [s], within `limits`."""
         if self._process is None:
             command = [sys.executable, *map(str, arguments)]
             return subprocess.run(

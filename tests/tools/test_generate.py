@@ -22,10 +22,7 @@ from refusals import refused
 
 @pytest.mark.slow
 def test_all_that_is_generated_is_up_to_date() -> None:
-    """A change of a law, a config or a public name is a change of what follows from it.
-
-    In a process of its own, for tests before this one may have put attributes on classes.
-    """
+    """In a process of its own: tests before this one may have put attributes on classes."""
     command = [sys.executable, generate.__file__, "--check"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{done.stdout}{done.stderr}\nrun ./python.sh tools/generate.py"

@@ -91,17 +91,13 @@ print([module.__name__ for module in modules if not module.__file__.startswith(s
 """
 
 
-def _script() -> ModuleType:
+@pytest.fixture(scope="module")
+def script() -> ModuleType:
     spec = importlib.util.spec_from_file_location("package_script", REPOSITORY / "tools" / "package.py")
     assert spec is not None and spec.loader is not None
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
     return script
-
-
-@pytest.fixture(scope="module")
-def script() -> ModuleType:
-    return _script()
 
 
 @pytest.fixture(scope="module")

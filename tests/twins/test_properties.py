@@ -224,7 +224,14 @@ def test_grouping_of_joints_into_prims_changes_no_bit(seed, order, cuts) -> None
         with aa.use_host(host), aa.ArticulationActuators(f"{ROOT}_.*") as wrapper:
             host.play()
             for actuator in wrapper.actuators:
-                retune(actuator, np.random.default_rng(seed), names)
+                rng = np.random.default_rng(seed)
+                columns = [names.index(name) for name in actuator.dof_names]
+                for component in (actuator.controller, *actuator.clamping):
+                    for name in sorted(component.PARAMETERS):
+                        values = rng.uniform(0.1, 60, (ROBOTS, len(names))).astype(np.float32)
+                        getattr(component, name).assign(values[:, columns].ravel())
+                lags = rng.integers(0, LONGEST, (ROBOTS, len(names)), endpoint=True).astype(np.int32)
+                actuator.delay.delay_steps.assign(lags[:, columns].ravel())
             found = []
             for number, now in enumerate(signals):
                 if number == STEPS // 2:
@@ -232,16 +239,6 @@ def test_grouping_of_joints_into_prims_changes_no_bit(seed, order, cuts) -> None
                 found.append(step(host, wrapper, now))
             results.append(found)
     np.testing.assert_array_equal(*results)
-
-
-def retune(actuator, rng: np.random.Generator, names: list[str]) -> None:
-    columns = [names.index(name) for name in actuator.dof_names]
-    for component in (actuator.controller, *actuator.clamping):
-        for name in sorted(component.PARAMETERS):
-            values = rng.uniform(0.1, 60, (ROBOTS, len(names))).astype(np.float32)
-            getattr(component, name).assign(values[:, columns].ravel())
-    lags = rng.integers(0, LONGEST, (ROBOTS, len(names)), endpoint=True).astype(np.int32)
-    actuator.delay.delay_steps.assign(lags[:, columns].ravel())
 
 
 @search

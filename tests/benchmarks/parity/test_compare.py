@@ -72,10 +72,7 @@ def with_damping(config: Config, factor: float) -> Config:
 
 @pytest.mark.parametrize("case", CASES, ids=id_of)
 def test_a_wrong_law_is_found(case) -> None:
-    """A peer with a thousandth more effort differs, passive joints and motors without gains too.
-
-    An integral beyond its limit by the error of a step hides as much; twice the effort is found there.
-    """
+    """A thousandth more effort of a peer differs, also passive; beyond the limit of an integral, twice the effort."""
     installed(case.peer)
     factor = 2.0 if case.unlike is INTEGRAL_BEYOND else 1.001
 

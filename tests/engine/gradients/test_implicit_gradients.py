@@ -1,7 +1,5 @@
 """Gradients of efforts at the end of the step, compared with central differences of a float64 solution."""
 
-from collections.abc import Callable
-
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import oracle
@@ -118,15 +116,11 @@ def test_gradients_equal_central_differences(rng) -> None:
         assert near.mean() < 0.02, (name, gradient[near][:5], wanted[near][:5])
 
 
-def refusing(motor: list) -> Callable[[], object]:
-    return lambda: aa.ActuatedArrays(["j"], {"j": motor}, requires_grad=True)
-
-
 def test_friction_behind_is_refused_by_name() -> None:
     pytest.importorskip("torch")
     motor = [aa.PDControlConfig(20.0, 2.0), aa.FrictionConfig(coulomb=1.0), aa.ImplicitConfig(assumed_inertia=0.1)]
     with pytest.raises(NotImplementedError, match=r"friction \(PassiveFriction\) of a motor whose effort"):
-        refusing(motor)()
+        aa.ActuatedArrays(["j"], {"j": motor}, requires_grad=True)
 
 
 def test_torch_has_the_same_gradients(rng) -> None:

@@ -44,11 +44,6 @@ def made(library, kind: str, count: int, seed: int, **more):
     return library.Actuator(indices(range(count)), drive, clamping=clamping, **more)
 
 
-def solver_options(library):
-    # limits of strongly coupled joints take more iterations than the default
-    return library.Actuator.ImplicitOptions(max_iters=40)
-
-
 @pytest.mark.parametrize("links", [1, 2, 3])
 @pytest.mark.parametrize("kind", ["pd", "pid", "dc"])
 @pytest.mark.slow
@@ -170,7 +165,10 @@ def test_efforts_are_those_of_the_end_of_the_step(backend, kind, joints) -> None
         masses = mass_matrices(2, joints, seed)
         state, control = situation(count, seed)
         actuator = made(ours, kind, count, seed)
-        actuator.set_effort_mode_implicit(aa.JointSpaceResponse.from_matrices(masses), solver_options(ours))
+        # limits of strongly coupled joints take more iterations than the default
+        actuator.set_effort_mode_implicit(
+            aa.JointSpaceResponse.from_matrices(masses), ours.Actuator.ImplicitOptions(max_iters=40)
+        )
         bias = np.linspace(-2.0, 3.0, count).astype(np.float32)
         actuator.step(state, control, dt=DT, bias_force=bias)
         effort = control.joint_f.numpy().copy().astype(float)

@@ -44,11 +44,7 @@ def state(robots: int, delayed: int, depth: int, laws=(), *, pitch: int = 0) -> 
 
 
 class Made:
-    """A plan of the core with states and arrays of its own.
-
-    `integral`: Slots with an integral; the others have a PD law. `tabled`: Slots with a table, all by default. `rows`:
-    Values of the parameters; 1 by default, infinite for limits.
-    """
+    """A plan of the core with states and arrays; `rows` are parameters, 1 by default, infinite for limits."""
 
     def __init__(
         self,

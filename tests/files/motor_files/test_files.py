@@ -15,17 +15,7 @@ from hypothesis import strategies as st
 from isaacsim.core.experimental.actuators.files.motor_files.files import LAWS, MAX_PROBLEMS, motors_of, plain_of
 from isaacsim.core.experimental.actuators.files.motor_files.formats import ENDINGS, MAX_BYTES
 from isaacsim.core.experimental.actuators.laws.contract.catalogue import LAWS as LINES
-from isaacsim.core.experimental.actuators.specs.configs import (
-    CONFIGS,
-    DelayConfig,
-    ForeignConfig,
-    MaxEffortClampingConfig,
-    NeuralControlConfig,
-    PDControlConfig,
-    PIDControlConfig,
-    PositionBasedClampingConfig,
-    TimedDelayConfig,
-)
+from isaacsim.core.experimental.actuators.specs.configs import CONFIGS, ForeignConfig
 from isaacsim.core.experimental.actuators.specs.fields import Parameter, conflicts, parameters_of, storable
 from isaacsim.core.experimental.actuators.specs.motors import MotorConfig
 from isaacsim.core.experimental.actuators.specs.patterns import pattern_problem
@@ -86,11 +76,11 @@ def fits(config) -> bool:
 
 def configs(kind: str) -> st.SearchStrategy[Any]:
     tables = st.lists(st.tuples(*[st.floats(0, 1e6, width=32)] * 2), min_size=1, max_size=5).map(
-        lambda rows: PositionBasedClampingConfig(sorted(row[0] for row in rows), [row[1] for row in rows])
+        lambda rows: aa.PositionBasedClampingConfig(sorted(row[0] for row in rows), [row[1] for row in rows])
     )
     return st.one_of(
         tables
-        if config is PositionBasedClampingConfig
+        if config is aa.PositionBasedClampingConfig
         else st.builds(config, **{name: values(rule) for name, rule in parameters_of(config).items()}).filter(fits)
         for config in CONFIGS
         if config.KIND == kind
@@ -207,7 +197,7 @@ def test_nothing_is_written_unless_all_can_be(tmp_path) -> None:
     with pytest.raises(TypeError, match="motor = 3"):
         aa.save_motors(tmp_path / "a.json", {"b": 3})  # pyright: ignore[reportArgumentType]
     # more than is read
-    table = PositionBasedClampingConfig([0.0] * 30_000, [1.0] * 30_000)
+    table = aa.PositionBasedClampingConfig([0.0] * 30_000, [1.0] * 30_000)
     refused(ValueError, lambda: aa.save_motors(tmp_path / "a.json", {"b": [table]}), r"a\.json: must be at most")
     assert (tmp_path / "a.json").read_text() == before
 
@@ -272,31 +262,31 @@ def test_every_law_of_the_package_has_a_name() -> None:
 def test_a_delay_in_steps_needs_no_name() -> None:
     plain = {"a": {"delay": {"delay_steps": 2}}, "b": {"delay": {"law": "timed_delay", "seconds": 0.25}}}
     motors = motors_of(plain, "/")
-    assert (motors["a"].delay, motors["b"].delay) == (DelayConfig(2), TimedDelayConfig(0.25))
+    assert (motors["a"].delay, motors["b"].delay) == (aa.DelayConfig(2), aa.TimedDelayConfig(0.25))
     assert plain_of(motors, "/") == plain
     assert motors_of({"a": {"delay": {"law": "delay", "delay_steps": 2}}}, "/")["a"] == motors["a"]
 
 
 def test_what_is_at_its_default_is_left_out() -> None:
-    assert plain_of({"a": [PDControlConfig(1, 2)], "b": MotorConfig()}, "/") == {
+    assert plain_of({"a": [aa.PDControlConfig(1, 2)], "b": MotorConfig()}, "/") == {
         "a": {"controller": {"law": "pd", "kp": 1.0, "kd": 2.0}},
         "b": {},
     }
-    assert plain_of({"a": [PIDControlConfig(1, 2, 3, const_effort=0.5)]}, "/")["a"]["controller"] == {
+    assert plain_of({"a": [aa.PIDControlConfig(1, 2, 3, const_effort=0.5)]}, "/")["a"]["controller"] == {
         **{"law": "pid", "kp": 1.0, "ki": 2.0, "kd": 3.0, "const_effort": 0.5}
     }
 
 
 def test_paths_are_relative_to_the_file() -> None:
-    plain = plain_of({"a": [NeuralControlConfig("/robots/nets/knee.onnx")]}, "/robots/motors")
+    plain = plain_of({"a": [aa.NeuralControlConfig("/robots/nets/knee.onnx")]}, "/robots/motors")
     assert plain["a"]["controller"]["model_path"] == "../nets/knee.onnx"
     (moved,) = motors_of(plain, "/elsewhere/motors").values()
-    assert moved.controller == NeuralControlConfig("/elsewhere/nets/knee.onnx")
+    assert moved.controller == aa.NeuralControlConfig("/elsewhere/nets/knee.onnx")
 
 
 def test_infinity_may_be_a_word_where_it_has_a_meaning() -> None:
     limit = {"law": "max_effort", "max_effort": "inf"}
-    assert motors_of({"a": {"clamping": [limit]}}, "/")["a"].clamping == [MaxEffortClampingConfig(float("inf"))]
+    assert motors_of({"a": {"clamping": [limit]}}, "/")["a"].clamping == [aa.MaxEffortClampingConfig(float("inf"))]
     assert problems({"a": {"controller": PD | {"kp": "inf"}}})[0].startswith("'a'.controller.kp = 'inf': must be fini")
 
 
@@ -366,13 +356,13 @@ def test_what_a_file_cannot_hold_is_not_written() -> None:
     array: Any = np.array([1.0, 2.0])
     own = ForeignConfig("OwnAPI", "clamping", {})
 
-    class Special(PDControlConfig):
+    class Special(aa.PDControlConfig):
         pass
 
     with pytest.raises(ValueError) as caught:
         plain_of(
             {
-                "a": MotorConfig(PDControlConfig(array, -1.0), [own]),
+                "a": MotorConfig(aa.PDControlConfig(array, -1.0), [own]),
                 "(": [],
                 "b": [Special(1.0, 2.0)],
                 "c": MotorConfig(armature=[1.0]),  # pyright: ignore[reportArgumentType]
@@ -392,14 +382,14 @@ def test_a_limit_may_be_left_to_the_joint() -> None:
     motors = motors_of(plain, "/")
     (limit,) = motors[".*"].clamping
     assert vars(limit) == {"max_effort": {"hip": "joint", "knee": 5.0}} and plain_of(motors, "/") == plain
-    word = MotorConfig(PDControlConfig(1.0, 2.0), [MaxEffortClampingConfig("joint")])
+    word = MotorConfig(aa.PDControlConfig(1.0, 2.0), [aa.MaxEffortClampingConfig("joint")])
     assert plain_of({".*": word}, "/")[".*"]["clamping"] == [{"law": "max_effort", "max_effort": "joint"}]
     plain[".*"]["controller"]["kp"] = "joint"
     refused(ValueError, lambda: motors_of(plain, "/"), r"controller\.kp = 'joint': must be finite and >= 0")
 
 
 def test_intervals_are_pairs_of_numbers() -> None:
-    motor = MotorConfig(PDControlConfig(40.0, 1.0), intervals={"kp": (39.0, 42.0)})
+    motor = MotorConfig(aa.PDControlConfig(40.0, 1.0), intervals={"kp": (39.0, 42.0)})
     plain = plain_of({"a": motor}, "/")
     assert plain["a"]["intervals"] == {"kp": [39.0, 42.0]} and motors_of(plain, "/") == {"a": motor}
     rule = "must be two finite numbers that do not fall. Correct it."

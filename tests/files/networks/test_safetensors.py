@@ -93,11 +93,6 @@ def test_damaged_files_are_one_error(data, says) -> None:
     refused(NetworkError, lambda: safetensors.read(data), says)
 
 
-def header_of(data: bytes) -> tuple[dict, bytes]:
-    length = int.from_bytes(data[:8], "little")
-    return json.loads(data[8 : 8 + length]), data[8 + length :]
-
-
 @cases(
     "changed, says",
     ({"version": "2"}, "newer release"),
@@ -112,7 +107,9 @@ def header_of(data: bytes) -> tuple[dict, bytes]:
     ({"metadata": "[]"}, "expected a JSON object"),
 )
 def test_operations_that_are_none_are_refused(changed, says) -> None:
-    header, body = header_of(safetensors.write(NETWORKS["mlp"], {}))
+    data = safetensors.write(NETWORKS["mlp"], {})
+    length = int.from_bytes(data[:8], "little")
+    header, body = json.loads(data[8 : 8 + length]), data[8 + length :]
     header["__metadata__"].update(changed)
     refused(NetworkError, lambda: safetensors.read(file_of(header, body)), says)
 

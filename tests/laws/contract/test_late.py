@@ -80,10 +80,7 @@ HUGE = {
 @pytest.mark.parametrize("robots", [1, len(HUGE)])
 @pytest.mark.parametrize(("step", "values"), [(0, (3e38,)), (7, (3e38,)), (8, (1e36,)), (9, (3e38, -3e38))])
 def test_huge_number_acts_once_and_leaves_the_ring(step, values, robots, signal, rng) -> None:
-    """A position or target that is finite, and an effort that is not: the joint works again once that has passed.
-
-    Of one robot at once, or of one joint of each robot, whose other joints have the bits that they have without it.
-    """
+    """Of one robot, or one joint of each, whose others keep their bits; the joint works again once that has passed."""
     given = late_reference.inputs(rng, 20, robots, len(HUGE))
     plain = on_both(list(HUGE), HUGE, given, DT)
     who = np.arange(len(HUGE)) % robots, np.arange(len(HUGE))

@@ -288,16 +288,13 @@ class Named(theirs("ControllerPD")):
     def resolve_arguments(cls, args: dict) -> dict:
         return {"stiffness": args.get("stiffness", 5.0)}
 
-    def soften(self) -> None:
-        self.kp.fill_(1.0)
-
 
 def test_subclass_with_newtons_computation_runs_on_the_engine(host) -> None:
     law = Named(5.0)
     with wrapped((ActuatorConfig(law), "hip")) as wrapper:
         assert wrapper.engine == run(ActuatorConfig(*LAWS["pd"](lambda name: getattr(ours, name))), 2)[1]
         assert wrapper.actuators[0].controller is law and isinstance(law, Named) and efforts(host) == [5.0] * 3
-        law.soften()
+        law.kp.fill_(1.0)
         assert efforts(host) == [1.0] * 3
         assert (law.name, type(law).resolve_arguments({})) == ("soft", {"stiffness": 5.0})
 

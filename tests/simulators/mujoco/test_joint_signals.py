@@ -110,19 +110,6 @@ def own_data(request: pytest.FixtureRequest) -> tuple:
     return model, datas, len(datas)
 
 
-def of_model(model, qpos: np.ndarray, qvel: np.ndarray) -> dict[str, np.ndarray]:
-    """Signals of the hinges at a state, by MuJoCo's own full matrix."""
-    data = mujoco.MjData(model)
-    data.qpos[:], data.qvel[:] = qpos, qvel
-    mujoco.mj_forward(model, data)
-    mass = np.zeros((model.nv, model.nv))
-    rows, columns, entries = joint_signals.mass_entries(model)
-    mass[rows, columns] = mass[columns, rows] = data.M[entries]
-    first = int((model.jnt_type == mujoco.mjtJoint.mjJNT_FREE).sum()) * 6
-    effective, coupled = inertias_of(mass, first)
-    return {"inertia": effective, "coupled_inertia": coupled, "load": data.qfrc_bias[first:]}
-
-
 def test_data_of_ones_own_tell_the_same(own_data) -> None:
     model, data, count = own_data
     names = ("inertia", "coupled_inertia", "load")
@@ -135,7 +122,19 @@ def test_data_of_ones_own_tell_the_same(own_data) -> None:
         def require_those_of(qpos: np.ndarray, qvel: np.ndarray) -> None:
             views.refresh()
             for row in range(count):
-                for name, wanted in of_model(model, qpos[row], qvel[row]).items():
+                data = mujoco.MjData(model)
+                data.qpos[:], data.qvel[:] = qpos[row], qvel[row]
+                mujoco.mj_forward(model, data)
+                mass = np.zeros((model.nv, model.nv))
+                rows, columns, entries = joint_signals.mass_entries(model)
+                mass[rows, columns] = mass[columns, rows] = data.M[entries]
+                first = int((model.jnt_type == mujoco.mjtJoint.mjJNT_FREE).sum()) * 6
+                effective, coupled = inertias_of(mass, first)
+                for name, wanted in {
+                    "inertia": effective,
+                    "coupled_inertia": coupled,
+                    "load": data.qfrc_bias[first:],
+                }.items():
                     np.testing.assert_allclose(
                         np.asarray(views.arrays[name])[row], wanted, rtol=1e-4, atol=1e-4, err_msg=name
                     )

@@ -13,7 +13,7 @@ from isaacsim.core.experimental.actuators.base.errors import UnsupportedSceneErr
 from isaacsim.core.experimental.actuators.simulators.mujoco.host import MujocoHost
 from physics_engines import qpos_of
 from places import ROBOTS
-from pxr import Sdf, Usd, UsdGeom, UsdPhysics
+from pxr import Sdf, Usd, UsdGeom, UsdPhysics, UsdShade
 from small_stages import SmallStage, pendulum, quaternion, two_robots
 
 DT = 1 / 240
@@ -504,21 +504,15 @@ def test_friction_of_the_material_holds_on_a_slope() -> None:
         made.body("/World/thing", position, turn=((0, 1, 0), 30), inertia=(0.02, 0.02, 0.02))
         made.shape("/World/thing/g", "Cube", size=0.2)
         for path in ("/World/slope", "/World/thing/g"):
-            _bind_friction(made.stage, path, friction)
+            material = UsdShade.Material.Define(made.stage, path + "/material")
+            properties = UsdPhysics.MaterialAPI.Apply(material.GetPrim())
+            properties.CreateDynamicFrictionAttr(friction)
+            properties.CreateStaticFrictionAttr(friction)
+            UsdShade.MaterialBindingAPI.Apply(made.stage.GetPrimAtPath(path)).Bind(material, materialPurpose="physics")
         host = running(made.stage)
         settle(host, 0.5)
         moved.append(np.linalg.norm(free_pose(host, "/World/thing")[:3] - position))
     assert moved[0] < 0.01 < 0.3 < moved[1]
-
-
-def _bind_friction(stage: Usd.Stage, path: str, friction: float) -> None:
-    from pxr import UsdShade
-
-    material = UsdShade.Material.Define(stage, path + "/material")
-    properties = UsdPhysics.MaterialAPI.Apply(material.GetPrim())
-    properties.CreateDynamicFrictionAttr(friction)
-    properties.CreateStaticFrictionAttr(friction)
-    UsdShade.MaterialBindingAPI.Apply(stage.GetPrimAtPath(path)).Bind(material, materialPurpose="physics")
 
 
 def test_model_that_does_not_compile_names_the_prim() -> None:

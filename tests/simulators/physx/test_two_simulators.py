@@ -15,12 +15,7 @@ PATHS = {"pendulum": "/World/Pendulum", "franka_panda": "/World/Panda", "anymal_
 def drive(
     file: Path, engine: str, dt: float, steps: int, reach: float, friction: float = 0.0
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Move all joints by `reach` [rad] along half a cosine of 1 s each way, from the pose in the file at rest.
-
-    They have dry friction [N·m].
-
-    Returns positions [rad] and efforts [N·m] over time, effort limits [N·m].
-    """
+    """Move joints by half a cosine of 1 s and back; return positions [rad], efforts and their limits [N·m]."""
     positions, efforts = [], []
     with Simulation(file, dt, engine=engine) as sim:
         robot, actuators = Articulation(PATHS[file.stem]), ArticulationActuators(PATHS[file.stem])

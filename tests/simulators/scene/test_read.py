@@ -643,10 +643,7 @@ ALL = {"a-b", "a2-b", "a-c", "a2-c", "b-c"}
 
 
 def heap() -> SmallStage:
-    """Two links on a base, connected to each other, the first with two colliders, and a loose body: all overlap.
-
-    The links are siblings: in MuJoCo a body and its parent do not touch.
-    """
+    """Siblings that overlap a base, the first with two colliders, and a loose body: a parent would not be touched."""
     made = SmallStage()
     made.root(ROBOT)
     for path in (f"{ROBOT}/base", f"{ROBOT}/a", f"{ROBOT}/b", "/World/c"):
@@ -769,20 +766,16 @@ def test_too_many_filters_are_refused() -> None:
 @pytest.mark.parametrize("seed", range(30))
 def test_bits_keep_apart_what_is_to_be_and_nothing_else(seed: int) -> None:
     chance = random.Random(seed)
-    colliders = colliders_of(8)
+    made = SmallStage()
+    for number in range(8):
+        made.shape(f"/World/g{number}", "Cube")
+    colliders = [
+        Collider(Sdf.Path(shape.path), made.stage.GetPrimAtPath(shape.path), shape, np.eye(4), 0.0)
+        for shape in read_scene(made.stage).shapes
+    ]
     pairs = list(itertools.combinations(range(8), 2))
     apart = set(chance.sample(pairs, chance.randrange(len(pairs) + 1)))
     _set_masks(colliders, apart)
     touches = [collider.shape.touches for collider in colliders]
     for a, b in pairs:
         assert bool(touches[a][0] & touches[b][1] or touches[b][0] & touches[a][1]) is ((a, b) not in apart)
-
-
-def colliders_of(count: int) -> list[Collider]:
-    made = SmallStage()
-    for number in range(count):
-        made.shape(f"/World/g{number}", "Cube")
-    return [
-        Collider(Sdf.Path(shape.path), made.stage.GetPrimAtPath(shape.path), shape, np.eye(4), 0.0)
-        for shape in read_scene(made.stage).shapes
-    ]

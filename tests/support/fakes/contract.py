@@ -57,12 +57,6 @@ def _written(count: int) -> Usd.Stage:
     return stage
 
 
-def empty_stage() -> Usd.Stage:
-    stage = Usd.Stage.CreateInMemory()
-    stage.DefinePrim("/World", "Xform")
-    return stage
-
-
 class Foreign:
     """Somebody else's callbacks, registered anew with each stage as one should."""
 
@@ -146,7 +140,9 @@ class Life:
 
     def open_empty(self) -> None:
         self._stage_goes()
-        self.world.open(empty_stage())
+        stage = Usd.Stage.CreateInMemory()
+        stage.DefinePrim("/World", "Xform")
+        self.world.open(stage)
 
     def close(self) -> None:
         self._stage_goes()
@@ -333,17 +329,14 @@ class Life:
             assert owners == [self.foreign, self.foreign], "others' callbacks are theirs"
         self._check_gains()
         if self.is_stale:
-            self._check_stale()
-
-    def _check_stale(self) -> None:
-        assert not self.wrapper.articulation.valid
-        if not self.has_failed:
-            try:
-                self.wrapper.step_actuators(0.01)
-            except HostError as error:
-                assert "its robots are no longer there" in str(error)
-            else:
-                raise AssertionError("a wrapper of another stage must not step")
+            assert not self.wrapper.articulation.valid
+            if not self.has_failed:
+                try:
+                    self.wrapper.step_actuators(0.01)
+                except HostError as error:
+                    assert "its robots are no longer there" in str(error)
+                else:
+                    raise AssertionError("a wrapper of another stage must not step")
 
     def _check_gains(self) -> None:
         physics = self.world.physics

@@ -46,10 +46,7 @@ class Hook:
 
 
 class ExtensionManager:
-    """`omni.kit.app.get_app().get_extension_manager()`.
-
-    `tells_at_once`: Whether a subscription to an extension that is enabled already is told of it at once.
-    """
+    """Kit's extension manager; `tells_at_once` if subscriptions are told of extensions that are enabled already."""
 
     def __init__(self, *, tells_at_once: bool = True) -> None:
         self.tells_at_once = tells_at_once
@@ -113,7 +110,15 @@ class ExtensionManager:
         if enabled:
             self._enable(one)
         elif one.enabled:
-            self._disable(one)
+            for hook in self.hooks:
+                if hook.name == one.name and hook.on_disable is not None:
+                    hook.on_disable(one.id)
+            for heard in self.on_disabling:
+                heard(one)
+            for entry_point in reversed(one.running):
+                entry_point.on_shutdown()
+            one.running.clear()
+            one.enabled = False
         return True
 
     @property
@@ -154,14 +159,3 @@ class ExtensionManager:
         for hook in self.hooks:
             if hook.name == one.name:
                 hook.on_enable(one.id)
-
-    def _disable(self, one: Known) -> None:
-        for hook in self.hooks:
-            if hook.name == one.name and hook.on_disable is not None:
-                hook.on_disable(one.id)
-        for heard in self.on_disabling:
-            heard(one)
-        for entry_point in reversed(one.running):
-            entry_point.on_shutdown()
-        one.running.clear()
-        one.enabled = False

@@ -18,11 +18,7 @@ if TYPE_CHECKING:
 
 
 class Articulation:
-    """Robots by path; each world has a class of its own, made by `of`.
-
-    What the stage holds too is read and written there while physics does not run. Fields that no test of actuators
-    moves (friction, masses …) are arrays that keep what is set.
-    """
+    """Robots by path, with a class for each world, on the stage while physics rests; other fields keep what is set."""
 
     world: ClassVar[KitWorld]
 

@@ -53,12 +53,7 @@ class App:
 
 
 class KitWorld:
-    """One process.
-
-    `kind`: `isaac-physx` and `isaac-newton` are Isaac Sim on an engine. `kit-physx` is a Kit before 107, without event
-    dispatcher and omni.physics.core; `kit-core` is one with both. `has_deprecated_view`: Whether Isaac Sim creates its
-    deprecated view too.
-    """
+    """A process: Isaac Sim on an engine, `kit-physx` before Kit 107, or `kit-core` with dispatcher and physics.core."""
 
     def __init__(self, kind: str, *, has_deprecated_view: bool = False) -> None:
         self.kind, self.is_isaac = kind, kind in ISAAC

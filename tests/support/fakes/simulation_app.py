@@ -72,7 +72,20 @@ class IsaacSimPython:
     def end(self) -> None:
         self.world.app.manager.set_extension_enabled_immediate(self._launched, False)
         if self._steps:
-            self._write_down()
+            columns = ("sessions", "dts", "positions", "velocities", "position_targets", "efforts", "stiffnesses")
+            rows = {
+                name: np.array(column) for name, column in zip(columns, zip(*self._steps, strict=True), strict=True)
+            }
+            (robot,) = self.world.physics.robots.values()
+            log = self.world.log
+            np.savez(
+                self._recording,
+                dof_names=robot.dof_names,
+                extension=[self._launched, self.world.app.manager.get_extension_path(self._launched)],
+                engine=self.world.physics.engine,
+                logged=[*log.warn, *log.error],
+                **rows,
+            )
         self.world.__exit__()
 
     def _frame(self) -> None:
@@ -87,20 +100,6 @@ class IsaacSimPython:
         if physics.is_loaded:
             names = ("positions", "velocities", "position_targets", "actuation_forces", "stiffnesses")
             self._steps.append((physics.session, dt, *(physics.arrays[name][0].copy() for name in names)))
-
-    def _write_down(self) -> None:
-        columns = ("sessions", "dts", "positions", "velocities", "position_targets", "efforts", "stiffnesses")
-        rows = {name: np.array(column) for name, column in zip(columns, zip(*self._steps, strict=True), strict=True)}
-        (robot,) = self.world.physics.robots.values()
-        log = self.world.log
-        np.savez(
-            self._recording,
-            dof_names=robot.dof_names,
-            extension=[self._launched, self.world.app.manager.get_extension_path(self._launched)],
-            engine=self.world.physics.engine,
-            logged=[*log.warn, *log.error],
-            **rows,
-        )
 
     def _open_stage(self, usd_path: str) -> tuple[bool, Usd.Stage]:
         assert Path(usd_path).is_absolute(), "Kit runs in a folder of its own"
@@ -120,11 +119,7 @@ class LaunchedManager(ExtensionManager):
 
 
 class SimulationApp:
-    """Kit, started by a script.
-
-    `launch_config`: Settings by name, `extra_args` among them, which are arguments of Kit. `experience`: The app to
-    start in place of Isaac Sim's base experience.
-    """
+    """Kit, started by a script with settings, `extra_args` among them, and the app `experience`."""
 
     def __init__(self, process: IsaacSimPython, launch_config: dict | None = None, experience: str = "") -> None:
         self._process = process

@@ -2,7 +2,6 @@
 
 import re
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -37,12 +36,6 @@ def test_missing_library_says_how_to_get_it(monkeypatch) -> None:
     assert row["version"] is None and row["command"] == install_command("sim")
 
 
-def with_library(folder: Path, content: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    (folder / name).mkdir()
-    (folder / name / "__init__.py").write_text(content)
-    monkeypatch.setenv("PYTHONPATH", str(folder))
-
-
 @cases(
     "content, said",
     ("", "ModuleNotFoundError: No module named 'mujoco._specs'."),
@@ -51,7 +44,9 @@ def with_library(folder: Path, content: str, name: str, monkeypatch: pytest.Monk
     ("import os; os._exit(139)", "its import ends Python with code 139."),
 )
 def test_broken_library_is_named_with_its_repair(content, said, tmp_path, monkeypatch) -> None:
-    with_library(tmp_path, content, "mujoco", monkeypatch)
+    (tmp_path / "mujoco").mkdir()
+    (tmp_path / "mujoco" / "__init__.py").write_text(content)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.setattr(doctor, "find_spec", lambda name: name in ("mujoco", "pxr", "newton_usd_schemas") or None)
     answer = doctor.answer(Doctor())
     assert answer.is_wrong

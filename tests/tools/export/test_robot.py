@@ -10,14 +10,7 @@ from isaacsim.core.experimental.actuators.laws.contract.catalogue import LAWS
 from isaacsim.core.experimental.actuators.specs.configs import ForeignConfig
 from isaacsim.core.experimental.actuators.specs.fields import parameters_of
 from isaacsim.core.experimental.actuators.specs.stages import parts_of
-from isaacsim.core.experimental.actuators.tools.export.robot import (
-    OF_JOINT,
-    ExportedJoint,
-    name_of,
-    read_robot,
-    text_of,
-    unsaid,
-)
+from isaacsim.core.experimental.actuators.tools.export import robot as robot_module
 from places import ROBOTS
 from pxr import Sdf, Usd
 from valid_configs import numbered
@@ -26,7 +19,7 @@ ARM = ROBOTS / "arm_2dof.usda"
 
 
 def test_motors_of_the_file() -> None:
-    shoulder, extension = read_robot(ARM).joints
+    shoulder, extension = robot_module.read_robot(ARM).joints
     assert (shoulder.name, shoulder.is_linear, extension.name, extension.is_linear) == (
         *("shoulder", False),
         *("extension", True),
@@ -43,7 +36,7 @@ def test_features_and_laws() -> None:
         armature=0.02,
         others=[aa.EncoderConfig()],
     )
-    shoulder, extension = read_robot(ARM, {".*": motor}).joints
+    shoulder, extension = robot_module.read_robot(ARM, {".*": motor}).joints
     assert (shoulder.features["kp"], extension.features["kp"]) == (3.0, 5.0) and shoulder.features["ki"] == 2.0
     assert shoulder.features["dc_motor"] == (20.0, 9.0, 15.0) and shoulder.features["delay_steps"] == 2
     assert shoulder.features["armature"] == pytest.approx(0.02) and shoulder.laws == ("feedback encoder",)
@@ -59,7 +52,7 @@ def test_motor_of_a_configuration_does_not_have_the_fallback_of_the_one_in_the_f
     motor = [pd, rotor, aa.FrictionConfig(0.5, 0.25)]
     aa.add_motors("/World/Arm", {".*": motor}, stage=stage, overwrite_existing=True)
     stage.Export(str(file := tmp_path / "arm.usda"))
-    shoulder, extension = read_robot(file, {".*": [pd]}).joints
+    shoulder, extension = robot_module.read_robot(file, {".*": [pd]}).joints
     assert {"armature", "friction", "viscous_friction"}.isdisjoint(shoulder.features)
     assert extension.features["friction"] == pytest.approx(0.25) and "armature" not in extension.features
 
@@ -74,10 +67,10 @@ BASES = {
 PROPERTIES = {"armature": 0.02, "friction": 0.3, "viscous_friction": 0.4}
 
 
-def exported(base, **properties: float) -> ExportedJoint:
+def exported(base, **properties: float) -> robot_module.ExportedJoint:
     """The joint of a motor with a stage, beside a PD law if it is none itself."""
     stages = [base] if base.KIND == "controller" else [aa.PDControlConfig(1.0, 0.1), base]
-    return read_robot(ARM, {".*": aa.MotorConfig(**parts_of(stages), **properties)}).joints[0]
+    return robot_module.read_robot(ARM, {".*": aa.MotorConfig(**parts_of(stages), **properties)}).joints[0]
 
 
 def test_each_attribute_is_a_feature() -> None:
@@ -102,7 +95,7 @@ def test_each_other_stage_is_a_law() -> None:
     assert {"EncoderConfig", "ServoControlConfig", "FrictionConfig", "ImplicitConfig"} <= left
     for law in LAWS:
         if law.config.__name__ in left:
-            assert unsaid(numbered(law.config)) is not None, law.config
+            assert robot_module.unsaid(numbered(law.config)) is not None, law.config
 
 
 FRICTION = aa.FrictionConfig(0.12, 0.25)
@@ -124,9 +117,9 @@ def test_friction_of_a_stage_has_the_levels_of_joints() -> None:
         (aa.LuGreFrictionConfig(9.0, viscous=0.25, coulomb=0.12), {}, {"bristle_stiffness": 9.0}),
     ):
         joint = exported(stage)
-        found = {name: joint.features[name] for name in OF_JOINT & joint.features.keys()}
-        assert found == levels | static and unsaid(stage) == rest
-        assert joint.laws == (() if rest is None else (name_of(stage),))
+        found = {name: joint.features[name] for name in robot_module.OF_JOINT & joint.features.keys()}
+        assert found == levels | static and robot_module.unsaid(stage) == rest
+        assert joint.laws == (() if rest is None else (robot_module.name_of(stage),))
 
 
 def test_a_delay_in_seconds_is_rounded_up_to_steps() -> None:
@@ -139,9 +132,9 @@ def test_a_delay_in_seconds_is_rounded_up_to_steps() -> None:
         (aa.DelayConfig(2), aa.RateConfig(frequency=100.0), 10, 0.02),
     ):
         motor = aa.MotorConfig(aa.PDControlConfig(1.0, 0.1), delay=delay, others=[] if rate is None else [rate])
-        joint = read_robot(ARM, {".*": motor}, dt=0.002).joints[0]
+        joint = robot_module.read_robot(ARM, {".*": motor}, dt=0.002).joints[0]
         assert joint.features["delay_steps"] == steps and joint.delay == pytest.approx(seconds)
-    robot = read_robot(ARM, {".*": [aa.PDControlConfig(1.0, 0.1), aa.TimedDelayConfig(0.0103)]})
+    robot = robot_module.read_robot(ARM, {".*": [aa.PDControlConfig(1.0, 0.1), aa.TimedDelayConfig(0.0103)]})
     assert robot.dt == pytest.approx(1 / 240) and robot.joints[0].features["delay_steps"] == 3
 
 
@@ -152,13 +145,13 @@ def test_the_rotor_of_a_transmission_is_an_armature() -> None:
 
 
 def test_a_joint_without_a_motor_stays_in_the_list() -> None:
-    robot = read_robot(ARM, {"extension": [aa.PDControlConfig(1.0, 0.1)]})
+    robot = robot_module.read_robot(ARM, {"extension": [aa.PDControlConfig(1.0, 0.1)]})
     assert [joint.motor is None for joint in robot.joints] == [True, False] and not robot.joints[0].has_gains
 
 
 def test_friction_of_a_stage_replaces_that_of_the_joint() -> None:
     motor = aa.MotorConfig(aa.PDControlConfig(1.0, 0.1), others=[aa.FrictionConfig(0.3)])
-    joints = read_robot(ROBOTS / "unitree_go1.usda", {".*": motor}).joints
+    joints = robot_module.read_robot(ROBOTS / "unitree_go1.usda", {".*": motor}).joints
     assert all(joint.laws == () and joint.zeros == ("viscous_friction",) for joint in joints)
     assert all(joint.motor is not None and joint.motor.friction is None for joint in joints)
     assert all(joint.value("friction") == 0.3 and "viscous_friction" not in joint.features for joint in joints)
@@ -169,29 +162,33 @@ def test_a_geared_joint_has_the_gains_of_its_motor() -> None:
     motor = aa.MotorConfig(
         aa.PDControlConfig(3.0, 1.0), [aa.MaxEffortClampingConfig(5.0)], others=[aa.TransmissionConfig(9.0)]
     )
-    joint = read_robot(ARM, {".*": motor}).joints[0]
+    joint = robot_module.read_robot(ARM, {".*": motor}).joints[0]
     assert joint.is_geared and not joint.has_gains and joint.largest_effort == math.inf
     assert joint.value("kp") == 3.0 and joint.value("max_effort") == 5.0
 
 
 def test_zeros_are_those_of_given_motors() -> None:
     motors = {"shoulder": aa.MotorConfig(aa.PDControlConfig(1.0, 0.1), friction=0.0, armature=0.5)}
-    joint = read_robot(ARM, motors).joints[0]
+    joint = robot_module.read_robot(ARM, motors).joints[0]
     assert joint.zeros == ("friction",) and "friction" not in joint.features
     assert joint.stated({"armature": "a", "friction": "f", "viscous_friction": "v"}) == {"a": "0.5", "f": "0"}
-    assert read_robot(ARM).joints[0].zeros == ()
+    assert robot_module.read_robot(ARM).joints[0].zeros == ()
 
 
 def test_the_peak_of_a_dc_motor_is_a_limit() -> None:
     for peak, most in ((15.0, 15.0), (40.0, 40.0), (math.inf, 20.0)):
         motor = [aa.PDControlConfig(1.0, 0.1), aa.DCMotorClampingConfig(20.0, 9.0, peak)]
-        assert read_robot(ARM, {".*": motor}).joints[0].largest_effort == most
+        assert robot_module.read_robot(ARM, {".*": motor}).joints[0].largest_effort == most
 
 
 @pytest.mark.parametrize("value", [0.1, -80.0, 2.1, 1e-7, 3.4e38, 1 / 3, 123456789.0])
 def test_the_same_float_comes_back(value: float) -> None:
-    assert np.float32(text_of(value)) == np.float32(value) and text_of(0.1) == "0.1" and text_of(-80.0) == "-80"
+    assert (
+        np.float32(robot_module.text_of(value)) == np.float32(value)
+        and robot_module.text_of(0.1) == "0.1"
+        and robot_module.text_of(-80.0) == "-80"
+    )
 
 
 def test_a_law_of_ones_own_is_named_by_its_schema() -> None:
-    assert name_of(ForeignConfig("AcmeCubicAPI", "controller", {})) == "controller AcmeCubicAPI"
+    assert robot_module.name_of(ForeignConfig("AcmeCubicAPI", "controller", {})) == "controller AcmeCubicAPI"

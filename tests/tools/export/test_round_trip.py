@@ -32,10 +32,6 @@ def all_rows(folder: Path) -> list[Row]:
     return [*rows(folder), *(Row(one.KIND, type(one).__name__, [[one]]) for one in MORE)]
 
 
-def joint_of_motor(name: str, motor: MotorConfig | None) -> ExportedJoint:
-    return joint_of(name, False, motor, {}, DT, is_given=True)
-
-
 def of_feature(joint: ExportedJoint, name: str, says: frozenset[str]):
     if name == "max_effort" and "dc_motor" not in says and math.isfinite(joint.largest_effort):
         return joint.largest_effort
@@ -86,7 +82,7 @@ def test_nothing_is_silently_other(target, tmp_path) -> None:
             assert not lost and back == robot.motors
             continue
         for joint in robot.joints:
-            found = joint_of_motor(joint.name, back.get(joint.name))
+            found = joint_of(joint.name, False, back.get(joint.name), {}, DT, is_given=True)
             named = [one for one in lost + left if one.joint is joint]
             for name in joint.features.keys() | (found.features.keys() & line.says):
                 wanted, value = (of_feature(one, name, line.says) for one in (joint, found))

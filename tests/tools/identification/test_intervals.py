@@ -103,10 +103,7 @@ def test_intervals_are_of_what_the_motor_has() -> None:
 
 
 def made_up(generator: np.random.Generator, sittings: int) -> tuple[dict[str, float], list[MotorLog]]:
-    """Return the values of a pendulum, and eight logs of it in sittings whose frictions differ by a tenth.
-
-    Its masses are off by 2 %; it is integrated here, with commands that are held.
-    """
+    """Return values and eight logs of a pendulum with frictions that differ by a tenth, and masses off by 2 %."""
     ranges = {"kp": (15, 60), "kd": (0.5, 1.5), "coulomb": (0.1, 0.6), "viscous": (0.05, 0.4), "delay": (0.004, 0.015)}
     true = {name: float(generator.uniform(*ends)) for name, ends in ranges.items()} | {"armature": 0.03}
     of_log = np.exp(0.1 * generator.normal(size=(2, sittings)))[:, np.arange(8) * sittings // 8]

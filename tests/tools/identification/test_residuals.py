@@ -71,14 +71,14 @@ def test_when_a_command_is_read_does_not_count(case) -> None:
     moved = type(case.log)(
         case.log.time, ["hinge"], {**case.log.signals, "effort": case.log.signals["effort"] + 0.08 * late}
     )
-    other = Residuals(Rollout("hinge", wound_motor(), list(TRUE), 1, COLUMNS), [type(case)(**vars_of(case, moved))], 0)
+    names = ("inertia", "load", "slope", "place", "velocity", "least")
+    other = Residuals(
+        Rollout("hinge", wound_motor(), list(TRUE), 1, COLUMNS),
+        [type(case)(log=moved, **{name: getattr(case, name) for name in names})],
+        0,
+    )
     before, after = (one.by_column([TRUE])["effort"] for one in (residuals, other))
     np.testing.assert_allclose(after, before, atol=1e-9)
-
-
-def vars_of(case: Decoupled, log: object) -> dict[str, object]:
-    names = ("inertia", "load", "slope", "place", "velocity", "least")
-    return {"log": log, **{name: getattr(case, name) for name in names}}
 
 
 def test_sizes_and_reasons(case) -> None:

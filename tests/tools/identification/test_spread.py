@@ -3,8 +3,8 @@ import pytest
 from hidden_motors import PENDULUM, hidden_log, hidden_motor, known_motor
 from isaacsim.core.experimental.actuators.base.native import core
 from isaacsim.core.experimental.actuators.tools.identification.identify import identify
+from isaacsim.core.experimental.actuators.tools.identification.joints import each
 from isaacsim.core.experimental.actuators.tools.identification.options import FitOptions
-from isaacsim.core.experimental.actuators.tools.identification.spread import each
 
 
 def test_results_are_in_order() -> None:

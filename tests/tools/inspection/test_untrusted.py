@@ -16,22 +16,6 @@ from robot_files import OF_SHOULDER, edited, number
 needs_limits = pytest.mark.skipif(sys.platform != "linux", reason="needs limits of address space")
 
 
-def bent_crate(folder: Path) -> Path:
-    """A crate that claims 255 root prims and has one: version 26.11 of USD crashes."""
-    layer = Sdf.Layer.CreateAnonymous(".usda")
-    prim = Sdf.CreatePrimInLayer(layer, "/a")
-    for at in range(30):
-        Sdf.AttributeSpec(prim, f"x{at}", Sdf.ValueTypeNames.Float).default = at / 7
-    file = folder / "bent.usdc"
-    assert layer.Export(str(file))
-    data = bytearray(file.read_bytes())
-    # the first value follows the header of 88 bytes: the number of root prims
-    assert data[88] == 1
-    data[88] = 255
-    file.write_bytes(data)
-    return file
-
-
 def problem_of(file: Path, **limits: float) -> str:
     (finding,) = lint_untrusted(file, **limits)  # pyright: ignore[reportArgumentType]
     assert (finding.rule, finding.severity, finding.where) == ("unreadable-file", "error", str(file))
@@ -58,7 +42,17 @@ def test_error_of_the_child_is_raised(tmp_path) -> None:
 @pytest.mark.slow
 def test_crash_is_reported(tmp_path, capsys) -> None:
     """A newer USD may refuse the file instead; the command goes on with the next file."""
-    file = bent_crate(tmp_path)
+    layer = Sdf.Layer.CreateAnonymous(".usda")
+    prim = Sdf.CreatePrimInLayer(layer, "/a")
+    for at in range(30):
+        Sdf.AttributeSpec(prim, f"x{at}", Sdf.ValueTypeNames.Float).default = at / 7
+    file = tmp_path / "bent.usdc"
+    assert layer.Export(str(file))
+    data = bytearray(file.read_bytes())
+    # the first value follows the header of 88 bytes: the number of root prims
+    assert data[88] == 1
+    data[88] = 255
+    file.write_bytes(data)
     assert problem_of(file).startswith(("reading this file crashes the process (SIG", "USD cannot read this file"))
     assert main(["lint", "--untrusted", str(file), str(ROBOTS / "pendulum.usda")]) == 1
     assert "errors: 1, warnings: 0, files: 2" in capsys.readouterr().out

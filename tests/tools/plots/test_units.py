@@ -1,38 +1,31 @@
 """Units of joints: one kind has its own, both are named only where both are shown."""
 
 import pytest
-from isaacsim.core.experimental.actuators.tools.plots.units import (
-    BOTH,
-    SLIDING,
-    TURNING,
-    are_mixed,
-    heading,
-    numbers_of,
-    unit_of,
-    units_of,
-    with_unit,
-)
+from isaacsim.core.experimental.actuators.tools.plots import units as units_module
 from refusals import cases
 
 
 @cases(
     "turns, units",
-    ([True, True], TURNING),
-    ([False], SLIDING),
-    ([True, False], BOTH),
+    ([True, True], units_module.TURNING),
+    ([False], units_module.SLIDING),
+    ([True, False], units_module.BOTH),
     # a joint of an unknown kind may be either
-    ([True, None], BOTH),
-    ([False, None], BOTH),
-    (None, BOTH),
-    ([], BOTH),
+    ([True, None], units_module.BOTH),
+    ([False, None], units_module.BOTH),
+    (None, units_module.BOTH),
+    ([], units_module.BOTH),
 )
 def test_units_are_those_of_the_joints(turns, units) -> None:
-    assert units_of(turns) == units
+    assert units_module.units_of(turns) == units
 
 
 def test_numbers_have_a_unit_if_it_is_known() -> None:
     """Two units beside a number would be none."""
-    assert with_unit("80", TURNING.effort) == "80 N·m" and with_unit("80", BOTH.effort) == "80"
+    assert (
+        units_module.with_unit("80", units_module.TURNING.effort) == "80 N·m"
+        and units_module.with_unit("80", units_module.BOTH.effort) == "80"
+    )
 
 
 @cases(
@@ -46,7 +39,9 @@ def test_numbers_have_a_unit_if_it_is_known() -> None:
     (None, "effort [N·m or N]"),
 )
 def test_heading_has_the_unit_of_all_joints_below_it(turns, words) -> None:
-    assert heading("effort", "effort", turns) == words and are_mixed(turns) == (words == "effort")
+    assert units_module.heading("effort", "effort", turns) == words and units_module.are_mixed(turns) == (
+        words == "effort"
+    )
 
 
 @cases(
@@ -58,13 +53,13 @@ def test_heading_has_the_unit_of_all_joints_below_it(turns, words) -> None:
     ("", True, ""),
 )
 def test_parameter_has_the_unit_of_its_joint(unit, turns, said) -> None:
-    assert unit_of(unit, turns) == said
+    assert units_module.unit_of(unit, turns) == said
 
 
 @pytest.mark.parametrize("turns", [None, [True, True], [None, False]])
 def test_numbers_below_a_unit_stay_numbers(turns) -> None:
-    assert numbers_of(["2000", None], "stiffness", turns) == ["2000", "-"]
+    assert units_module.numbers_of(["2000", None], "stiffness", turns) == ["2000", "-"]
 
 
 def test_units_of_both_kinds_are_those_of_each() -> None:
-    assert (BOTH.damping, BOTH.integral) == ("N·m·s/rad or N·s/m", "N·m/(rad·s) or N/(m·s)")
+    assert (units_module.BOTH.damping, units_module.BOTH.integral) == ("N·m·s/rad or N·s/m", "N·m/(rad·s) or N/(m·s)")

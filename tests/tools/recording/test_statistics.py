@@ -8,29 +8,24 @@ import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.engine.recorded_signals import OF_PASSIVE_STAGES, STICKING_SPEED
-from isaacsim.core.experimental.actuators.tools.recording.statistics import (
-    JointFriction,
-    intervals,
-    longest,
-    text_table,
-)
+from isaacsim.core.experimental.actuators.tools.recording import statistics
 from places import ROBOTS
 from refusals import cases
 
 
 def test_intervals_at_the_ends_and_between() -> None:
-    assert intervals(np.array([True, True, False, True, False, True])) == [(0, 2), (3, 4), (5, 6)]
-    assert intervals(np.zeros(3, bool)) == intervals(np.zeros(0, bool)) == []
+    assert statistics.intervals(np.array([True, True, False, True, False, True])) == [(0, 2), (3, 4), (5, 6)]
+    assert statistics.intervals(np.zeros(3, bool)) == statistics.intervals(np.zeros(0, bool)) == []
 
 
 def test_longest_is_in_seconds() -> None:
     durations = np.array([0.01, 0.01, 0.01, 0.05])
-    assert np.isclose(longest(np.array([True, True, False, True]), durations), 0.05)
-    assert longest(np.zeros(4, bool), durations) == 0.0
+    assert np.isclose(statistics.longest(np.array([True, True, False, True]), durations), 0.05)
+    assert statistics.longest(np.zeros(4, bool), durations) == 0.0
 
 
 def test_names_are_left_and_numbers_right() -> None:
-    assert text_table([("joint", "share"), ("knee_left", "5%")], 1) == "joint      share\nknee_left     5%"
+    assert statistics.text_table([("joint", "share"), ("knee_left", "5%")], 1) == "joint      share\nknee_left     5%"
 
 
 DT, INERTIA, COULOMB = 0.005, 0.02, 0.5
@@ -142,7 +137,8 @@ def test_table_of_friction() -> None:
 )
 def test_table_has_the_unit_of_each_joint(turns: list[bool], heading: str, cells: list[str]) -> None:
     rows = [
-        JointFriction("r", "j", 0.5, 1.0, effort, 4.0, kind) for effort, kind in zip((2.0, 3.0), turns, strict=True)
+        statistics.JointFriction("r", "j", 0.5, 1.0, effort, 4.0, kind)
+        for effort, kind in zip((2.0, 3.0), turns, strict=True)
     ]
     head, *lines = str(aa.FrictionTable(rows)).splitlines()
     assert heading in head

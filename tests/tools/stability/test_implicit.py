@@ -26,11 +26,7 @@ GAINS = [(8000.0, 100.0, 0.0), (0.0, 5000.0, 0.0), (200.0, 5.0, 0.0), (2e4, 400.
 
 
 def growth(ratio: float, gains: tuple[float, float, float], load: float, frequency: float = 0.0):
-    """Growth per step of a joint that the engine moves; with a frequency position over target [Hz].
-
-    `ratio`: Of the inertia with which it is stepped to its own. `gains`: kp, kd and ki. `load`: Share with which a load
-    is followed; 0 where the whole load is told.
-    """
+    """Growth per step of a joint that the engine moves, stepped with `ratio` times its inertia; `load` is followed."""
     kp, kd, ki = gains
     arrays = aa.ActuatedArrays(
         ["j"], {".*": [aa.PIDControlConfig(kp, ki, kd), aa.ImplicitConfig(ratio * INERTIA, load)]}

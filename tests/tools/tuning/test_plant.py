@@ -46,10 +46,7 @@ def test_plane_has_what_a_joint_shows(late, every, frequency, ratio) -> None:
 
 
 def test_range_of_inertias_is_that_of_the_mass_matrix() -> None:
-    """From all other joints free to all others held; gravity and what it leaves of the motor with it.
-
-    Joints that are alike, such as those of the four legs, have the range of all of them.
-    """
+    """From all others free to all held, with gravity and what it leaves of the motor; joints that are alike as one."""
     file = ROBOTS / "unitree_go1.usda"
     motors = with_law(file, None, None)
     with opened(file, motors, None, 8, 3) as (simulation, robots, actuators):

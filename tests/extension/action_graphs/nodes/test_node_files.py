@@ -110,8 +110,7 @@ def test_icon_is_a_picture(ogn) -> None:
     assert root.tag == "{http://www.w3.org/2000/svg}svg" and len(root) > 2
 
 
-def _used_ports() -> set[str]:
-    """Every `….inputs.x` and `….outputs.x` in the node's code, `inputs = db.inputs` included."""
+def test_code_uses_exactly_the_declared_ports() -> None:
     found = set()
     for item in ast.walk(ast.parse(FILE.with_suffix(".py").read_text("utf-8"))):
         if isinstance(item, ast.Attribute):
@@ -119,11 +118,7 @@ def _used_ports() -> set[str]:
             group = owner.attr if isinstance(owner, ast.Attribute) else getattr(owner, "id", None)
             if group in ("inputs", "outputs"):
                 found.add(f"{group}:{item.attr}")
-    return found
-
-
-def test_code_uses_exactly_the_declared_ports() -> None:
-    assert _used_ports() == set(read_ogn(FILE).ports)
+    assert found == set(read_ogn(FILE).ports)
 
 
 def test_class_is_named_like_the_file() -> None:

@@ -11,10 +11,7 @@ def _own_node_types(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def runs() -> list[tuple]:
-    """Paths of the `test.Record` nodes that ran, with the value each had, in order; those of `test.Pure` too.
-
-    A `Record` goes on at `execOut` and fails where its input `fails` says how; a `Pure` passes its value on.
-    """
+    """Paths and values of `test.Record` (goes on, or fails by `fails`) and `test.Pure` nodes that ran, in order."""
     order: list[tuple] = []
 
     def note(db) -> bool:

@@ -118,14 +118,10 @@ def test_units_must_be_told(tmp_path) -> None:
     refused(ValueError, lambda: read(folder, "turns"), r"unit of gripper = turns: must be one of radians")
     with pytest.raises(ValueError, match=r"unit of gripper = percent: must have the calibration .*Give --calibration"):
         read(folder, "degrees", "gripper=percent")
-    servos = {"shoulder_pan": load_calibration(tmp_path)["shoulder_pan"]}
+    (tmp_path / "arm.json").write_text(json.dumps(CALIBRATION))
+    servos = {"shoulder_pan": load_lerobot_calibration(tmp_path / "arm.json")["shoulder_pan"]}
     with pytest.raises(ValueError, match=r"unit of gripper = degrees: must have the calibration of its servo"):
         read(folder, "degrees", calibration=servos)
-
-
-def load_calibration(folder: Path):
-    (folder / "arm.json").write_text(json.dumps(CALIBRATION))
-    return load_lerobot_calibration(folder / "arm.json")
 
 
 @cases(

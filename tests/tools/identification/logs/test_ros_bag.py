@@ -48,11 +48,6 @@ def by_trajectories(bag: BagWriter) -> None:
         bag.trajectory(COMMANDS, time, ["knee", "hip"], [bag.point(target[::-1])])
 
 
-def by_controller(bag: BagWriter) -> None:
-    for time, target in zip(SENT, TARGETS, strict=True):
-        bag.controller(COMMANDS, time, ["hip", "knee"], target)
-
-
 def by_arrays(bag: BagWriter) -> None:
     for time, target in zip(SENT, TARGETS, strict=True):
         bag.array(COMMANDS, time, target)
@@ -85,7 +80,8 @@ def test_bag(tmp_path, storage, commands) -> None:
 def test_state_of_a_controller(tmp_path, reference) -> None:
     with BagWriter(tmp_path / "bag", reference=reference) as bag:
         states(bag)
-        by_controller(bag)
+        for time, target in zip(SENT, TARGETS, strict=True):
+            bag.controller(COMMANDS, time, ["hip", "knee"], target)
     require_log(read(tmp_path / "bag"))
 
 

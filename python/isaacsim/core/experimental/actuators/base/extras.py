@@ -89,10 +89,7 @@ def install_command(extra: str) -> str:
 
 
 def repair_command(library: str) -> str:
-    """Return the command that replaces an installed library which cannot be used.
-
-    What owns its files goes first: a wheel that is upgraded in place removes files that others have just written.
-    """
+    """Command that replaces a broken library; its owner first: a wheel upgraded in place removes newer files."""
     owners = owners_of(library) or [DISTRIBUTIONS.get(library, library)]
     install = install_command(next(extra for extra, names in LIBRARIES.items() if library in names))
     return f"{install.partition(' install ')[0]} uninstall -y {' '.join(owners)} && {install}"

@@ -24,7 +24,9 @@ def prepare_cache() -> None:
     """Select a temporary folder for kernels, with a warning, if Warp's own folder is not writable."""
     folder = Path(wp.config.kernel_cache_dir or os.environ.get(_CHOSEN) or _own_folder())
     # Warp creates a folder in it for its version
-    if _is_writable(folder / wp.config.version):
+    used = (folder / wp.config.version).absolute()
+    existing = next(parent for parent in (used, *used.parents) if os.path.lexists(parent))
+    if existing.is_dir() and os.access(existing, os.W_OK | os.X_OK):
         return
     try:
         other = _temporary_folder()
@@ -47,12 +49,6 @@ def _own_folder() -> Path:
     if sys.platform == "darwin":
         return home / "Library" / "Caches" / "warp"
     return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "warp"
-
-
-def _is_writable(folder: Path) -> bool:
-    """Return True if a folder is writable, or can be created."""
-    existing = next(one for one in (folder.absolute(), *folder.absolute().parents) if os.path.lexists(one))
-    return existing.is_dir() and os.access(existing, os.W_OK | os.X_OK)
 
 
 def _temporary_folder() -> str:

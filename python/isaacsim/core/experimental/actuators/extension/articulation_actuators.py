@@ -506,8 +506,6 @@ class ArticulationActuators(ActuatorSet):
     def __repr__(self) -> str:
         return repr(self._attachment)
 
-    # inside
-
     def _require_open(self) -> None:
         self._attachment.require_open()
 

@@ -88,16 +88,9 @@ class Damping(Protocol):
 class Attachment:
     """Binding between a wrapper and physics.
 
-    The wrapper holds the attachment and not the other way round: a wrapper without references closes itself.
-
-    Args:
-        owner: The wrapper; held weakly.
-        bus: Physics events.
-        robots: The articulation.
-        axes: The driven joint of each slot: its path on the prototype, and its name.
-        auto_step: Step before every physics step.
-        properties: What motors add to their joints.
-        is_plain: True if `step_actuators` of the owner only calls `step` here, and can be skipped.
+    The wrapper holds the attachment and not the other way round: a wrapper without references closes itself. `axes` are
+    the driven joint of each slot, path on the prototype and name; `properties` what motors add to their joints. With
+    `is_plain`, `step_actuators` of the owner only calls `step` here, and can be skipped.
     """
 
     def __init__(
@@ -174,10 +167,7 @@ class Attachment:
             self._subscriptions.append(one)
 
     def close(self) -> None:
-        """Detach for good: clear the efforts and give the drives back, as far as physics runs.
-
-        A part that fails keeps no other from being done; the next call tries it again.
-        """
+        """Detach for good, as far as physics runs; a part that fails is tried again, and keeps no other from it."""
         self.closed, self.buffers = True, None
         self._share_totals()
         # the stop subscription stays open while drives are not restored
@@ -295,8 +285,6 @@ class Attachment:
         forget_drives(self._bus)
         forget_properties(self._bus)
         self.drawn.forget()
-
-    # inside
 
     def _refuse_step(self) -> None:
         """Raise for a step while there is an error or no robot; without joints there is nothing to do."""

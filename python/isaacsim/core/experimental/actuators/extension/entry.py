@@ -6,7 +6,7 @@ import contextlib
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..base.cores import missing_core
 
@@ -39,18 +39,29 @@ class Extension(IExt):  # pyright: ignore[reportGeneralTypeIssues]
     _trusted: Permission | None = None
 
     def on_startup(self, ext_id: str) -> None:
-        """Log the running version, trust listed checkpoints, register schemas, and the node if Kit does not find it.
-
-        Args:
-            ext_id: The extension as Kit names it: name, a dash, version.
-        """
+        """Log the version, trust listed checkpoints, register schemas, and the node if Kit does not find it."""
         import carb  # pyright: ignore[reportMissingImports]
         import omni.kit.app  # pyright: ignore[reportMissingImports]
 
         manager = omni.kit.app.get_app().get_extension_manager()
-        carb.log_info(_which_runs(ext_id, manager))
+        # the version that runs and those of the same name that do not, each with its path, and a missing core
+        name, _, version = ext_id.partition("-")
+        ids = sorted({known["id"] for known in manager.get_extensions()} - {ext_id})
+        others = [other for other in ids if other.partition("-")[0] == name]
+        said = [f"{name} {version} runs, from {manager.get_extension_path(ext_id)}."]
+        for other in others:
+            other_version = other.partition("-")[2]
+            said.append(
+                f"{other_version} does not, from {manager.get_extension_path(other)}. To have it instead, write "
+                f'"{name}" = {{ version = "{other_version}", exact = true }} under [dependencies] of the .kit file.'
+            )
+        carb.log_info(" ".join([*said, *filter(None, [missing_core()])]))
         self._trusted = _trust_listed()
-        _register_schemas()
+        # they take effect only before Kit opens its first stage; a Kit without USD needs none
+        with contextlib.suppress(ImportError):
+            from ..files.usd.plugin import register_schemas
+
+            register_schemas()
         # a package has the node there; a clone has it below `python`
         if not (Path(manager.get_extension_path(ext_id)) / _NODES).is_dir():
             from .action_graphs.nodes.registration import keep_registered
@@ -75,20 +86,8 @@ class Extension(IExt):  # pyright: ignore[reportGeneralTypeIssues]
                     stack.callback(getattr(loaded, function))
 
 
-def _register_schemas() -> None:
-    """Register our schemas with USD; they take effect only before Kit opens its first stage."""
-    # a Kit without USD needs no schemas
-    with contextlib.suppress(ImportError):
-        from ..files.usd.plugin import register_schemas
-
-        register_schemas()
-
-
 def _trust_listed() -> Permission | None:
-    """Trust the checkpoints that the setting lists; None when it lists none, or cannot be used.
-
-    Read once, at the start: what a stage changes in Kit's settings when it is opened comes too late.
-    """
+    """Trust the checkpoints that the setting lists at the start, if any: stages change Kit's settings later."""
     import carb  # pyright: ignore[reportMissingImports]
     import carb.settings  # pyright: ignore[reportMissingImports]
 
@@ -107,18 +106,3 @@ def _trust_listed() -> Permission | None:
         return None
     carb.log_warn(f"setting {_TRUST}: Torch may run what is not recognised in {', '.join(permission.paths)}.")
     return permission
-
-
-def _which_runs(ext_id: str, manager: Any) -> str:
-    """Name the version that runs and those of the same name that do not, each with its path, and a missing core."""
-    name, _, version = ext_id.partition("-")
-    ids = sorted({known["id"] for known in manager.get_extensions()} - {ext_id})
-    others = [other for other in ids if other.partition("-")[0] == name]
-    said = [f"{name} {version} runs, from {manager.get_extension_path(ext_id)}."]
-    for other in others:
-        other_version = other.partition("-")[2]
-        said.append(
-            f"{other_version} does not, from {manager.get_extension_path(other)}. To have it instead, write "
-            f'"{name}" = {{ version = "{other_version}", exact = true }} under [dependencies] of the .kit file.'
-        )
-    return " ".join([*said, *filter(None, [missing_core()])])

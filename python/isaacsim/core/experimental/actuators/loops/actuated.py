@@ -127,11 +127,9 @@ class Actuated(ActuatorSet):
 
     @property
     def joint_properties(self) -> dict[str, np.ndarray]:
-        """Properties of joints that motors have, shape `(robots, DOFs)`, for the simulator.
+        """Properties of joints that motors have, `(robots, DOFs)`, for the simulator; NaN for joints without a value.
 
-        They are `armature` [kg·m² or kg], `friction` [N·m or N] and `viscous_friction` [N·m·s/rad or N·s/m].
-
-        NaN for joints without a value; a property without any value is left out.
+        They are `armature` [kg·m² or kg], `friction` [N·m or N] and `viscous_friction` [N·m·s/rad or N·s/m], if any.
         """
         found: dict[str, np.ndarray] = {}
         for one in self._properties:
@@ -141,10 +139,7 @@ class Actuated(ActuatorSet):
 
     @property
     def faults(self) -> list[Fault]:
-        """Inputs or efforts that were not finite since the last reset, the first of each joint and robot.
-
-        Such a joint gets effort 0 for the step; no other joint is affected.
-        """
+        """Inputs or efforts not finite since the last reset, the first of each joint, whose effort is 0 then."""
         return self._assembly.faults()
 
     # state
@@ -228,8 +223,6 @@ class Actuated(ActuatorSet):
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {len(self._columns)} joints x {self._num_robots} robots on {self._device}>"
 
-    # inside
-
     def _num_dofs(self) -> int:
         return len(self._names)
 
@@ -278,10 +271,7 @@ class Actuated(ActuatorSet):
             array.assign(np.ascontiguousarray(every[:, [columns[joint] for joint in joints]]))
 
     def _follow_inertias(self, places: np.ndarray, joints: Sequence[int], rows: Sequence[int]) -> None:
-        """Let the inertias be those of mass matrices of the model, if laws ask for them; see `ModelInertias`.
-
-        `joints` has the coordinate of each joint axis, -1 for those that are no joints.
-        """
+        """Let inertias be those of mass matrices, if laws ask; `joints` has coordinates of axes, -1 for no joint."""
         signals = self._assembly.signals
         if signals.keys().isdisjoint(INERTIAS):
             return
@@ -299,10 +289,7 @@ class Actuated(ActuatorSet):
         found.setdefault(name, none)[:, columns] = values
 
     def _simulator_properties(self) -> dict[str, np.ndarray]:
-        """Joint properties that the simulator is to have: those of motors, and friction in the engine or in none.
-
-        A `ValueError` names a joint whose static and dynamic friction differ.
-        """
+        """Joint properties, and friction in the engine or none, for the simulator; a `ValueError` if two differ."""
         found = self.joint_properties
         for column in self._with_friction_stage:
             self._put(found, "friction", [column], 0.0)

@@ -245,8 +245,6 @@ class ActuatedArrays(Actuated):
         self._recognize, self._bound = _nothing_known, {}
         super().close()
 
-    # inside
-
     def _step(self, given: Given, dt: float) -> Any:
         # Torch may have been imported since
         leave_out()

@@ -92,14 +92,9 @@ def _inertias_kernel(
 class ModelInertias:
     """Signals of joints that follow mass matrices of a simulator.
 
-    Args:
-        signals: Joints and array of each part, by name of the signal, see `Assembly.signals`.
-        columns: Column of each of these joints among `joints`.
-        places: Where a row of the matrices has the entries of a robot, int `(C, C)`, -1 for those that are 0; only
-            the lower half is read.
-        joints: Coordinate of each joint of a robot.
-        rows: Row of each robot in the arrays of matrices.
-        device: Warp device.
+    `signals` has joints and array of each part, see `Assembly.signals`, and `columns` those joints among `joints`, the
+    coordinates. `places` say where a row of the matrices has the entries of a robot, int `(C, C)`, -1 for 0; only the
+    lower half is read. `rows` are those of robots in the arrays of matrices.
     """
 
     def __init__(

@@ -163,8 +163,6 @@ class ActuatedWorlds(Actuated):
         super().set_loads(loads, are_whole=are_whole)
         self._load_columns = None
 
-    # inside
-
     def _follow_model(self, mjm: Any, qd: np.ndarray) -> None:
         """Let inertias and loads be those of the data, as mujoco_warp computes them in each step."""
         rows, columns, entries = mass_entries(mjm)

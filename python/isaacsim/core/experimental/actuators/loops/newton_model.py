@@ -145,8 +145,6 @@ class ActuatedModel(Actuated):
         self._bound, self._current = {}, None
         super().close()
 
-    # inside
-
     def _robot_names(self) -> Sequence[str]:
         return self.articulation_labels
 
@@ -230,10 +228,7 @@ class _Layout:
         self._shift = 0
 
     def narrowed(self, columns: Sequence[int]) -> _Layout:
-        """Narrow the views to these columns and those between them, and return the layout.
-
-        A `ValueError` says that one view each cannot reach them, or that the rows are not evenly spaced.
-        """
+        """Narrow views to these columns and return the layout; a `ValueError` if one view each cannot reach them."""
         for column in columns:
             if self._shifts[column] is None:
                 raise ValueError(
@@ -295,10 +290,9 @@ def _rows_of(labels: Sequence[str], articulations: str) -> list[int]:
 
 
 def _axes(joints: Sequence[str], q: np.ndarray, qd: np.ndarray, numbers: range) -> list[tuple[str, int | None]]:
-    """Name and shift of the joint axes of an articulation, given by the numbers of its joints among all.
+    """Name of each joint axis of an articulation, and how far its position is from its velocity in the arrays.
 
-    The shift is the distance of the position of an axis from its velocity; None for a quaternion, whose numbers belong
-    to no axis. `q` and `qd` are where positions and velocities of each joint start.
+    None for a quaternion, whose numbers belong to no axis. `q` and `qd` are where each joint starts.
     """
     found: list[tuple[str, int | None]] = []
     for joint in numbers:

@@ -16,12 +16,7 @@ from ..engine.linkages import PlannedLinkage
 
 
 class ShaftGradients:
-    """The linkages of all actuators.
-
-    Args:
-        linkages: Each linkage, and the column of each of its slots.
-        num_dofs: Number of columns.
-    """
+    """The linkages of all actuators, with the column of each of their slots."""
 
     def __init__(self, linkages: Sequence[tuple[PlannedLinkage, Sequence[int]]], num_dofs: int) -> None:
         self._groups = [(list(columns), np.array(linkage.pulls)) for linkage, columns in linkages]

@@ -106,10 +106,7 @@ class _Part:
         return pieces
 
     def go_back(self, note: object, numbers: np.ndarray | None, gradients: _Gradients) -> None:
-        """Add the gradients of the step of a note, with the numbers that its network had then, if it has one.
-
-        `gradients` has those by the efforts, and arrays for the others.
-        """
+        """Add the gradients of the step of a note to those for its inputs, with the weights that it had then."""
         named, pipeline = gradients.named, self.pipeline
         by_numbers = None
         if self.network is not None and numbers is not None:
@@ -161,10 +158,7 @@ class _Taken:
 
 
 class TorchGradients:
-    """Steps of actuators with gradients in Torch.
-
-    A `NotImplementedError` says that some of them have no gradients, a `ModuleNotFoundError` that Torch is missing.
-    """
+    """Steps with gradients in Torch; a `NotImplementedError` if a law has none, a `ModuleNotFoundError` without it."""
 
     def __init__(self, assembly: Assembly, num_dofs: int) -> None:
         import torch
@@ -258,10 +252,7 @@ class TorchGradients:
         self._states = self._states * self._torch.from_numpy(kept)
 
     def set(self, parameters: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Set parameters from the next step on; return them as tensors `(robots, DOFs)`, and weights as they are.
-
-        A `ValueError` says that no actuator has one of that name, or that it has another shape, type or range.
-        """
+        """Set parameters and return them, `(robots, DOFs)` but weights; a `ValueError` for what does not fit."""
         found: dict[str, Tensor] = {}
         weights: dict[str, tuple[_Network, str]] = {}
         for network in self._networks if parameters else ():
@@ -304,15 +295,12 @@ class TorchGradients:
     ) -> Tensor:
         """Step, and return the efforts that `run` returns as a new tensor.
 
-        Signals are positions, velocities, both targets and feedforward, None for those that are zero; parameters what
-        `set` returned; `run` steps with these signals.
+        Signals are positions, velocities, both targets and feedforward, None for zero; parameters are those of `set`.
         """
         names = tuple(parameters)
         efforts, states = _function().apply(self, dt, run, names, self._states, *signals, *parameters.values())
         self._states = states if self._size and states.requires_grad else None
         return efforts
-
-    # inside
 
     def _set_parameter(self, name: str, values: np.ndarray) -> None:
         """Set a parameter of all components that have it, `(robots, DOFs)`."""

@@ -146,10 +146,7 @@ class PhysicsBackend(DofBackend, Protocol):
         ...
 
     def write_properties(self, values: Mapping[str, np.ndarray], at: np.ndarray) -> None:
-        """Set such properties at the places `at` of the flat arrays, all of them or none.
-
-        A `HostError` names the simulator whose physics has no such property, or cannot have these values.
-        """
+        """Set such properties at places of the flat arrays, all or none; a `HostError` if physics cannot have them."""
         ...
 
     def harden_friction(self, at: np.ndarray, hard: bool) -> None:
@@ -173,17 +170,11 @@ class PhysicsBackend(DofBackend, Protocol):
         ...
 
     def jacobians(self, robots: np.ndarray) -> np.ndarray:
-        """Linear, then angular velocity of each link by the coordinates, `(robots, links, 6, coordinates)`.
-
-        A root link that is fixed to the world is left out.
-        """
+        """Jacobians of the links without a fixed root, linear rows first, `(robots, links, 6, coordinates)`."""
         ...
 
     def incoming_forces(self, robots: np.ndarray) -> np.ndarray:
-        """Force [N] and torque [N·m] that the joint which carries it exerts on each link, `(robots, links, 6)`.
-
-        They are in the frame that the joint has in the link.
-        """
+        """Force [N] and torque [N·m] of the joint that carries each link, in its frame there, `(robots, links, 6)`."""
         ...
 
     def projected_forces(self) -> np.ndarray:
@@ -244,17 +235,11 @@ class PhysicsBackend(DofBackend, Protocol):
         ...
 
     def observe_contacts(self, observer: object, robots: np.ndarray, links: Sequence[int]) -> None:
-        """Have contact forces of links of robots computed as long as the observer lives; none ends it.
-
-        A `HostError` says that physics has no contact forces.
-        """
+        """Compute contact forces of links while the observer lives, or end it for none; a `HostError` if it cannot."""
         ...
 
     def contact_forces(self, robots: np.ndarray, links: Sequence[int]) -> np.ndarray:
-        """Net forces [N] of contacts on links in the last step, in the world, `(robots, links, 3)`.
-
-        A `HostError` says that a link is not observed.
-        """
+        """Contact forces [N] of the last step, world, `(robots, links, 3)`; a `HostError` for links not observed."""
         ...
 
 
@@ -314,11 +299,7 @@ class ArrayArticulation(DofAccess):
         return "cpu"
 
     def envs_to_rows(self, env_ids: Sequence[int]) -> list[int]:
-        """Rows that belong to the given environments.
-
-        Raises:
-            ValueError: They are no integers.
-        """
+        """Rows that belong to the given environments; a `ValueError` if they are no integers."""
         self._current()
         return np.flatnonzero(np.isin(self._envs, as_integers(env_ids, "environment"))).tolist()
 
@@ -358,8 +339,6 @@ class ArrayArticulation(DofAccess):
                 getattr(arrays, name)[at] = copies[name]
 
         return Buffers(**copies, refresh=refresh, commit=commit)
-
-    # inside
 
     def _following(self, mirrors: Mapping[str, np.ndarray]) -> JointViews:
         """Views of other flat mirrors for the selected robots, or copies."""

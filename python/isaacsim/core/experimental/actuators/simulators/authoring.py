@@ -300,7 +300,13 @@ def _equal_motors(motors: Sequence[Motor]) -> list[EqualMotors]:
     for motor in motors:
         parts = _split(motor.spec) if motor.spec is not None else []
         for part in parts:
-            prims = [_prim_name(joint, taken) for joint in part.dof_names]
+            prims: list[str] = []
+            for joint in part.dof_names:
+                # a free prim name close to the name of the joint
+                name = joint if joint.isidentifier() else _identifier(joint)
+                numbered = itertools.chain([name], (f"{name}_{number}" for number in itertools.count(2)))
+                prims.append(next(free for free in numbered if free not in taken))
+                taken.add(prims[-1])
             shared = _shared_name(motor.pattern, part.dof_names, len(parts))
             groups.append(EqualMotors(part, prims, shared, motor.intervals))
     return groups
@@ -336,15 +342,6 @@ def _of_joint(config: Any, joint: int) -> Any:
 def _at(value: object, joint: int) -> object:
     """The value of one joint; tables are shared by all joints."""
     return value[joint].item() if isinstance(value, np.ndarray) else value
-
-
-def _prim_name(joint: str, taken: set[str]) -> str:
-    """Return a free prim name close to the name of a joint, and add it to `taken`."""
-    name = joint if joint.isidentifier() else _identifier(joint)
-    names = itertools.chain([name], (f"{name}_{number}" for number in itertools.count(2)))
-    free = next(one for one in names if one not in taken)
-    taken.add(free)
-    return free
 
 
 def _shared_name(pattern: str, joints: Sequence[str], parts: int) -> str:

@@ -23,10 +23,7 @@ _STATE = ("positions", "velocities", "position_targets", "velocity_targets")
 
 
 class Binding:
-    """An articulation as actuators see it, see `ArticulationExtras` for what it may leave out.
-
-    A `HostError` names a member of `ArticulationPort` that it lacks.
-    """
+    """An articulation as actuators see it; a `HostError` names a member of `ArticulationPort` that it lacks."""
 
     def __init__(self, articulation: ArticulationPort) -> None:
         require_members(articulation, ArticulationPort)
@@ -70,10 +67,9 @@ class Binding:
         return followers(stage, self.prototype_dof_paths, self.articulation.dof_names, driven)
 
     def buffers(self, columns: Sequence[int]) -> Buffers:
-        """The articulation's own arrays, or copies that its getters fill and its effort setter takes.
+        """The articulation's own arrays, or copies that getters fill and the effort setter takes for actuated joints.
 
-        Of the efforts, only the columns of actuated joints are set. A `HostError` says which of its own arrays cannot
-        be read and written in place.
+        A `HostError` says which of its own arrays cannot be read and written in place.
         """
         own = getattr(self.articulation, "buffers", None)
         if own is None:
@@ -97,10 +93,7 @@ class Binding:
         return buffers
 
     def joint_views(self, wanted: Collection[str], *, from_matrices: bool = True) -> JointViews | None:
-        """What the simulator tells of these signals of the joints; None for nothing.
-
-        `from_matrices` reads mass matrices where the simulator has no signals of its own.
-        """
+        """What the simulator, or else its mass matrices, tells of these signals of the joints; None for nothing."""
         offer = getattr(self.articulation, "joint_signals", None)
         if not wanted:
             return None
@@ -118,8 +111,7 @@ class Binding:
     ) -> Callable[[], None]:
         """Return what puts signals of joints into arrays that laws read, to be called before each step.
 
-        `wanted` has the joints and arrays `(robots, these joints)` by name of the signal, as `Assembly.signals`;
-        `columns` are those of all joints, and `shafts` those of `Assembly.shafts`, with inertias of mass matrices.
+        `wanted` has joints and arrays by name, as `Assembly.signals`, and `shafts` those of `Assembly.shafts`.
         """
         views = self.joint_views(wanted, from_matrices=from_matrices)
         if shafts:
@@ -242,11 +234,10 @@ _LOADS = ("get_dof_gravity_compensation_forces", "get_dof_coriolis_and_centrifug
 
 
 def signals_of_matrices(articulation: ArticulationPort, wanted: Collection[str]) -> JointViews | None:
-    """What an articulation with mass matrices knows of its joints, in arrays that `refresh` fills.
+    """What an articulation with mass matrices knows of its joints, in arrays that `refresh` fills; None without them.
 
-    PhysX and Isaac Sim give mass matrices and compensation efforts by getters. Reading them costs more than a step of
-    actuators, so they are read only for windings, efforts of the end of the step, and laws without an inertia to
-    assume: None where no law wants the coupled inertia, or there are no mass matrices.
+    Reading mass matrices by getters costs more than a step of actuators, so that they are read only where a law wants
+    the coupled inertia: for windings, efforts of the end of the step, and laws without an inertia to assume.
     """
     read = getattr(articulation, "get_mass_matrices", None)
     if read is None or "coupled_inertia" not in wanted:

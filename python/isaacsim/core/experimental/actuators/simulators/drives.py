@@ -73,10 +73,7 @@ def take_drives(owner: object, bus: PhysicsBus, articulation: ArticulationPort, 
 
 
 def release_drives(owner: object, bus: PhysicsBus, articulation: ArticulationPort, columns: list[int]) -> None:
-    """Clear efforts and restore gains of joints without another owner whose gains are still zero.
-
-    A failure of either does not prevent the other; the gains stay stored for another attempt.
-    """
+    """Clear efforts and restore gains of joints without another owner, if still zero; one failure stops no other."""
     if not bus.ready:
         # physics is stopping, and other listeners were called first
         return forget_drives(bus)
@@ -89,7 +86,10 @@ def release_drives(owner: object, bus: PhysicsBus, articulation: ArticulationPor
         drive.owners.discard(owner)
         if not drive.owners:
             freed[row, column] = drive
-    steps = [lambda: _clear_efforts(articulation, freed), lambda: _end_silence(articulation, freed)]
+    # actuators of a file or model act again, where a simulator has any
+    silence = getattr(articulation, "silence_drives", None)
+    unsilenced = () if silence is None else (functools.partial(silence, False, **grid) for grid in _grids(freed))
+    steps = [lambda: _clear_efforts(articulation, freed), functools.partial(do_all, unsilenced)]
     if getattr(articulation, "SETTABLE_GAINS", True):
         steps.append(lambda: _restore_gains(articulation, columns, freed))
     do_all(steps)
@@ -121,12 +121,6 @@ def _grids(places: Collection[tuple[int, int]]) -> list[dict[str, np.ndarray]]:
     for row, joints in joints_of.items():
         rows_with.setdefault(tuple(joints), []).append(row)
     return [{"indices": np.array(rows), "dof_indices": np.array(joints)} for joints, rows in rows_with.items()]
-
-
-def _end_silence(articulation: ArticulationPort, freed: Collection[tuple[int, int]]) -> None:
-    """Let actuators of a file or model act again, where a simulator has any."""
-    if (silence := getattr(articulation, "silence_drives", None)) is not None:
-        do_all(functools.partial(silence, False, **grid) for grid in _grids(freed))
 
 
 def _restore_gains(articulation: ArticulationPort, columns: list[int], freed: Mapping[tuple[int, int], _Drive]) -> None:

@@ -93,10 +93,7 @@ _ACCESS = {
 
 
 def values_of_author(host: Host, robots: Binding, axes: Sequence[tuple[str, str]]) -> list[JointValues]:
-    """Properties that the author gave joints, where the stage has fallbacks of actuators in their place.
-
-    `axes` are the joints whose actuators on the stage are replaced: path on the prototype, and name.
-    """
+    """Properties that the author gave joints (prototype path, name) whose actuators on the stage are replaced."""
     if host.stage is None or not axes:
         return []
     from ..files.usd.motors import own_properties
@@ -113,11 +110,7 @@ def values_of_author(host: Host, robots: Binding, axes: Sequence[tuple[str, str]
 
 
 def no_friction(host: Host, robots: Binding, axes: Sequence[tuple[str, str]]) -> list[JointValues]:
-    """Return the joint properties of joints whose friction a stage computes; none for no joints.
-
-    Warns:
-        UserWarning: The simulator may add friction of its own, which cannot be set there; names the joints.
-    """
+    """Joint properties of joints whose friction a stage computes; warns of friction that the simulator may add."""
     if not axes:
         return []
     if (problem := unsettable(robots.articulation, "friction")) and host.stage is not None:
@@ -182,10 +175,7 @@ _taken: weakref.WeakKeyDictionary[object, dict[tuple[str, str], _Change]] = weak
 def set_properties(
     owner: object, bus: PhysicsBus, articulation: ArticulationPort, given: Sequence[tuple[JointValues, list[int]]]
 ) -> None:
-    """Set properties of joints in the columns given with them, and store their former values.
-
-    A `HostError` names the joints whose friction the simulator cannot compute, a warning those without such a property.
-    """
+    """Set joint properties in columns, and store former values; a `HostError` names friction that must be computed."""
     given = _with_dry_frictions(given, one=getattr(articulation, "ONE_DRY_FRICTION", False))
     for name, origin in itertools.product(_ACCESS, _ORIGINS):
         mine = [(one, columns) for one, columns in given if (one.name, one.origin) == (name, origin)]
@@ -203,10 +193,7 @@ def set_properties(
 def _with_dry_frictions(
     given: Sequence[tuple[JointValues, list[int]]], *, one: bool
 ) -> list[tuple[JointValues, list[int]]]:
-    """Values with static and dynamic friction of joints as one property, for PhysX compares them when set.
-
-    `one` is True if the simulator has one dry friction: the dynamic one.
-    """
+    """Values with both dry frictions as one property, which PhysX compares; with `one`, the dynamic one alone."""
     parts = {(values.name, tuple(columns)): values.values for values, columns in given}
     found: list[tuple[JointValues, list[int]]] = []
     for values, columns in given:

@@ -144,10 +144,9 @@ class PhysicsArticulation(DofProperties, DefaultState):
         return warp_copy(self._read(self._backend.velocity_weights, indices))
 
     def get_jacobian_matrices(self, *, indices: Indices = None) -> wp.array:
-        """Linear, then angular velocities of the links by the coordinates, shape `(robots, L, 6, C)`.
+        """Linear, then angular velocities of the `L` links by the coordinates, in the world, shape `(robots, L, 6, C)`.
 
-        `L` is the number of links; with a fixed base, the root link is left out. Velocities are in the world frame,
-        linear ones those of the centers of mass.
+        Linear ones are those of the centers of mass; with a fixed base, the root link is left out.
         """
         return warp_copy(self._read(self._backend.jacobians, indices))
 
@@ -168,8 +167,6 @@ class PhysicsArticulation(DofProperties, DefaultState):
         the joint shows. On MuJoCo at the state, efforts and targets now, on PhysX in the last physics step.
         """
         return self._efforts(self._backend.projected_forces, indices, dof_indices)
-
-    # inside
 
     def _efforts(self, compute: Callable[[], np.ndarray], indices: Indices, dof_indices: Indices) -> wp.array:
         self._live()

@@ -104,10 +104,7 @@ class PhysicsBusExtras(Protocol):
         ...
 
     def on_reset(self, callback: Callable[[Sequence[int] | None], None], *, order: int = 0) -> Subscription:
-        """Call `callback(env_ids)` when environments were put back to their initial state; None means all.
-
-        Without it, call `ArticulationActuators.reset` after a reset.
-        """
+        """Call `callback(env_ids)` when environments were put back; without it, call `ArticulationActuators.reset`."""
         ...
 
 
@@ -196,10 +193,7 @@ class ArticulationExtras(Protocol):
 
     @property
     def in_stage_units(self) -> bool:
-        """True if arrays are in the stage's units of length and mass, as in Kit. Without it they are in SI.
-
-        Numbers of actuator prims are in the units of the stage, and are converted to those of the arrays.
-        """
+        """True if arrays are in the stage's units of length and mass, as in Kit, not in SI; prims are converted."""
         ...
 
     @property
@@ -212,31 +206,19 @@ class ArticulationExtras(Protocol):
         ...
 
     def silence_drives(self, silent: bool, *, indices: Indices = None, dof_indices: Indices = None) -> None:
-        """Keep the drives of joints from acting, or let them act as before. Else their gains are set to zero, and back.
-
-        For drives that are more than a stiffness and a damping.
-        """
+        """Keep drives that are more than two gains from acting, or let them. Else gains are set to zero, and back."""
         ...
 
     def following_dofs(self, driven: Collection[str]) -> set[str]:
-        """Names of DOFs that couplings and tendons move, if those in `driven` have motors, besides those of a stage.
-
-        Nobody is asked to give them a motor.
-        """
+        """Names of DOFs that couplings and tendons move if `driven` have motors, so that they need none."""
         ...
 
     def dof_admittances(self, indices: Indices) -> Array | None:
-        """Change of the acceleration of each DOF per effort on each, with couplings, `(robots, DOFs, DOFs)`.
-
-        Gains are compared with it; without it, or if it is None, with the inverse of the mass matrices.
-        """
+        """Acceleration per effort of DOFs, with couplings, `(robots, DOFs, DOFs)`; or None: mass matrices count."""
         ...
 
     def harden_friction(self, hard: bool, *, indices: Indices = None, dof_indices: Indices = None) -> None:
-        """Keep dry frictions as hard as the simulator allows, or end that. Without it, they are taken to be hard.
-
-        Called with friction that actuators have the simulator compute, see `FrictionConfig.in_engine`.
-        """
+        """Keep dry frictions that actuators leave to the simulator as hard as it allows, or end that."""
         ...
 
     @property
@@ -245,10 +227,7 @@ class ArticulationExtras(Protocol):
         ...
 
     def set_step_armatures(self, armatures: ArrayLike, *, dof_indices: Indices = None) -> None:
-        """Add to the armatures of joints in the physics steps to come, until others are given.
-
-        Properties, mass matrices and signals of joints are without them. See `ImplicitConfig.in_engine`.
-        """
+        """Add to armatures in the physics steps to come, not in what is read; see `ImplicitConfig.in_engine`."""
         ...
 
     def get_mass_matrices(self, *, indices: Indices = None) -> Array:
@@ -270,10 +249,7 @@ class ArticulationExtras(Protocol):
         ...
 
     def joint_signals(self, names: Sequence[str]) -> JointViews:
-        """Signals that laws ask for, by name, from now on; those that the simulator does not know are left out.
-
-        What is left out, and all of them without this method, has its neutral value.
-        """
+        """Signals that laws ask for, by name, from now on; those left out have their neutral values."""
         ...
 
 

@@ -156,8 +156,7 @@ def find_robots(stage: Stage | None, patterns: str | Sequence[str]) -> list[str]
 def on_stage_change(callback: Callable[[], None]) -> list[object]:
     """Call `callback()` once for each stage that goes, before others, until the list returned is dropped.
 
-    A stage goes when it is closed, or when another one is opened: objects made while a stage opens belong to the new
-    one, whatever the order of listeners.
+    Objects made while another stage opens belong to that one, whatever the order of listeners.
     """
     context, kinds = omni.usd.get_context(), omni.usd.StageEventType
     is_closed = context.get_stage() is None

@@ -70,10 +70,9 @@ class IsaacSimArticulation(Articulation):
 
 
 class IsaacSimHost:
-    """The simulation of the Isaac Sim application.
+    """The simulation of the Isaac Sim application, by the events of its `SimulationManager`.
 
-    It listens to the events of Isaac Sim's `SimulationManager` directly, for the manager drops callbacks, and numbers
-    them so that one may overwrite another.
+    Not by the manager, which drops callbacks, and numbers them so that one may overwrite another.
     """
 
     is_isaac_sim = True
@@ -114,8 +113,6 @@ class IsaacSimHost:
         self._subscriptions.clear()
         self._view = None
         self.bus.emit_stop()
-
-    # inside
 
     def _is_running(self) -> bool:
         """True if the simulation view of the last ready event still exists."""

@@ -77,10 +77,9 @@ class KitHost:
 
 
 class KitArticulation(DofAccess):
-    """Robots of a Kit application; see `Articulation`.
+    """Robots of a Kit application, until another stage is opened; see `Articulation`.
 
     Before play, joints are known from the stage; while physics runs, they are those of the simulator, in its order.
-    With another stage they end.
     """
 
     # so do the physics of Kit compute
@@ -138,8 +137,6 @@ class KitArticulation(DofAccess):
     def set_dof_efforts(self, efforts: ArrayLike, *, indices: Indices = None, dof_indices: Indices = None) -> None:
         """Set efforts [N·m or N]; they act until they are set again."""
         self._set("actuation_forces", efforts, indices, dof_indices)
-
-    # inside
 
     def _has_ended(self) -> bool:
         return self._stage_changes != self._host.bus.stage_changes

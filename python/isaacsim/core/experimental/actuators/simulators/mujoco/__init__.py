@@ -1,4 +1,4 @@
-"""MuJoCo as embedded physics: a stage or a file as MjSpec, stepped by `mujoco.batch` or in a loop."""
+"""MuJoCo, which ships no type stubs, as embedded physics: a stage or a file as MjSpec, in batches or a loop."""
 
 import ctypes
 import os

@@ -1,6 +1,5 @@
 """Addresses of joint axes in MuJoCo's arrays, model fields by environment, and MuJoCo's encodings of limits."""
 
-# MuJoCo ships no type stubs
 # pyright: reportAttributeAccessIssue=false
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
 """Poses and velocities of bodies and equations of motion of robots on MuJoCo, in Isaac Sim's coordinates."""
 
-# MuJoCo ships no type stubs
 # pyright: reportAttributeAccessIssue=false
 
 from __future__ import annotations
@@ -30,8 +29,7 @@ CYCLES = ((0, 1, 2), (1, 2, 0), (2, 0, 1))
 class Kinematics:
     """Poses and velocities of the bodies of a model, which may be placed elsewhere in some environments.
 
-    This is MuJoCo's forward kinematics and nothing else: `mujoco.batch.Batch.forward` finds contacts and builds
-    constraints too, and what is bound of a batch is copied in every step.
+    Forward kinematics alone: `mujoco.batch.Batch.forward` adds contacts and constraints, and copies what is bound.
     """
 
     def __init__(self, model: mujoco.MjModel) -> None:
@@ -120,10 +118,7 @@ class Forward:
         self._envs: np.ndarray | None = None
 
     def at(self, fields: ModelFields, envs: np.ndarray, qpos: np.ndarray, qvel: np.ndarray) -> SimpleNamespace:
-        """The outputs by name, valid until the next call; rows are all environments, computed are those asked for.
-
-        The same state again takes no time while bodies are those of the model. Arguments are those of `State`.
-        """
+        """Outputs by name of environments at a `State`, valid until the next call; the same state again is free."""
         if not self.is_at(fields, envs, qpos, qvel):
             fields.bodies_to(self._batch)
             self._qpos[:], self._qvel[:] = qpos, qvel
@@ -188,7 +183,14 @@ class Equations:
         matrices = np.zeros((len(envs), size, size))
         matrices[:, rows, columns] = matrices[:, columns, rows] = found.M[envs].take(entries, 1)
         if layout.floating:
-            turn = self._base_coordinates(found, layout, envs)
+            # MuJoCo's free joint (origin, world; angular, body) by velocities of the center of mass, in the world
+            root = layout.bodies[0]
+            turn = np.zeros((len(envs), 6, 6))
+            turn[:, np.arange(3), np.arange(3)] = 1.0
+            arm = found.xipos[envs, root] - found.xpos[envs, root]
+            for i, j, k in CYCLES:
+                turn[:, k, 3 + j], turn[:, j, 3 + k] = arm[:, i], -arm[:, i]
+            turn[:, 3:, 3:] = found.xmat[envs, root].reshape(-1, 3, 3).transpose(0, 2, 1)
             moved = turn.transpose(0, 2, 1) @ matrices[:, :6]
             matrices[:, :6, 6:] = moved[:, :, 6:]
             matrices[:, 6:, :6] = moved[:, :, 6:].transpose(0, 2, 1)
@@ -221,10 +223,7 @@ class Equations:
         return jacobians
 
     def gravity(self, state: State) -> np.ndarray:
-        """Efforts that balance gravity, of all of MuJoCo's coordinates and of all environments.
-
-        Those of free joints are without meaning.
-        """
+        """Efforts that balance gravity, of all coordinates and environments; those of free joints have no meaning."""
         return -self._momenta(self._at_positions(state), state.fields) @ self._weight
 
     def gravity_slopes(self, state: State) -> np.ndarray:
@@ -248,8 +247,6 @@ class Equations:
             above = np.flatnonzero(self._model.body_rootid[self._model.dof_bodyid] == root)
             efforts[:, above] -= np.einsum("edi,ei->ed", momenta[:, above], cross(spins, cross(spins, arms)))
         return efforts
-
-    # inside
 
     def _at_positions(self, state: State) -> SimpleNamespace:
         """Quantities that depend on positions; those that the velocities needed, where they are of this state."""
@@ -305,18 +302,6 @@ class Equations:
         kept = (rows >= 0) & (columns >= 0)
         return rows[kept], columns[kept], entries[kept]
 
-    @staticmethod
-    def _base_coordinates(found: SimpleNamespace, layout: Layout, envs: np.ndarray) -> np.ndarray:
-        """MuJoCo's free joint (origin, world; angular, body) by velocities of the center of mass, in the world."""
-        root = layout.bodies[0]
-        turn = np.zeros((len(envs), 6, 6))
-        turn[:, np.arange(3), np.arange(3)] = 1.0
-        arm = found.xipos[envs, root] - found.xpos[envs, root]
-        for i, j, k in CYCLES:
-            turn[:, k, 3 + j], turn[:, j, 3 + k] = arm[:, i], -arm[:, i]
-        turn[:, 3:, 3:] = found.xmat[envs, root].reshape(-1, 3, 3).transpose(0, 2, 1)
-        return turn
-
 
 def admittance(model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
     """Acceleration of each coordinate of MuJoCo per effort on each, with equality constraints, `(C, C)`.
@@ -340,10 +325,7 @@ def admittance(model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
 
 
 def incoming_forces(model: mujoco.MjModel, data: mujoco.MjData, layout: Layout) -> np.ndarray:
-    """Force and torque that its joint exerts on each link, in the frame of the joint, `(links, 6)`.
-
-    `data` has what `mj_rnePostConstraint` computes.
-    """
+    """Force and torque of the joint on each link, in its frame, `(links, 6)`; needs `mj_rnePostConstraint`."""
     bodies = layout.bodies
     frames = data.xmat[bodies].reshape(-1, 3, 3)
     places = data.xpos[bodies] + np.einsum("lij,lj->li", frames, layout.joints[:, :3])
@@ -366,11 +348,7 @@ def base_of(model: mujoco.MjModel, root: int) -> slice:
 
 
 class RootMirrors:
-    """`RootArrays` of the robots of all environments, whose roots float or are fixed.
-
-    The host computes what does not float. `columns` say where each floating robot's free joint begins, among positions
-    and velocities.
-    """
+    """`RootArrays` of the robots of all environments; `columns` say where the free joints of floating robots begin."""
 
     def __init__(self, host: object, layouts: Sequence[Layout], columns: Sequence[tuple[int, int]]) -> None:
         self._host, self._layouts, self._columns = host, layouts, columns
@@ -382,10 +360,7 @@ class RootMirrors:
         self._native: Any = None
 
     def bind(self, qpos: np.ndarray, qvel: np.ndarray, centers: np.ndarray) -> None:
-        """Follow positions and velocities from now on, an environment a row, and take over their values.
-
-        `centers` are the centers of mass of all bodies in their frames, `(environments, bodies, 3)`.
-        """
+        """Follow positions and velocities by environment from now on; `centers` are those of mass, in body frames."""
         every = np.arange(self._host.num_envs)
         self.follow, self._native = None, None
         if self._floating and core is not None:

@@ -10,7 +10,6 @@ friction is. Hard friction has d = d′ = 0.9999 and a T of two physics steps, t
 Source: MuJoCo documentation, "Computation", Constraint model.
 """
 
-# MuJoCo ships no type stubs
 # pyright: reportAttributeAccessIssue=false
 
 from __future__ import annotations
@@ -81,10 +80,7 @@ class ModelFields(Fields):
             self._set_constants(None if isinstance(envs, slice) else np.unique(envs))
 
     def add_armatures(self, envs: np.ndarray, columns: np.ndarray, values: np.ndarray) -> bool:
-        """Let joints have these armatures besides their own from now on; return True the first time.
-
-        Constants of the model, and the fields as they are read, are without them.
-        """
+        """Add to the armatures of joints from now on, but not to the fields as read; return True the first time."""
         is_first = self.added is None
         if self.added is None:
             self._stepped = {name: self.own(name) for name in _WITH_ARMATURE}
@@ -223,10 +219,9 @@ def hard(dt: float) -> dict[str, Sequence[float]]:
 def follow_friction(
     fields: Fields, at: AxisAddress, friction: np.ndarray, envs: np.ndarray | slice, axes: np.ndarray
 ) -> None:
-    """Make frictions hard that are about to be set; one that is the model's own becomes as soft as it was again.
+    """Make frictions `fields[envs, axes]` hard that are about to be set; a model's own becomes as soft as it was.
 
-    What a model has other than MuJoCo's defaults was chosen, and stays. A friction that `harden` made hard stays hard.
-    `friction` is what is set, float32, of the shape of `fields[envs, axes]`.
+    What a model has other than MuJoCo's defaults was chosen, and stays, as does what `harden` made hard.
     """
     if fields.unchosen is None:
         return

@@ -4,7 +4,6 @@ Actuators that a joint drive can replace become the drive of their joint. All ot
 silent while a motor of ours drives their joint.
 """
 
-# MuJoCo ships no type stubs
 # pyright: reportAttributeAccessIssue=false
 
 from __future__ import annotations
@@ -48,10 +47,10 @@ _KINDS = ("free", "ball", "axes", "axes")
 def read_file(path: Path, *, strict_inertia: bool = False, standing: Standing | None = None) -> Scene:
     """The scene of an MJCF or URDF file, with additions; every child of the world that something moves is a robot.
 
-    That is a hinge or slide in its subtree. `strict_inertia` refuses physically impossible inertias of a URDF file
-    instead of repairing them; MuJoCo always refuses those of an MJCF file. A `FileNotFoundError` says that there is no
-    such file, a `ValueError` that an addition does not fit it, and an `UnsupportedSceneError` names the element that
-    MuJoCo cannot read. Warnings name actuators that are no joint drive, and repaired links of a URDF file.
+    `strict_inertia` raises for physically impossible inertias of a URDF file instead of repairing them, as MuJoCo
+    always does for MJCF. A `FileNotFoundError`, a `ValueError` for an addition that does not fit, an
+    `UnsupportedSceneError` for an element that MuJoCo cannot read. Warnings name actuators that are no joint drive, and
+    repaired links.
     """
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such file. Give the path of {ROBOT_FILES}.")
@@ -136,10 +135,7 @@ def _read_mjcf(path: Path, standing: Standing) -> tuple[mujoco.MjSpec, mujoco.Mj
 
 
 def _read_again(path: Path, spec: mujoco.MjSpec) -> mujoco.MjSpec:
-    """An MJCF file before it is compiled, with the names of a spec that was: that one otherwise.
-
-    A compiled spec has all meshes, which every copy of it copies, and every deletion of an element goes through.
-    """
+    """An MJCF file before compilation, with the names of a compiled spec, whose copies would copy all meshes."""
     again = mujoco.MjSpec.from_file(str(path))
     for kind in ("bodies", "joints", "actuators"):
         for element, named in itertools.zip_longest(getattr(again, kind), getattr(spec, kind)):
@@ -183,7 +179,11 @@ def _urdf_motors(spec: mujoco.MjSpec, model: mujoco.MjModel, urdf: Urdf) -> tupl
     motors: dict[str, MotorConfig] = {}
     for joint in joints:
         pattern, motor = motor_of_joint(model, joint.id, [])
-        motors[pattern] = _geared(motor, stages.get(joint.name, []))
+        # as before a gear or a linkage; the limit of a joint is none of a motor of a linkage
+        before, limits = stages.get(joint.name, []), motor.clamping
+        for stage in before:
+            limits = [] if isinstance(stage, LinkageConfig) else [as_read(limit, stage.ratio) for limit in limits]
+        motors[pattern] = dataclasses.replace(motor, clamping=limits, others=[*motor.others, *before])
     return motors, list(_lost_of_urdf(model, joints, stages, problems))
 
 
@@ -205,14 +205,6 @@ def _lost_of_urdf(
             f"joints {', '.join(limited)} have effort limits, and their motors have none, for several motors move each "
             "of them. Give these motors limits."
         )
-
-
-def _geared(motor: MotorConfig, stages: Sequence[BeforeJoint]) -> MotorConfig:
-    """A motor of a joint as one before a gear or a linkage; the limit of a joint is none of a motor of a linkage."""
-    limits = motor.clamping
-    for one in stages:
-        limits = [] if isinstance(one, LinkageConfig) else [as_read(limit, one.ratio) for limit in limits]
-    return dataclasses.replace(motor, clamping=limits, others=[*motor.others, *stages])
 
 
 def _complete_bodies(bodies: Sequence[Body], urdf: Urdf) -> None:
@@ -265,10 +257,7 @@ def _reporting_warnings(path: Path) -> Iterator[None]:
 
 
 def sliding_joints(path: Path, text: str) -> set[str]:
-    """Names of the joints of an MJCF file, given by path and content with full paths, that slide.
-
-    An `UnsupportedSceneError` names the element that MuJoCo cannot read.
-    """
+    """Names of the sliding joints of an MJCF text; an `UnsupportedSceneError` names what MuJoCo cannot read."""
     with warnings_to(ignore):
         model = _parsed(path, lambda: mujoco.MjSpec.from_string(text).compile())
     return {model.joint(at).name for at in np.flatnonzero(model.jnt_type == int(mujoco.mjtJoint.mjJNT_SLIDE))}
@@ -410,8 +399,7 @@ def _replace_actuators(
 ) -> None:
     """Delete the actuators that drives replace, with their sensors; joints take over their limits and inertias.
 
-    `spec` has the numbers of joints and actuators in the `model` that was compiled of it; `changed`, the same or
-    another with the same names, is changed. `laws` are those of the replaced actuators, by joint.
+    `changed` has the names of `spec`, whose numbers are those of `model`; `laws` are the replaced ones, by joint.
     """
     joints = {joint.id: changed.joint(joint.name) for joint in spec.joints}
     for number, found in laws.items():
@@ -421,7 +409,12 @@ def _replace_actuators(
             joint.actfrcrange = [low, high]
         # newer versions have armature and damping of actuators
         if hasattr(model, "actuator_armature"):
-            _carry_over(model, number, joint, found)
+            for actuator in found:
+                square = gear_of(model, actuator) ** 2
+                joint.armature += square * model.actuator_armature[actuator]
+                joint.damping[0] += square * model.actuator_damping[actuator]
+            dof = model.jnt_dofadr[number]
+            model.dof_armature[dof], model.dof_damping[dof] = joint.armature, joint.damping[0]
     replaced = set().union(*laws.values())
     # deleting an actuator deletes its sensors
     for actuator in [changed.actuator(one.name) for one in spec.actuators if one.id in replaced]:
@@ -436,16 +429,6 @@ def _other_actuators(
     names = {actuator.id: actuator.name for actuator in spec.actuators}
     own = {joint: found for joint, found in own_actuators(model).items() if joint not in laws}
     return {joints[joint]: [names[one] for one in found] for joint, found in own.items()}
-
-
-def _carry_over(model: mujoco.MjModel, number: int, joint: mujoco.MjsJoint, actuators: Collection[int]) -> None:
-    """Add armature and damping of actuators to their joint, in the spec and, by its number, in the model."""
-    for actuator in actuators:
-        square = gear_of(model, actuator) ** 2
-        joint.armature += square * model.actuator_armature[actuator]
-        joint.damping[0] += square * model.actuator_damping[actuator]
-    dof = model.jnt_dofadr[number]
-    model.dof_armature[dof], model.dof_damping[dof] = joint.armature, joint.damping[0]
 
 
 def _bounds(model: mujoco.MjModel, joint: int, laws: Collection[Law]) -> tuple[float, float]:
@@ -534,10 +517,7 @@ def _axis(model: mujoco.MjModel, joint: int, body: str, name: str, laws: list[La
 
 
 def _articulations(bodies: list[Body]) -> list[Articulation]:
-    """The robots: children of the world with a hinge or slide in their subtree.
-
-    Links are breadth-first, those of one link by the names of their joints, as on a stage: MuJoCo has depth-first ones.
-    """
+    """Children of the world with an axis, links breadth-first and by joint, as on a stage; MuJoCo is depth-first."""
     children: dict[int, list[int]] = {}
     for number, body in enumerate(bodies):
         children.setdefault(body.parent, []).append(number)

@@ -1,6 +1,5 @@
 """The MuJoCo host: a stage, `num_envs` copies of its physics, and float32 mirrors of all joints."""
 
-# MuJoCo ships no type stubs
 # pyright: reportAttributeAccessIssue=false
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from ..articulation import DofArrays, Robot, RootArrays
 from ..bus import EventBus
 from ..port import JointViews
 from ..rotations import matrices
-from ..scene.scene import FIELDS, Articulation, Body, Scene
+from ..scene.scene import FIELDS, Articulation, Scene
 from ..transfer import in_turn, transfer, warp_copy
 from .dynamics import (
     Equations,
@@ -67,8 +66,10 @@ _with_threads: weakref.WeakSet[MujocoHost] = weakref.WeakSet()
 
 
 def _after_fork() -> None:
+    # to destroy simulations of the parent would wait for their threads
     for host in _with_threads:
-        host._lose_threads()
+        host._has_threads = False
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(tuple(vars(host).values())))
 
 
 os.register_at_fork(after_in_child=_after_fork)
@@ -98,10 +99,7 @@ class MujocoArticulation(FixedTendons):
         self._backend.silence(self._index(indices, dof_indices).ravel(), silent)
 
     def gravity_slopes(self) -> np.ndarray:
-        """Changes of the gravity compensation forces, each with the position of its own axis, `(robots, DOFs)`.
-
-        In N·m/rad or N/m.
-        """
+        """Changes of gravity forces with the position of their own axis [N·m/rad or N/m], `(robots, DOFs)`."""
         self._live()
         return self._backend.gravity_slopes()[self._index(None, None)]
 
@@ -111,10 +109,7 @@ class MujocoArticulation(FixedTendons):
         return set() if file is None else followers(file.spec, driven)
 
     def dof_admittances(self, indices: Indices) -> np.ndarray | None:
-        """Change of the acceleration of each DOF per effort on each, with constraints, `(robots, DOFs, DOFs)`.
-
-        Couplings and loops count, contacts and limits do not. None in a model without these: inverse mass matrices.
-        """
+        """Acceleration of DOFs per effort with couplings and loops, `(robots, DOFs, DOFs)`; None without these."""
         return self._read(self._backend.admittances, indices) if self._backend.model.neq else None
 
     def joint_signals(self, names: Sequence[str]) -> JointViews:
@@ -124,19 +119,13 @@ class MujocoArticulation(FixedTendons):
 
 
 class MujocoHost(NotCopied):
-    """Physics of a USD stage, or of a file that MuJoCo reads by itself.
+    """Physics of a USD stage in whatever units, or of the scene of a file that MuJoCo reads by itself.
 
     With `num_envs = 1` the whole stage is one simulation, however many robots it holds. With more, the stage is a
     prototype of which `num_envs` isolated copies run; robot `/World/Arm` of copy `i` is `/World/envs/env_i/Arm`, and a
-    path that already has a segment `env_0` has it replaced by `env_i`.
-
-    Args:
-        source: USD stage, in whatever units, or the scene of a file.
-        dt: Physics step [s].
-        num_envs: Number of copies.
-        strict_inertia: Refuse physically impossible inertias instead of repairing them.
-        initial_positions: Where joints of a stage begin, by pattern; those of a scene are in it.
-        fixed_base: Hold the floating bases of a stage; those of a scene are fixed in it.
+    path that already has a segment `env_0` has it replaced by `env_i`. Initial positions by pattern and `fixed_base`
+    are for stages: scenes have them. `strict_inertia` raises for physically impossible inertias instead of repairing
+    them.
     """
 
     _INSTEAD = "Open another simulation."
@@ -169,7 +158,12 @@ class MujocoHost(NotCopied):
         self._observers: weakref.WeakKeyDictionary[object, set[str]] = weakref.WeakKeyDictionary()
         self._movable_coms = False
         self._without_contacts = False
-        self._edits = _edits_of(self.stage)
+        # a file is read once and has no edits
+        self._edits: Any = SimpleNamespace(pending=False, clear=lambda: None)
+        if self.stage is not None:
+            from ...files.usd.stage import StageEdits
+
+            self._edits = StageEdits(self.stage)
         self._batch: Batch | None = None
         # made when they are first asked for
         self._equations: Equations | None = None
@@ -225,10 +219,7 @@ class MujocoHost(NotCopied):
         self._compile()
 
     def step(self, steps: int = 1) -> None:
-        """Run physics steps, the pre-step callbacks before each; without these and velocity limits, many in one call.
-
-        A `SimulationDivergedError` names the robots of which a joint or base is not finite any more.
-        """
+        """Run physics steps and pre-step callbacks; a `SimulationDivergedError` names robots that are not finite."""
         listeners = self.bus.pre_step
         while steps > 0:
             if self._batch is None:
@@ -420,18 +411,19 @@ class MujocoHost(NotCopied):
         return np.tile(np.array(values, float), self.num_envs)
 
     def motors(self) -> dict[str, MotorConfig]:
-        """Motors of a file that MuJoCo's own parser read, by pattern.
-
-        Warns:
-            UserWarning: No motor stands for some of its actuators, or for the range of their targets.
-        """
+        """Motors of a file that MuJoCo's own parser read, by pattern; warns of actuators and ranges without a motor."""
         warn_of(self._scene.not_in_motors, stacklevel=6)
         return self._scene.motors
 
     def write_properties(self, values: Mapping[str, np.ndarray], at: np.ndarray) -> None:
         """Set properties at some places of the mirrors."""
         self._working_batch()
-        self._write_fields({name: given for name, given in values.items() if name != "max_velocities"}, at)
+        own = {name: given for name, given in values.items() if name != "max_velocities"}
+        envs, axes = np.divmod(at, self._width)
+        # whole columns are written in a third of the time
+        is_whole = len(at) == self.num_envs and (envs == self._every_env).all() and (axes == axes[0]).all()
+        places = (np.s_[:], axes[0]) if is_whole else (envs, axes)
+        write_properties(self._fields, self._address, own, *places)
         if "max_velocities" in values:
             self._max_velocities.reshape(-1)[at] = values["max_velocities"]
             self._watch_velocities()
@@ -644,8 +636,6 @@ class MujocoHost(NotCopied):
             forces[at] = 0.0 - self._contact[envs[:, None, None], np.array(columns)[:, None] + np.arange(3)]
         return forces
 
-    # inside
-
     def _envs_of(self, robots: np.ndarray) -> np.ndarray:
         """Environments that robots are in."""
         return robots // len(self._layouts)
@@ -727,14 +717,6 @@ class MujocoHost(NotCopied):
         state = self._qpos, self._qvel
         self._limit_velocities = velocity_limiter(self._max_velocities, self._address, self.dt, *state, couplings)
 
-    def _write_fields(self, values: Mapping[str, np.ndarray], at: np.ndarray) -> None:
-        """Set properties that the model has."""
-        envs, axes = np.divmod(at, self._width)
-        if len(at) == self.num_envs and (envs == self._every_env).all() and (axes == axes[0]).all():
-            # whole columns, which are written in a third of the time
-            return write_properties(self._fields, self._address, values, np.s_[:], axes[0])
-        write_properties(self._fields, self._address, values, envs, axes)
-
     def _working_batch(self) -> Batch:
         """The simulations; rebuilt in a forked child, which has none of its parent's threads."""
         if not self._has_threads:
@@ -752,11 +734,6 @@ class MujocoHost(NotCopied):
         fields.copy_to(self._fields)
         self._connect(arrays)
         self._bind_roots()
-
-    def _lose_threads(self) -> None:
-        """The process is a forked child: to destroy simulations of its parent would wait for their threads."""
-        self._has_threads = False
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(tuple(vars(self).values())))
 
     def _initialize(self, envs: np.ndarray) -> None:
         """Write the authored state and targets of some environments."""
@@ -854,10 +831,7 @@ class MujocoHost(NotCopied):
                 yield layout, at, envs[at]
 
     def _places(self, robots: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Environments that some robots are in, each once; and of each link of each robot, which of them, and its body.
-
-        The latter two index what is computed of all bodies of these environments.
-        """
+        """Environments of some robots, each once; of each link of each robot, its number among them, and its body."""
         layouts = list(self._layouts.values())
         every, numbers = np.divmod(robots, len(layouts))
         envs, rows = np.unique(every, return_inverse=True)
@@ -894,18 +868,14 @@ class MujocoHost(NotCopied):
         for env in np.flatnonzero(bad.any(axis=1)).tolist():
             hit = [path for path, joints in self._owners.items() if bad[env, joints].any()]
             if len(hit) > 1 and before is not None:
-                hit = self._fastest(hit, env, before[env])
+                # MuJoCo spreads a NaN over the whole simulation: take the fastest in the last finite state
+                speeds = self._last_speeds(env, before[env])
+                if np.isfinite(speeds).all():
+                    by_joint = np.maximum.reduceat(speeds, self.model.jnt_dofadr)
+                    hit = [max(hit, key=lambda path: by_joint[self._owners[path]].max())]
             for path in hit:
                 (robots if (env, path) in path_of else loose).append(path_of.get((env, path), path))
         return diverged(robots, loose, self.dt)
-
-    def _fastest(self, paths: list[str], env: int, before: np.ndarray) -> list[str]:
-        """The fastest of some robots in the last finite state, for MuJoCo spreads one NaN over the whole simulation."""
-        speeds = self._last_speeds(env, before)
-        if not np.isfinite(speeds).all():
-            return paths
-        by_joint = np.maximum.reduceat(speeds, self.model.jnt_dofadr)
-        return [max(paths, key=lambda path: by_joint[self._owners[path]].max())]
 
     def _last_speeds(self, env: int, before: np.ndarray) -> np.ndarray:
         """Speeds of an environment in the last state that was finite, found by simulating again from one before."""
@@ -923,15 +893,6 @@ def _read(stage: Stage, **options: Any) -> Scene:
     from ..scene.read import read_scene
 
     return read_scene(stage, **options)
-
-
-def _edits_of(stage: Stage | None) -> Any:
-    """Tracker of edits of the stage; a file is read once and has none."""
-    if stage is None:
-        return SimpleNamespace(pending=False, clear=lambda: None)
-    from ...files.usd.stage import StageEdits
-
-    return StageEdits(stage)
 
 
 def _robots(scene: Scene, num_envs: int, width: int) -> list[Robot]:
@@ -964,16 +925,12 @@ def _prototype(scene: Scene, articulation: Articulation, offset: int) -> Robot:
         offset,
         axes=tuple(axis.usd_name for axis in axes),
         links=_absolute(body.path for body in bodies),
-        joints=_absolute(_inner_joints(bodies)),
+        # without a joint that fixes or frees the base
+        joints=_absolute(
+            joint for body in bodies if body.parent >= 0 or body.kind not in ("fixed", "free") for joint in body.joints
+        ),
         floating=bodies[0].kind == "free",
     )
-
-
-def _inner_joints(bodies: Sequence[Body]) -> Iterator[str]:
-    """Joints inside a robot, without one that fixes or frees its base."""
-    for body in bodies:
-        if body.parent >= 0 or body.kind not in ("fixed", "free"):
-            yield from body.joints
 
 
 def _absolute(paths: Iterable[str]) -> tuple[str, ...]:

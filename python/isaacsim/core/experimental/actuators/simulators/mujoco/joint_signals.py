@@ -5,7 +5,6 @@ coupled one, see `laws/contract/coupling.py`, is less by the coupling with the o
 balances gravity and Coriolis forces. All are those of the state before the step.
 """
 
-# MuJoCo ships no type stubs
 # pyright: reportAttributeAccessIssue=false
 
 from __future__ import annotations
@@ -52,10 +51,9 @@ class JointSignals:
         return bool(new)
 
     def bind(self, blocks: Blocks, added: np.ndarray | None = None) -> list[Item]:
-        """Follow simulations from now on; return what has to be copied after each physics step.
+        """Follow simulations, by blocks as in `own_data`; return what to copy after each physics step.
 
-        `blocks` returns a field of their data, see `own_data.DataList.blocks`. `added` is the part of the diagonals of
-        the mass matrices to leave out, live, `(environments, velocities)`; for simulations in one block.
+        `added` is the part of mass diagonals to leave out, live, `(environments, velocities)`, for one block.
         """
         runs = list(self._inertias(blocks, added))
         self.follow = functools.partial(_run_all, runs) if len(runs) > 1 else runs[0] if runs else None
@@ -138,11 +136,7 @@ class _EffectiveInertias:
 
 
 class _InertiasWithout:
-    """The same of mass matrices without `added`, a part of their diagonals `(environments, velocities)`, in NumPy.
-
-    `chosen` are the columns of the axes among velocities. Effective inertias are written to `out`, coupled ones to
-    `coupled`, if any.
-    """
+    """Inertias without `added`, `(environments, velocities)`, in NumPy: to `out`, and coupled ones to `coupled`."""
 
     def __init__(
         self,

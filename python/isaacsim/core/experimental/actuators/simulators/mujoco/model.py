@@ -1,6 +1,5 @@
 """Translate a `Scene` into a MuJoCo model, and find the addresses of its joint axes."""
 
-# MuJoCo ships no type stubs
 # pyright: reportAttributeAccessIssue=false
 
 from __future__ import annotations
@@ -65,12 +64,7 @@ class DriveAddress(AxisAddress):
 def build_model(
     scene: Scene, dt: float, contact_links: Iterable[str] = (), *, look: bool = False, movable_coms: bool = False
 ) -> tuple[mujoco.MjModel, DriveAddress]:
-    """The compiled model of `scene` and the addresses of its axes; see `describe_model` and `add_look`.
-
-    Contacts of `contact_links` are measured, `look` adds sky, light and ground for rendering, and `movable_coms` allows
-    centers of mass to be moved later: MuJoCo computes bodies whose center is their origin in a shorter way, and cannot
-    leave that.
-    """
+    """The compiled model of `scene`, with movable centers of mass (MuJoCo has a shorter way without), and its axes."""
     spec, names = describe_model(scene, dt, contact_links)
     if movable_coms:
         for body in spec.bodies[1:]:
@@ -90,9 +84,9 @@ def build_model(
 def describe_model(scene: Scene, dt: float, contact_links: Iterable[str] = ()) -> tuple[mujoco.MjSpec, dict[int, str]]:
     """Return what `scene` is in MuJoCo before it is compiled, and the name of each axis by its `id`.
 
-    Contacts of some bodies are measured by sensors of the same names. Drives are two affine actuators per axis, one on
-    position and one on velocity, even with zero gains, so that gains can be set while physics runs. What MuJoCo read
-    by itself, `scene.spec`, gets those and nothing else.
+    Drives are two affine actuators per axis, one on position and one on velocity, even with zero gains, so that gains
+    can be set while physics runs. `scene.spec`, which MuJoCo read, gets those and sensors of contacts, and nothing
+    else.
     """
     spec = mujoco.MjSpec() if scene.spec is None else scene.spec.copy()
     spec.option.timestep = dt
@@ -327,27 +321,18 @@ def add_look(spec: mujoco.MjSpec) -> None:
         sky = {"builtin": mujoco.mjtBuiltin.mjBUILTIN_GRADIENT, "type": mujoco.mjtTexture.mjTEXTURE_SKYBOX}
         spec.add_texture(name=f"{LOOK}/sky", **sky, rgb1=_SKY, rgb2=_HORIZON, width=256, height=1536)
         spec.visual.rgba.haze = [*_HORIZON, 1.0]
-    _add_light(spec)
-    _add_ground(spec)
-
-
-def _add_light(spec: mujoco.MjSpec) -> None:
+    # light; a narrower shadow clip, and the ground would throw shadows on itself
     spec.visual.quality.shadowsize = 8192
     spec.visual.quality.offsamples = 8
     headlight, plain = spec.visual.headlight, _PLAIN.visual.headlight
     if np.array_equal([headlight.ambient, headlight.diffuse], [plain.ambient, plain.diffuse]):
         headlight.ambient, headlight.diffuse = [0.35] * 3, [0.35] * 3
-    if any(body.lights for body in spec.bodies):
-        return
-    # narrower, and the ground would throw shadows on itself
-    spec.visual.map.shadowclip = 3.0
-    spec.worldbody.add_light(
-        name=LOOK, dir=[-0.35, 0.35, -0.87], type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL, diffuse=[0.6] * 3
-    )
-
-
-def _add_ground(spec: mujoco.MjSpec) -> None:
-    """Give planes without a material the texture of the ground; add a plane where there is none."""
+    if not any(body.lights for body in spec.bodies):
+        spec.visual.map.shadowclip = 3.0
+        spec.worldbody.add_light(
+            name=LOOK, dir=[-0.35, 0.35, -0.87], type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL, diffuse=[0.6] * 3
+        )
+    # the texture of the ground, for planes without a material, and a plane where there is none
     grid = {"builtin": mujoco.mjtBuiltin.mjBUILTIN_CHECKER, "mark": mujoco.mjtMark.mjMARK_EDGE}
     kind = {"type": mujoco.mjtTexture.mjTEXTURE_2D, "width": 512, "height": 512}
     spec.add_texture(name=LOOK, **grid, **kind, rgb1=_GROUND[0], rgb2=_GROUND[1], markrgb=_GROUND[2])

@@ -8,7 +8,6 @@ Actuators on fixed tendons, whose lengths are sums of joint positions, are motor
 Those that share joints make a linkage. One tendon over two joints, as in fingers, leaves a motion of them free.
 """
 
-# MuJoCo ships no type stubs
 # pyright: reportAttributeAccessIssue=false
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ import itertools
 import math
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -71,10 +70,7 @@ def warn_of(warned: Sequence[str], stacklevel: int) -> None:
 
 
 def read_motors(model: mujoco.MjModel, *, in_engine: bool = False) -> tuple[dict[str, MotorConfig], list[str]]:
-    """Motors by pattern, and of what is to be warned who takes them; see `motors_of_model`.
-
-    `in_engine` is True if the simulator takes over the slope of the effort where the integrator is implicit.
-    """
+    """Motors and their losses, see `motors_of_model`; `in_engine` if the simulator takes over slopes of efforts."""
     dc_motors, lost = dc_motors_by_joint(model)
     pid_motors, ranges = pid_motors_by_joint(model)
     lagged, own_ranges, own_lost = lagged_motors_by_joint(model)
@@ -150,10 +146,7 @@ def _properties_of(model: mujoco.MjModel, joint: int) -> dict[str, float | None]
 
 
 def coupled_motors(model: mujoco.MjModel) -> tuple[dict[int, MotorConfig], dict[int, str], list[str]]:
-    """Motors of linkages by joint; why actuators on tendons are none, by actuator, empty for a motor; and their ranges.
-
-    The latter are those of position targets that motors have not, by name.
-    """
+    """Motors of linkages, why actuators on tendons are none, empty for a motor, and ranges of targets not in motors."""
     found, reasons = tendon_motors(model, actuators_by_joint(model))
     motors: dict[int, MotorConfig] = {}
     ranges: list[str] = []
@@ -201,14 +194,13 @@ def dc_motors_by_joint(model: mujoco.MjModel) -> tuple[dict[int, MotorConfig], l
 
 
 def pid_motors_by_joint(model: mujoco.MjModel) -> tuple[dict[int, MotorConfig], list[str]]:
-    """Motors of the joints whose one actuator is a PID with an integral or a slew rate, as MuJoCo 4.0 packs it.
+    """Motors of joints whose one actuator is a PID with an integral or a slew rate, and ranges of targets not in them.
 
-    The integral of the joint's error is that of the motor's over the gear, and so is its limit, and the slew rate.
-    Returned with them are the ranges of position targets that motors have not, by name.
+    Integral, its limit and slew rate of the joint's error are those of the motor's over the gear.
     """
     motors: dict[int, MotorConfig] = {}
     ranges: list[str] = []
-    for joint, actuator, law in _alone(model, _is_stateful_pid):
+    for joint, actuator, law in _alone(model, _PID):
         _, motor = motor_of_joint(model, joint, [law])
         gear = gear_of(model, actuator)
         most, slew = model.actuator_dynprm[actuator, :2].tolist()
@@ -226,16 +218,15 @@ def pid_motors_by_joint(model: mujoco.MjModel) -> tuple[dict[int, MotorConfig], 
 
 
 def lagged_motors_by_joint(model: mujoco.MjModel) -> tuple[dict[int, MotorConfig], list[str], list[str]]:
-    """Motors of the joints whose one actuator has a first-order filter, `filter` or `filterexact`.
+    """Motors of joints whose one actuator has a filter of first order, ranges of targets, and what else they have not.
 
     MuJoCo's activation follows the control, of which targets and feedforward are linear functions: it is a lag of the
-    commands. Without `actearly` it acts a step later. Returned with them are the ranges of position targets that motors
-    have not, and what else they have not, by name.
+    commands. Without `actearly` it acts a step later.
     """
     motors: dict[int, MotorConfig] = {}
     ranges: list[str] = []
     lost: list[str] = []
-    for joint, actuator, law in _alone(model, _is_filtered, filtered=True):
+    for joint, actuator, law in _alone(model, ("mjDYN_FILTER", "mjDYN_FILTEREXACT"), filtered=True):
         name = repr(element_name(model, "actuator", actuator))
         _, motor = motor_of_joint(model, joint, [law])
         delay = None if model.actuator_actearly[actuator] else DelayConfig(1)
@@ -249,26 +240,19 @@ def lagged_motors_by_joint(model: mujoco.MjModel) -> tuple[dict[int, MotorConfig
     return motors, ranges, lost
 
 
-def _alone(
-    model: mujoco.MjModel, is_meant: Callable[[mujoco.MjModel, int], bool], *, filtered: bool = False
-) -> Iterator[tuple[int, int, Law]]:
-    """Yield the joints whose one actuator is of a kind and a motor, with the actuator and its law, see `_law`."""
+# dynamics of a PID with an integral or a slew rate; those without are linear laws
+_PID = ("mjDYN_PID",)
+
+
+def _alone(model: mujoco.MjModel, kinds: Collection[str], *, filtered: bool = False) -> Iterator[tuple[int, int, Law]]:
+    """Yield the joints whose one actuator is a motor with such dynamics, with the actuator and its law, see `_law`."""
     for joint, (actuator, *more) in actuators_by_joint(model).items():
-        if more or not is_meant(model, actuator) or not gear_of(model, actuator):
+        kind = mujoco.mjtDyn(model.actuator_dyntype[actuator]).name
+        if more or kind not in kinds or not gear_of(model, actuator):
             continue
         law = _law(model, actuator, filtered=filtered)
         if not (isinstance(law, str) or _not_a_motor(model, joint, {actuator: law})):
             yield joint, actuator, law
-
-
-def _is_filtered(model: mujoco.MjModel, actuator: int) -> bool:
-    """True for an actuator with a first-order filter of its control."""
-    return mujoco.mjtDyn(model.actuator_dyntype[actuator]).name in ("mjDYN_FILTER", "mjDYN_FILTEREXACT")
-
-
-def _is_stateful_pid(model: mujoco.MjModel, actuator: int) -> bool:
-    """True for a PID with an integral or a slew rate; those without are linear laws."""
-    return mujoco.mjtDyn(model.actuator_dyntype[actuator]).name == "mjDYN_PID"
 
 
 def _dc_motor(model: mujoco.MjModel, actuator: int) -> DCMotor | None:
@@ -309,10 +293,9 @@ def _controls_of(model: mujoco.MjModel, actuator: int) -> tuple[float, float] | 
 def laws_by_joint(
     model: mujoco.MjModel, without: Collection[int] = (), reasons: Mapping[int, str] | None = None
 ) -> tuple[dict[int, dict[int, Law]], list[str]]:
-    """The laws of the actuators on each hinge or slide, by actuator; and every other actuator, with the reason.
+    """The laws of the actuators on each axis not in `without`, all or none; and every other actuator, with its reason.
 
-    A joint is there with all of its actuators or with none, and not if it is one of those `without`. `reasons` are of
-    actuators elsewhere, empty for those that are motors.
+    `reasons` are of actuators elsewhere, empty for those that are motors.
     """
     laws_of: dict[int, dict[int, Law]] = {}
     by_joint = actuators_by_joint(model)
@@ -362,16 +345,13 @@ def _linear(model: mujoco.MjModel, actuator: int) -> Law | str:
     if (motor := _dc_motor(model, actuator)) is not None and motor.problem:
         return motor.problem
     law = _law(model, actuator)
-    if isinstance(law, Law) and _is_stateful_pid(model, actuator):
+    if isinstance(law, Law) and mujoco.mjtDyn(model.actuator_dyntype[actuator]).name in _PID:
         return law.asymmetry or "a PID with an integral or a slew rate"
     return law
 
 
 def _law(model: mujoco.MjModel, actuator: int, *, filtered: bool = False) -> Law | str:
-    """The linear part of an actuator, of a PID that without its integral; or the reason why it has none.
-
-    `filtered` is True if a first-order filter of the control counts as none.
-    """
+    """The linear part of an actuator, or why it has none; with `filtered`, a first-order filter counts as none."""
     if why := _state_problem(model, actuator, filtered=filtered):
         return why
     force = _affine_force(model, actuator)
@@ -403,7 +383,10 @@ def _affine_force(model: mujoco.MjModel, actuator: int) -> tuple[float, tuple[fl
 def _dc_force(model: mujoco.MjModel, actuator: int) -> tuple[float, tuple[float, float, float]] | str:
     """As `_affine_force`, of a DC motor."""
     gain, bias = model.actuator_gainprm[actuator], model.actuator_biasprm[actuator]
-    if gain[2:].any() or bias.any() or not _takes_voltage(model, actuator):
+    inputs = getattr(mujoco, "mjtCtrlInput", None)
+    # older versions encode it in the gain parameters, 0 for voltage
+    takes_voltage = inputs is None or model.actuator_ctrlspec[actuator] == int(inputs.mjINPUT_VOLTAGE)
+    if gain[2:].any() or bias.any() or not takes_voltage:
         return "a DC motor with more than motor constant and resistance"
     resistance, constant = gain[:2]
     return float(constant / resistance), (0.0, 0.0, -(constant**2) / resistance)
@@ -437,12 +420,6 @@ def _delay_of(model: mujoco.MjModel, actuator: int) -> float:
     """Delay of an actuator [s]; older versions have none."""
     delays = getattr(model, "actuator_delay", None)
     return 0.0 if delays is None else float(delays[actuator])
-
-
-def _takes_voltage(model: mujoco.MjModel, actuator: int) -> bool:
-    inputs = getattr(mujoco, "mjtCtrlInput", None)
-    # older versions encode it in the gain parameters, 0 for voltage
-    return inputs is None or model.actuator_ctrlspec[actuator] == int(inputs.mjINPUT_VOLTAGE)
 
 
 def gear_of(model: mujoco.MjModel, actuator: int) -> float:
@@ -526,10 +503,7 @@ class TendonMotor:
 
 
 def tendon_motors(model: mujoco.MjModel, driven: Collection[int]) -> tuple[list[TendonMotor], dict[int, str]]:
-    """The motors of linkages, and why other actuators on tendons are none.
-
-    `driven` joints have actuators of their own.
-    """
+    """Motors of linkages, and why other actuators on tendons are none; `driven` joints have actuators themselves."""
     tendons = np.flatnonzero(np.array(model.actuator_trntype) == int(mujoco.mjtTrn.mjTRN_TENDON)).tolist()
     parts = {actuator: own for actuator in tendons if (own := _parts(model, int(model.actuator_trnid[actuator, 0])))}
     motors, problems = _spatial_motors(

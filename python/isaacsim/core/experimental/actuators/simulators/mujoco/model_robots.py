@@ -1,6 +1,5 @@
 """Robots of a MuJoCo model: each body is one, with the hinges and slides of its subtree as DOFs."""
 
-# MuJoCo ships no type stubs
 # pyright: reportAttributeAccessIssue=false
 
 from __future__ import annotations
@@ -42,10 +41,7 @@ class ModelRobots:
         self._envs = Roots(f"env_{env}" for env in range(num_envs))
 
     def find(self, patterns: str | Sequence[str]) -> list[Robot]:
-        """The robots that paths match, environment by environment.
-
-        A `ValueError` names a path without a body, or without a hinge or slide in its subtree.
-        """
+        """The robots that paths match, by environment; a `ValueError` names a path without a body that has axes."""
         picked: dict[tuple[int, int], None] = {}
         for pattern in names_of("articulation paths", patterns, "a path"):
             picked |= dict.fromkeys(self._matches(pattern))
@@ -63,10 +59,18 @@ class ModelRobots:
         envs, path = list(range(self._num_envs)), pattern
         if self._num_envs > 1 and segments[0] == "envs" and len(segments) > 2:
             envs, path = self._envs.find(segments[1]), "/".join(segments[2:])
-        robots = self._paths.find(path)
-        if not envs or not robots:
-            raise self._no_body(pattern, segments[-1])
-        return [(env, number) for env in envs for number in robots]
+        robots = [(env, number) for env in envs for number in self._paths.find(path)]
+        if not robots:
+            if (name := segments[-1]) in self._bodies and not self._bodies[name].dof_names:
+                raise ValueError(
+                    f"body {name!r}: no joint of its subtree is a hinge or slide, which actuators drive; the model's "
+                    f"others are {self.other_joints or 'none'}. Name one of {self._paths.paths}."
+                )
+            raise ValueError(
+                f"articulation path {pattern!r} matches none of the bodies with hinges or slides: {self._paths.paths}. "
+                "Give the name of the robot's root body; each path segment may be a regular expression."
+            )
+        return robots
 
     def _in_env(self, robot: Robot, env: int) -> Robot:
         if self._num_envs == 1:
@@ -82,17 +86,6 @@ class ModelRobots:
             axes=robot.axes,
         )
 
-    def _no_body(self, pattern: str, name: str) -> ValueError:
-        if name in self._bodies and not self._bodies[name].dof_names:
-            return ValueError(
-                f"body {name!r}: no joint of its subtree is a hinge or slide, which actuators drive; the model's "
-                f"others are {self.other_joints or 'none'}. Name one of {self._paths.paths}."
-            )
-        return ValueError(
-            f"articulation path {pattern!r} matches none of the bodies with hinges or slides: {self._paths.paths}. "
-            "Give the name of the robot's root body; each path segment may be a regular expression."
-        )
-
 
 def _bodies(model: mujoco.MjModel, joints: Sequence[int]) -> dict[str, Robot]:
     """Every body by name as the root of a robot, which may have no DOFs."""
@@ -101,18 +94,15 @@ def _bodies(model: mujoco.MjModel, joints: Sequence[int]) -> dict[str, Robot]:
     names = [element_name(model, "joint", joint) for joint in joints]
     owners = model.jnt_bodyid[joints]
     paths = [f"/{bodies[owner]}/{name.strip('/')}" for owner, name in zip(owners, names, strict=True)]
+    # bodies are stored depth-first, so that the axes of the subtree of each are a range
+    last = np.arange(model.nbody)
+    for number in range(model.nbody - 1, 0, -1):
+        parent = model.body_parentid[number]
+        last[parent] = max(last[parent], last[number])
+    starts, ends = np.searchsorted(owners, np.arange(model.nbody)), np.searchsorted(owners, last, side="right")
     robots = {}
-    for body, first, end in zip(bodies, *_subtree_ranges(model, owners), strict=True):
+    for body, first, end in zip(bodies, starts, ends, strict=True):
         own, path = slice(first, end), f"/{body}"
         dofs = tuple(paths[own])
         robots[body] = Robot(path, dofs, tuple(names[own]), (path, dofs), 0, int(first), axes=tuple(axes[own]))
     return robots
-
-
-def _subtree_ranges(model: mujoco.MjModel, owners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Begin and end of the axes of each body's subtree; bodies are stored depth-first, so subtrees are ranges."""
-    last = np.arange(model.nbody)
-    for body in range(model.nbody - 1, 0, -1):
-        parent = model.body_parentid[body]
-        last[parent] = max(last[parent], last[body])
-    return np.searchsorted(owners, np.arange(model.nbody)), np.searchsorted(owners, last, side="right")

@@ -4,7 +4,6 @@ Joints and bodies have the last part of their labels as names, as in this packag
 newton.
 """
 
-# MuJoCo ships no type stubs
 # pyright: reportAttributeAccessIssue=false
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import re
 import tempfile
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,10 +43,9 @@ _FAILURES = (ArithmeticError, AttributeError, ImportError, LookupError, RuntimeE
 
 @dataclass(frozen=True)
 class NewtonReading:
-    """A robot file as newton reads it: the model of its MuJoCo solver.
+    """A robot file as newton reads it: the model of its MuJoCo solver, and the initial positions of axes by name.
 
-    The physics step `dt` [s] is that of an MJCF file, and 1/240 otherwise, since newton's models have none. `positions`
-    are the initial ones of hinges and slides, within their limits [rad or m], by name, in newton's order.
+    The physics step `dt` [s] is that of an MJCF file, and 1/240 otherwise: newton's models have none.
     """
 
     mjcf: str
@@ -64,10 +62,9 @@ class NewtonReading:
 
 
 def read_by_newton(file: str | os.PathLike[str]) -> NewtonReading:
-    """A robot file, USD, MJCF or URDF, as newton reads it; the same file is read once.
+    """A robot file, USD, MJCF or URDF, as newton reads it, once.
 
-    A `FileNotFoundError` says that there is no such file, a `HostError` that newton or mujoco_warp is missing, that
-    newton cannot read the file, or that its version does not fit that of MuJoCo.
+    A `FileNotFoundError` says that there is none, a `HostError` that newton, mujoco_warp or a version does not fit.
     """
     path = Path(file).resolve()
     if not path.is_file():
@@ -77,7 +74,9 @@ def read_by_newton(file: str | os.PathLike[str]) -> NewtonReading:
 
 @functools.lru_cache(maxsize=8)
 def _read(path: Path, _changed: int) -> NewtonReading:
-    newton = _imported()
+    mujoco_warp_for(_SUBJECT)
+    with needs(_SUBJECT, "newton", HostError), quiet_warp():
+        import newton
     with _quiet(), wp.ScopedDevice("cpu"), tempfile.TemporaryDirectory() as folder:
         saved = Path(folder, "model.xml")
         try:
@@ -88,13 +87,6 @@ def _read(path: Path, _changed: int) -> NewtonReading:
                 f"{path}: newton {newton.__version__} makes no model of MuJoCo {mujoco.__version__} of it: {error} Use "
                 "engine='mujoco', or install versions of newton and MuJoCo that fit together."
             ) from error
-
-
-def _imported() -> ModuleType:
-    mujoco_warp_for(_SUBJECT)
-    with needs(_SUBJECT, "newton", HostError), quiet_warp():
-        import newton
-    return newton
 
 
 def _opened(newton: ModuleType, path: Path, saved: Path) -> tuple[Any, Any]:
@@ -111,14 +103,10 @@ def _names(model: object) -> dict[str, str]:
     """Our names of joints and bodies by those in MuJoCo's model; two of the same name stay as they are."""
     found: dict[str, str] = {}
     for labels in (model.joint_label, model.body_label):
-        found |= _last_parts(labels)
+        last = {label: label.rpartition("/")[2] for label in labels}
+        often = Counter(last.values())
+        found |= {label.replace("/", "_"): name for label, name in last.items() if often[name] == 1}
     return found
-
-
-def _last_parts(labels: Sequence[str]) -> dict[str, str]:
-    last = {label: label.rpartition("/")[2] for label in labels}
-    often = Counter(last.values())
-    return {label.replace("/", "_"): name for label, name in last.items() if often[name] == 1}
 
 
 def _reading(path: Path, solver: object, names: Mapping[str, str], xml: str) -> NewtonReading:

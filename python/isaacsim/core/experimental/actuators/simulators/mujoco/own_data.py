@@ -3,7 +3,6 @@
 What is changed of a model here, its actuators switched off or a property of a joint set, is given back by `restore`.
 """
 
-# MuJoCo ships no type stubs
 # pyright: reportAttributeAccessIssue=false
 
 from __future__ import annotations
@@ -86,10 +85,7 @@ class DataList:
 
 
 class BatchData:
-    """Environments that are the simulations of a batch, with a model each.
-
-    A `ValueError` says that their physics steps differ, a `HostError` that MuJoCo is older than 4.
-    """
+    """Simulations of a batch, with a model each; a `ValueError` for different steps, a `HostError` below MuJoCo 4."""
 
     def __init__(self, batch: Batch) -> None:
         if not hasattr(batch, "expanded"):

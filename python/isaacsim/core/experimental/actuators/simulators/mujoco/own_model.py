@@ -4,7 +4,6 @@ MuJoCo computes in float64 and actuators in float32: state and efforts are copie
 joints of one wrapper only.
 """
 
-# MuJoCo ships no type stubs
 # pyright: reportAttributeAccessIssue=false
 
 from __future__ import annotations
@@ -48,11 +47,7 @@ _STATE = {
 
 
 class OwnArticulation(DofProperties):
-    """Robots of a user's MuJoCo model.
-
-    What is read of their state is that of the data at this moment; what is set of it, is set there. Properties of
-    joints are those of the model, and are given back when the simulation is closed.
-    """
+    """Robots of a user's MuJoCo model, live; properties of joints are those of the model, until it is closed."""
 
     SETTABLE_GAINS = False
     ONE_DRY_FRICTION = True
@@ -71,8 +66,7 @@ class OwnArticulation(DofProperties):
     def joint_signals(self, names: Sequence[str]) -> JointViews:
         """Inertias (`inertia`, `coupled_inertia`) [kg·m² or kg], and the efforts of gravity and Coriolis (`load`).
 
-        They are those that the data have: after a step, those of the state before it, as with `Simulation`. Where the
-        data have none, before the first step or after a reset, they are computed at the state now.
+        After a step, they are those before it, as with `Simulation`; before the first one, those at the state now.
         """
         self._live()
         views, update = self._following(self._backend.joint_signals(names)), self._backend.update_signals
@@ -84,10 +78,7 @@ class OwnArticulation(DofProperties):
         return JointViews(views.arrays, refresh)
 
     def get_mass_matrices(self, *, indices: Indices = None) -> wp.array:
-        """Mass matrices, shape `(robots, C, C)`, of the coordinates that move with a robot's DOFs, which are the last.
-
-        Armatures are included. They are those that the data have, as `joint_signals` has it.
-        """
+        """Mass matrices of the data with armatures, `(robots, C, C)`; the DOFs are the last coordinates."""
         self._live()
         host, count = self._backend, self._at.shape[1]
         found = []
@@ -155,8 +146,6 @@ class OwnArticulation(DofProperties):
 
         return dataclasses.replace(views, refresh=refresh, commit=commit)
 
-    # inside
-
     def _resolve(self) -> None:
         self._generation = self._backend.generation
         self._take(self._backend.find(self._patterns))
@@ -181,10 +170,7 @@ class OwnArticulation(DofProperties):
         return items
 
     def _runs(self, field: str) -> list[tuple[int, int, np.ndarray, slice, slice]]:
-        """First axis, number of axes, block of the data, and the environments in mirror and block, one after another.
-
-        Robots of consecutive environments go together.
-        """
+        """First axis, count, block, and slices of mirror and block, for each run of consecutive environments."""
         width, count = self._backend.width, self._at.shape[1]
         starts, blocks = zip(*self._backend.data.blocks(field), strict=True)
         found: list[list[int]] = []
@@ -348,7 +334,15 @@ class MujocoSimulation(NotCopied):
         if self._arrays is None:
             raise self._closed()
         envs = np.unique(resolve_indices(env_ids, self.num_envs, "environment"))
-        self.data.reset(envs, -1 if keyframe is None else self._keyframe(keyframe))
+        number = -1
+        if keyframe is not None:
+            require_type("keyframe", keyframe, (str, int), "the name or number of a keyframe")
+            try:
+                number = self.model.key(keyframe).id
+            except (KeyError, IndexError) as error:
+                there = [self.model.key(at).name or at for at in range(self.model.nkey)]
+                raise type(error)(f"keyframe = {shown(keyframe)}: must be one of {there}. Correct it.") from None
+        self.data.reset(envs, number)
         self.grid("efforts")[envs] = 0.0
         self._hold(envs)
         self.bus.emit_reset(None if env_ids is None else envs.tolist())
@@ -371,15 +365,6 @@ class MujocoSimulation(NotCopied):
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def _keyframe(self, given: object) -> int:
-        """Number of a keyframe."""
-        require_type("keyframe", given, (str, int), "the name or number of a keyframe")
-        try:
-            return self.model.key(given).id
-        except (KeyError, IndexError) as error:
-            there = [self.model.key(number).name or number for number in range(self.model.nkey)]
-            raise type(error)(f"keyframe = {shown(given)}: must be one of {there}. Correct it.") from None
 
     # backend of the articulations
 
@@ -471,11 +456,7 @@ class MujocoSimulation(NotCopied):
             self._signals.update()
 
     def read_property(self, name: str) -> np.ndarray:
-        """A property of all axes, flat.
-
-        Raises:
-            HostError: MuJoCo has no such property.
-        """
+        """A property of all axes, flat; a `HostError` if MuJoCo has no such property."""
         if name == "max_velocities":
             return np.full(self.num_envs * self.width, np.inf)
         if name not in KNOWN:
@@ -498,7 +479,14 @@ class MujocoSimulation(NotCopied):
         envs, axes = np.divmod(at, self.width)
         if isinstance(self.data, DataList) and self.num_envs > 1:
             for name, given in new.items():
-                self._require_shared(name, given, axes)
+                for axis in np.unique(axes):
+                    shared = given[axes == axis]
+                    if len(shared) != self.num_envs or (shared != shared[0]).any():
+                        raise HostError(
+                            f"{name.replace('_', ' ')} would differ between data of one model: they share it. "
+                            "Set the same for all environments, or simulate a mujoco.batch.Batch, whose simulations "
+                            "have a model each."
+                        )
         write_properties(self.data.fields, self._address, new, envs, axes)
 
     def harden_friction(self, at: np.ndarray, hard: bool) -> None:
@@ -511,8 +499,6 @@ class MujocoSimulation(NotCopied):
         motors, warned = read_motors(self.model)
         warn_of(warned, stacklevel=6)
         return motors
-
-    # inside
 
     def _closed(self) -> HostError:
         return HostError("the simulation is closed. Make a new one of the same model and data.")
@@ -530,16 +516,6 @@ class MujocoSimulation(NotCopied):
         """Write the gains of the model's own actuators, 0 where they are off."""
         for number, name in enumerate(("stiffnesses", "dampings")):
             self.grid(name)[:] = np.where(self._silent, 0.0, self._gains[:, number])
-
-    def _require_shared(self, name: str, values: np.ndarray, axes: np.ndarray) -> None:
-        """Raise for values that differ between environments, or are not for all of them."""
-        for axis in np.unique(axes):
-            given = values[axes == axis]
-            if len(given) != self.num_envs or (given != given[0]).any():
-                raise HostError(
-                    f"{name.replace('_', ' ')} would differ between data of one model: they share it. Set the same for "
-                    "all environments, or simulate a mujoco.batch.Batch, whose simulations have a model each."
-                )
 
 
 def _environments(model: mujoco.MjModel, data: Any) -> DataList | BatchData:

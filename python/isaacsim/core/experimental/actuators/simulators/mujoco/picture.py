@@ -1,6 +1,5 @@
 """Show an environment: as an image without a display, as triangles for other viewers, in MuJoCo's own window."""
 
-# MuJoCo ships no type stubs
 # pyright: reportAttributeAccessIssue=false
 
 from __future__ import annotations
@@ -161,10 +160,9 @@ _AWAY = 0.04
 
 @dataclass(frozen=True)
 class Piece:
-    """All of one color, red, green, blue and opacity, 0 … 1, that is fixed to a body, a row of the poses.
+    """What has one color, red, green, blue and opacity, 0 … 1, and is fixed to a body, a row of the poses.
 
-    Vertices are in the frame of the body [m], `(points, 3)`, two for one point where its normals differ; faces are
-    numbers of the vertices of triangles, `(faces, 3)`; the ghost has the same vertices.
+    Vertices are in its frame [m], two for a point with two normals; faces are triangles; the ghost shares vertices.
     """
 
     body: int
@@ -347,10 +345,7 @@ _ROBOTS = mujoco.mjtCatBit.mjCAT_DYNAMIC.value
 
 
 class DrawingWindow:
-    """A window that shows a drawing, whose `poses` and `target_poses` are called before `show`.
-
-    `on_key` is called with what is pressed, as GLFW numbers keys, from a thread of the viewer.
-    """
+    """A window that shows a drawing after its `poses`; a viewer thread calls `on_key` with keys as GLFW has them."""
 
     def __init__(self, drawing: Drawing, on_key: Callable[[int], None]) -> None:
         import mujoco.viewer

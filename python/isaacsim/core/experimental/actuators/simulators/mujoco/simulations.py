@@ -3,7 +3,6 @@
 The latter runs `mj_step` for each simulation, in threads for several; one simulation has the same bits as in the batch.
 """
 
-# MuJoCo ships no type stubs
 # pyright: reportAttributeAccessIssue=false
 
 from __future__ import annotations
@@ -41,7 +40,9 @@ class Loop:
         count = min(nthread or os.cpu_count() or 1, nsim)
         self._datas = [mujoco.MjData(self.model) for _ in range(count)]
         self._pool = ThreadPoolExecutor(count) if count > 1 else None
-        self.state = np.tile(self._state_of(self.model, self._datas[0]), (nsim, 1))
+        state = np.empty(mujoco.mj_stateSize(self.model, _STATE))
+        mujoco.mj_getState(self.model, self._datas[0], state, _STATE)
+        self.state = np.tile(state, (nsim, 1))
         self._outputs: dict[str, np.ndarray] = {}
         # fields of the model by simulation, and a model each once there are some
         self._own: dict[str, np.ndarray] = {}
@@ -124,12 +125,6 @@ class Loop:
             else:
                 setattr(where, own, values[sim].item())
         return model
-
-    @staticmethod
-    def _state_of(model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
-        state = np.empty(mujoco.mj_stateSize(model, _STATE))
-        mujoco.mj_getState(model, data, state, _STATE)
-        return state
 
     def _run(self, act: Callable[[mujoco.MjModel, mujoco.MjData], None], ids: np.ndarray | None) -> None:
         """Let a function act on simulations, and take over what it leaves."""

@@ -1,6 +1,5 @@
 """Initial state of robots of an MJCF or URDF file: floating base, ground and keyframe."""
 
-# MuJoCo ships no type stubs
 # pyright: reportAttributeAccessIssue=false
 
 from __future__ import annotations
@@ -37,10 +36,7 @@ class Standing:
 
 
 def free_bases(path: Path, spec: mujoco.MjSpec) -> list[str]:
-    """Give each robot with a fixed base a free joint; return the names of their root bodies.
-
-    A `ValueError` names a root body that hangs on a joint already.
-    """
+    """Give robots with fixed bases free joints; return their root bodies. A `ValueError` names one on a joint."""
     freed = []
     for body in spec.worldbody.bodies:
         kinds = [joint.type for joint in body.joints]

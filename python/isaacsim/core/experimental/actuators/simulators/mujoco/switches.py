@@ -21,9 +21,8 @@ WITHOUT_FORCE = {
 class Switches:
     """Switches actuators off by moving them to a group that no other is in, and disabling the group.
 
-    That holds for every kind of actuator, whatever its parameters, and MuJoCo leaves it out of the derivatives of its
-    implicit integrators too; what an actuator adds to its joint's armature and damping stays. `groups` gives those of
-    the actuators, a model a row, in place; `read_bits` and `write_bits` get and set the disabled groups of each model.
+    That holds for every kind of actuator and for derivatives of implicit integrators; armature and damping stay.
+    `groups` gives those of the actuators, a model a row, in place; `read_bits` and `write_bits` the disabled ones.
     """
 
     def __init__(
@@ -42,7 +41,15 @@ class Switches:
         if not (newly.any() or back.any()):
             return
         if not self._off.any():
-            self._choose_group()
+            # MuJoCo can disable groups 0 … 30
+            free = sorted(set(range(31)) - set(self._groups().ravel().tolist()))
+            if not free:
+                raise HostError(
+                    "the model's actuators are in all of the groups 0 … 30: one must be free, to switch off in it "
+                    "those whose joints are driven. Put two groups into one."
+                )
+            self._group = free[-1]
+            self._was_disabled = self._read_bits() & (1 << self._group)
         groups = self._groups()
         self._former[newly] = groups[newly]
         groups[newly] = self._group
@@ -50,17 +57,6 @@ class Switches:
         self._off = off.copy()
         bit, bits = 1 << self._group, self._read_bits()
         self._write_bits(np.where(off.any(axis=1), bits | bit, (bits & ~bit) | self._was_disabled))
-
-    def _choose_group(self) -> None:
-        # MuJoCo can disable groups 0 … 30
-        free = sorted(set(range(31)) - set(self._groups().ravel().tolist()))
-        if not free:
-            raise HostError(
-                "the model's actuators are in all of the groups 0 … 30: one must be free, to switch off in it those "
-                "whose joints are driven. Put two groups into one."
-            )
-        self._group = free[-1]
-        self._was_disabled = self._read_bits() & (1 << self._group)
 
 
 def actuators_off(silent: np.ndarray, actuators: Mapping[int, Sequence[int]], count: int) -> np.ndarray:

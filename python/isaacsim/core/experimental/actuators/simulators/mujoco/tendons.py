@@ -1,6 +1,5 @@
 """The fixed tendons of robots on MuJoCo: lengths that are sums of joint positions."""
 
-# MuJoCo ships no type stubs
 # pyright: reportAttributeAccessIssue=false
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ from ...base.values import Indices, resolve_indices
 from ..articulation import name_in
 from ..physics_articulation import PhysicsArticulation
 from ..transfer import warp_copy
-from .dynamics import Layout
 
 
 class FixedTendons(PhysicsArticulation):
@@ -60,13 +58,19 @@ class FixedTendons(PhysicsArticulation):
         model, ids = self._tendons()
         return self._of_rows(model.tendon_lengthspring[ids, 0], indices)
 
-    # inside
-
     def _tendons(self) -> tuple[mujoco.MjModel, np.ndarray]:
         """The model, and which of its tendons are fixed tendons of this robot."""
         prototype = self._current()[0].prototype[0]
         model, layout = self._backend.model, self._backend.layout_of(prototype)
-        return model, fixed_tendons(model, layout)
+        found = []
+        for tendon in range(model.ntendon):
+            first = int(model.tendon_adr[tendon])
+            parts = range(first, first + int(model.tendon_num[tendon]))
+            if all(model.wrap_type[part] == mujoco.mjtWrap.mjWRAP_JOINT for part in parts):
+                dofs = model.jnt_dofadr[[model.wrap_objid[part] for part in parts]]
+                if np.isin(dofs, layout.dofs).all():
+                    found.append(tendon)
+        return model, np.array(found, int)
 
     def _numbers_of(self, field: str, indices: Indices) -> wp.array:
         model, ids = self._tendons()
@@ -77,16 +81,3 @@ class FixedTendons(PhysicsArticulation):
         self._live()
         rows = resolve_indices(indices, len(self._robots), "robot")
         return warp_copy(np.broadcast_to(values, (len(rows), *values.shape)))
-
-
-def fixed_tendons(model: mujoco.MjModel, layout: Layout) -> np.ndarray:
-    """Tendons of a model that are sums of this robot's joints."""
-    found = []
-    for tendon in range(model.ntendon):
-        first = int(model.tendon_adr[tendon])
-        parts = range(first, first + int(model.tendon_num[tendon]))
-        if all(model.wrap_type[part] == mujoco.mjtWrap.mjWRAP_JOINT for part in parts):
-            dofs = model.jnt_dofadr[[model.wrap_objid[part] for part in parts]]
-            if np.isin(dofs, layout.dofs).all():
-                found.append(tendon)
-    return np.array(found, int)

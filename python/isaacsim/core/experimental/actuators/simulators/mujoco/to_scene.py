@@ -1,6 +1,5 @@
 """The whole scene of a file that MuJoCo's own parser read, as plain data, and descriptions of what is lost."""
 
-# MuJoCo ships no type stubs
 # pyright: reportAttributeAccessIssue=false
 
 from __future__ import annotations
@@ -21,8 +20,6 @@ from .address import SOFTNESS, element_name
 from .model import initial_state
 from .user_warnings import ignore, warnings_to
 
-# position and quaternion
-_Place = tuple[np.ndarray, np.ndarray]
 _KINDS = {
     int(getattr(mujoco.mjtGeom, f"mjGEOM_{kind}")): kind
     for kind in ("PLANE", "SPHERE", "CAPSULE", "ELLIPSOID", "CYLINDER", "BOX", "MESH")
@@ -36,10 +33,7 @@ _NAMELESS = ("", "MuJoCo Model")
 
 
 def whole_scene(scene: Scene) -> tuple[Scene, list[str]]:
-    """A file's scene, as of `read_file`, completed from its `MjSpec`, and descriptions of what it cannot hold.
-
-    An `UnsupportedSceneError` names a body with a ball joint beside others.
-    """
+    """A scene completed from its `MjSpec`, and losses; an `UnsupportedSceneError` for a ball joint beside others."""
     # warnings were reported when the file was read
     with warnings_to(ignore), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -160,10 +154,7 @@ def _mimics(model: mujoco.MjModel, axes: dict[str, Axis]) -> Iterator[Mimic]:
 
 
 def _with_one_leader(mimics: Sequence[Mimic]) -> tuple[list[Mimic], list[str]]:
-    """Return couplings of which each joint has one at most, as in USD, and a note about those that are left over.
-
-    A straight line holds for both of its joints: its leader may as well be the one that follows.
-    """
+    """Couplings with at most one leader per joint, straight lines turned where it helps, and notes on the rest."""
     followers: dict[int, int] = {}
     turned: dict[int, Mimic] = {at: other for at, one in enumerate(mimics) if (other := _turned(one)) is not None}
 
@@ -198,7 +189,11 @@ def _loops(model: mujoco.MjModel) -> Iterator[Loop]:
     for equality in _active(model, _LOOPS):
         kind = _LOOPS[int(model.eq_type[equality])]
         ends = int(model.eq_obj1id[equality]), int(model.eq_obj2id[equality])
-        bodies, frames = ends, _frames_of_bodies(kind, model.eq_data[equality])
+        # frames in the two bodies that meet, as MuJoCo keeps them in `eq_data`
+        data, still = model.eq_data[equality].copy(), np.array([1.0, 0.0, 0.0, 0.0])
+        bodies, frames = ends, ((data[3:6], data[6:10]), (data[:3], still))
+        if kind == "ball":
+            frames = (data[:3], still), (data[3:6], still)
         if int(model.eq_objtype[equality]) == int(mujoco.mjtObj.mjOBJ_SITE):
             bodies = tuple(int(model.site_bodyid[site]) for site in ends)
             first, second = ((model.site_pos[site].copy(), model.site_quat[site].copy()) for site in ends)
@@ -214,37 +209,19 @@ def _outside_robots(scene: Scene) -> list[str]:
     return [f"constraints of bodies outside robots, which become joints: {', '.join(names)}"] if names else []
 
 
-def _frames_of_bodies(kind: str, data: np.ndarray) -> tuple[_Place, _Place]:
-    """Frames in the two bodies that meet, as MuJoCo keeps them in `eq_data`."""
-    still = np.array([1.0, 0.0, 0.0, 0.0])
-    if kind == "ball":
-        return (data[:3].copy(), still), (data[3:6].copy(), still)
-    return (data[3:6].copy(), data[6:10].copy()), (data[:3].copy(), still)
-
-
 def _apart(model: mujoco.MjModel) -> Iterator[tuple[int, int]]:
-    """Pairs of bodies without contact in MuJoCo, whatever their shapes are; -1 is the world.
-
-    These are excluded pairs, bodies welded together, and bodies whose welded groups a joint connects. Static bodies
-    touch all that move.
-    """
+    """Pairs of bodies without contact: excluded, welded, or joined. Static bodies touch all; -1 is the world."""
     group = model.body_weldid.tolist()
-    apart = _groups_apart(model)
+    moving = set(group) - {0}
+    # groups of welded bodies without contact in themselves or with each other; group 0 is all that is static
+    apart = {frozenset((number,)) for number in moving}
+    if not _is_off(model, mujoco.mjtDisableBit.mjDSBL_FILTERPARENT):
+        parents = {number: group[int(model.body_parentid[number])] for number in moving}
+        apart |= {frozenset(pair) for pair in parents.items() if pair[1]}
     excluded = {frozenset(((int(at) >> 16), int(at) & 0xFFFF)) for at in model.exclude_signature}
     for a, b in itertools.combinations(range(model.nbody), 2):
         if frozenset((group[a], group[b])) in apart or frozenset((a, b)) in excluded:
             yield a - 1, b - 1
-
-
-def _groups_apart(model: mujoco.MjModel) -> set[frozenset[int]]:
-    """Groups of welded bodies without contact in themselves or with each other; group 0 is all that is static."""
-    group = model.body_weldid.tolist()
-    moving = set(group) - {0}
-    apart = {frozenset((one,)) for one in moving}
-    if not _is_off(model, mujoco.mjtDisableBit.mjDSBL_FILTERPARENT):
-        parents = {one: group[int(model.body_parentid[one])] for one in moving}
-        apart |= {frozenset(pair) for pair in parents.items() if pair[1]}
-    return apart
 
 
 # what of a model has names and no place on a stage
@@ -275,9 +252,20 @@ def losses_of(scene: Scene, model: mujoco.MjModel) -> list[str]:
     """What a stage of a file's scene will lack of its model, each with the names of what lacks it."""
     lost = _of_joints(scene, model)
     lost |= {what: _names(model, kind, range(getattr(model, count))) for what, (kind, count) in _OTHERS.items()}
-    lost["constraints"] = _names(model, "equality", _other_equalities(model))
+    # constraints that are no joint of a stage, a joint that is held at a position among them, or that are off
+    held = (model.eq_type == int(mujoco.mjtEq.mjEQ_JOINT)) & (model.eq_obj2id < 0)
+    others = ~np.isin(model.eq_type, _EQUALITIES) | ~model.eq_active0.astype(bool) | held
+    lost["constraints"] = _names(model, "equality", np.flatnonzero(others))
     lost["shapes of kinds that USD lacks"] = _names(model, "geom", np.flatnonzero(np.isin(model.geom_type, _SHAPES)))
-    lost["contact parameters of shapes (all but sliding friction)"] = _names(model, "geom", _other_contacts(model))
+    plain = mujoco.MjSpec().default.geom
+    usual = {name: getattr(plain, name) for name in _OF_CONTACTS}
+    touching = []
+    for geom in np.flatnonzero(model.geom_contype | model.geom_conaffinity):
+        values = {name: getattr(model, f"geom_{name}")[geom] for name in _OF_CONTACTS}
+        other = any(not np.allclose(values[name], usual[name]) for name in _OF_CONTACTS)
+        if other or not np.allclose(model.geom_friction[geom, 1:], plain.friction[1:]):
+            touching.append(geom)
+    lost["contact parameters of shapes (all but sliding friction)"] = _names(model, "geom", touching)
     lost["options"] = _options(model)
     return [f"{what}: {', '.join(names)}" for what, names in lost.items() if names]
 
@@ -335,25 +323,6 @@ def _has_powers(model: mujoco.MjModel, joint: int) -> bool:
         if np.any(np.ravel(getattr(model, field)[at])[1:]) or (polynomial is not None and np.any(polynomial[at])):
             return True
     return False
-
-
-def _other_equalities(model: mujoco.MjModel) -> list[int]:
-    """Constraints that are no joint of a stage, a joint that is held at a position among them, or that are off."""
-    held = (model.eq_type == int(mujoco.mjtEq.mjEQ_JOINT)) & (model.eq_obj2id < 0)
-    return np.flatnonzero(~np.isin(model.eq_type, _EQUALITIES) | ~model.eq_active0.astype(bool) | held).tolist()
-
-
-def _other_contacts(model: mujoco.MjModel) -> list[int]:
-    """Shapes that touch otherwise than by default."""
-    plain = mujoco.MjSpec().default.geom
-    usual = {name: getattr(plain, name) for name in _OF_CONTACTS}
-    found = []
-    for geom in np.flatnonzero(model.geom_contype | model.geom_conaffinity):
-        values = {name: getattr(model, f"geom_{name}")[geom] for name in _OF_CONTACTS}
-        other = any(not np.allclose(values[name], usual[name]) for name in _OF_CONTACTS)
-        if other or not np.allclose(model.geom_friction[geom, 1:], plain.friction[1:]):
-            found.append(int(geom))
-    return found
 
 
 def _options(model: mujoco.MjModel) -> list[str]:

@@ -47,18 +47,11 @@ _FACE = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("rest", "<u
 
 @dataclass
 class Urdf:
-    """A URDF file for MuJoCo, and the data that MuJoCo does not read.
+    """A URDF file for MuJoCo, `xml` and its meshes by name, and the data that MuJoCo does not read.
 
-    Args:
-        xml: The file, for MuJoCo.
-        meshes: Contents of mesh files by their names in `xml`.
-        mimics: Follower, leader, offset and ratio.
-        velocity_limits: By joint.
-        fixed: Names of fixed joints by their child links.
-        without_inertia: Links without `<inertial>`.
-        massless: Links with mass 0, with the inertia that they state.
-        transmissions: All of the file.
-        two_values: Limits of joints that `<ros2_control>` exceeds, one line each.
+    Mimics are follower, leader, offset and ratio; `fixed` joints are named by their child links. Links
+    `without_inertia` have no `<inertial>`; `massless` ones have mass 0 and the inertia that they state. `two_values`
+    are limits that `<ros2_control>` exceeds, one line each.
     """
 
     xml: str = ""
@@ -80,7 +73,11 @@ def prepare(path: Path, robot: ET.Element, strict_inertia: bool) -> Urdf:
     without a leader.
     """
     _require_expanded(path, robot)
-    made = Urdf(mimics=_take_mimics(path, robot), velocity_limits=_velocity_limits(robot), fixed=_fixed_joints(robot))
+    made = Urdf(mimics=_take_mimics(path, robot), fixed=_fixed_joints(robot))
+    for joint in robot.iter("joint"):
+        limit = joint.find("limit")
+        if limit is not None and (velocity := float(limit.get("velocity", 0))) > 0:
+            made.velocity_limits[joint.get("name", "")] = velocity
     made.transmissions = transmissions_of(robot)
     made.two_values = list(_exceeded_limits(robot))
     made.without_inertia = {link.get("name", "") for link in robot.iter("link") if link.find("inertial") is None}
@@ -106,16 +103,6 @@ def _require_expanded(path: Path, robot: ET.Element) -> None:
             f"{path}: {value!r} is to be expanded by xacro, for the file is a template. Expand it: `xacro {path.name} "
             "> robot.urdf`."
         )
-
-
-def _velocity_limits(robot: ET.Element) -> dict[str, float]:
-    """Velocity limits > 0, by joint."""
-    limits = {
-        joint.get("name", ""): float(limit.get("velocity", 0))
-        for joint in robot.iter("joint")
-        for limit in joint.findall("limit")[:1]
-    }
-    return {name: limit for name, limit in limits.items() if limit > 0}
 
 
 def _exceeded_limits(robot: ET.Element) -> Iterator[str]:
@@ -305,10 +292,9 @@ _REDUCTIONS, _OFFSETS = ("mechanicalReduction", "mechanical_reduction"), ("offse
 
 @dataclass(frozen=True)
 class UrdfTransmission:
-    """A transmission of a URDF file; its type is without the name of the package, and empty where there is none.
+    """A transmission of a URDF file; its type has no package name, and is empty where there is none.
 
-    Joints and actuators are in the order of their roles, `joint1` first. Reductions are 1 where there is none, NaN
-    where it is no number; offsets are in rad or m.
+    Roles order joints and actuators. Reductions are 1 for none, NaN for no number; offsets are in rad or m.
     """
 
     kind: str
@@ -398,10 +384,7 @@ _SHAFTS = {_SIMPLE: _gear, "DifferentialTransmission": _differential, "FourBarLi
 
 
 def _reduction(one: UrdfTransmission) -> float:
-    """Return the reduction of a simple transmission; NaN if its actuator and its joint have different ones.
-
-    ROS 1 reads that of the actuator, ros2_control that of the joint.
-    """
+    """Reduction of the actuator (ROS 1) or joint (ros2_control) of a simple transmission; NaN if they differ."""
     found = {value for value in (*one.actuator_reductions, *one.joint_reductions) if value != 1.0}
     return next(iter(found), 1.0) if len(found) < 2 else math.nan
 

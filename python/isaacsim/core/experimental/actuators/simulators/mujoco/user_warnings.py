@@ -1,6 +1,5 @@
 """Warnings of MuJoCo, which it would write to a file in the working directory."""
 
-# MuJoCo ships no type stubs
 # pyright: reportAttributeAccessIssue=false
 
 from __future__ import annotations
@@ -29,11 +28,7 @@ def ignore(message: str) -> None:
 
 
 class Mute:
-    """Drops what MuJoCo warns of while `on`; other warnings go to where they went before.
-
-    Setting a handler for each physics step would cost more than some robots' physics: this one stays for as long as any
-    simulation runs.
-    """
+    """Drops warnings of MuJoCo while `on`, in one handler that stays: setting it at each step would be slow."""
 
     def __init__(self) -> None:
         self.on = False

@@ -9,7 +9,6 @@ forces of the step, of contacts and couplings for two, are those of the motion b
 linearly lose with it what it loses, and lend it their own limits: else a limit would tear the coupling.
 """
 
-# MuJoCo ships no type stubs
 # pyright: reportAttributeAccessIssue=false
 
 from __future__ import annotations
@@ -36,9 +35,8 @@ def velocity_limiter(
 ) -> Callable[[], None] | None:
     """What is to be called after each physics step; None where no axis has a limit.
 
-    Limits [rad/s or m/s] >= 0 are `(environments, axes)`, inf for none. Positions `(environments, nq)` and velocities
-    `(environments, nv)` are changed in place. Couplings are axes that follow, those that they follow, and how many
-    times as fast they are.
+    Limits [rad/s or m/s] >= 0 are `(environments, axes)`, inf for none; positions and velocities change in place.
+    Couplings are axes that follow, those that they follow, and how many times as fast they are.
     """
     limits = limits.copy()
     for follower, leader, ratio in couplings:

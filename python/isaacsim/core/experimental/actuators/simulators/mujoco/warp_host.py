@@ -3,7 +3,6 @@
 It runs on the CPU, in single precision and in one environment, for comparisons of simulators.
 """
 
-# MuJoCo ships no type stubs
 # pyright: reportAttributeAccessIssue=false, reportMissingImports=false
 
 from __future__ import annotations
@@ -32,11 +31,7 @@ _MODULE = "mujoco_warp"
 
 
 class MujocoWarpHost(MujocoHost):
-    """`MujocoHost` whose steps are those of mujoco_warp.
-
-    A `HostError` says that it is missing, that there is more than one environment, or which elements of the model it
-    lacks.
-    """
+    """`MujocoHost` stepped by mujoco_warp; a `HostError` without it, for several environments or unknown elements."""
 
     engine = "MuJoCo Warp"
 

@@ -86,10 +86,7 @@ class PhysxHost(NotCopied):
         disable_collisions(self.stage)
 
     def step(self, steps: int = 1) -> None:
-        """Run physics steps, the pre-step callbacks before each.
-
-        A `SimulationDivergedError` names the robots of which a joint is not finite any more.
-        """
+        """Run physics steps and pre-step callbacks; a `SimulationDivergedError` names robots that are not finite."""
         for left in reversed(range(steps)):
             self._running()
             self.bus.emit_pre_step(self.dt, None)
@@ -263,8 +260,6 @@ class PhysxHost(NotCopied):
     def contact_forces(self, robots: np.ndarray, links: Sequence[int]) -> np.ndarray:
         """Not there: no link can be observed."""
         raise HostError("contact forces: not told of PhysX. Use engine='mujoco' for them.")
-
-    # inside
 
     def _some(self, robots: np.ndarray) -> list[Robot]:
         return [self._robots[number] for number in robots]

@@ -42,8 +42,7 @@ class LinkGraph:
     ) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
         """Paths of an articulation's links and of the joint that leads to each but the first; None without such a tree.
 
-        The links, given by names as are these joints, are near the root where several trees have the same names. Paths
-        in `known` are among the joints.
+        Of several trees with these names it takes that near the root, with all paths in `known`.
         """
         starts = [link for link in self._around if name_in(link) == links[0]]
         for start in sorted(starts, key=lambda link: not f"{link}/".startswith(f"{root}/")):

@@ -31,10 +31,7 @@ _FRICTIONS = ("static_frictions", "dynamic_frictions")
 
 
 class SceneProperties:
-    """The properties of all joint axes of a scene, flat, in SI; ±inf is no limit.
-
-    `authored` returns a property as the stage authors it, NaN where it does not.
-    """
+    """Properties of all axes of a scene, flat, SI, ±inf for no limit; `authored` returns a stage's, NaN for none."""
 
     def __init__(self, scene: PhysxScene, authored: Callable[[str], np.ndarray]) -> None:
         self._scene = scene
@@ -102,10 +99,7 @@ class SceneProperties:
         self._scene.write({_COLUMNS["armatures"]: own + added}, at)
 
     def write_drives(self, stiffnesses: np.ndarray, dampings: np.ndarray) -> None:
-        """Set the gains of the drives, and their bounds where they are on.
-
-        PhysX bounds the sum of drive and effort; where the drive is off, its bounds have nothing to bound.
-        """
+        """Set the gains of the drives, and the bounds of those that are on: PhysX bounds drive and effort together."""
         off = (stiffnesses == 0) & (dampings == 0)
         bounds = {column: np.where(off, none, self._bounds[name]) for name, (column, none) in _BOUNDS.items()}
         wanted = {"jointStiffness": stiffnesses, "jointDamping": dampings, **bounds}
@@ -114,8 +108,6 @@ class SceneProperties:
         if changed := {column: wanted[column] for column in wanted if self._sent.get(column) != now[column]}:
             self._scene.write(changed)
         self._sent = now
-
-    # inside
 
     def _with(self, name: str, values: np.ndarray, at: np.ndarray) -> np.ndarray:
         """All values of a property, some of them set."""

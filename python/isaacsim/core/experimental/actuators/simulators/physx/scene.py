@@ -99,10 +99,7 @@ class PhysxRobot:
 
 
 class PhysxScene:
-    """Physics of a USD stage in meters as it is now, on the CPU; an `UnsupportedSceneError` if PhysX cannot read it.
-
-    `held` are paths of links that are fixed to the world where they begin.
-    """
+    """Physics of a USD stage on the CPU, links `held` at their beginning; an `UnsupportedSceneError` if it cannot."""
 
     def __init__(self, stage: Stage, held: Sequence[str] = ()) -> None:
         _prepare_process()
@@ -113,7 +110,17 @@ class PhysxScene:
         # there are none before the first step
         self._tensors: RobotTensors | None = None
         try:
-            text, everything = _as_text(stage, held), ovstage.PopulationDomain.ALL
+            # the whole stage in one layer: PhysX brings a USD of its own, without objects of ours
+            layer = fix_to_world(stage, held) if held else stage.Flatten()
+
+            def expand(path: Any) -> None:
+                # PhysX finds no joints in instances
+                if (prim := layer.GetPrimAtPath(path)) and prim.instanceable:
+                    prim.instanceable = False
+
+            layer.Traverse(layer.pseudoRoot.path, expand)
+            rename_misnamed(layer)
+            text, everything = layer.ExportToString(), ovstage.PopulationDomain.ALL
             ovstage.population.open_usd_from_string(self._stage, text, 1, domains=everything)
             self._stage.advance_write_floor(ordinal=1).wait()
             self._physx.wait_task(self._physx.attach_ovstage(self._stage, read_ordinal=1))
@@ -151,7 +158,11 @@ class PhysxScene:
         found = {column: np.empty((flat, 2) if column == "jointLimit" else flat) for column in columns}
         for column, place, values in self._read(SimObjectType.ARTICULATION_JOINT, columns):
             found[column][self._places[place]] = values
-        return [self._without_bounds(values, 1 / self._scale(name, values)) for name, values in found.items()]
+        scaled = []
+        for name, values in found.items():
+            bounded, unlimited = values * (1 / self._scale(name, values)), np.abs(values) >= _ALMOST_UNLIMITED
+            scaled.append(np.where(unlimited, np.copysign(np.inf, values), bounded).astype(np.float32))
+        return scaled
 
     def write(self, columns: dict[str, np.ndarray], at: np.ndarray | None = None) -> None:
         """Set columns, in their order, at all axes or at the joints that hold the places `at` and nowhere else."""
@@ -173,7 +184,7 @@ class PhysxScene:
 
     def _tensors_with(self, columns: Iterable[str]) -> RobotTensors | None:
         """What has some columns of all axes in one array each; None where one of them has none."""
-        return self._tensors if all(map(RobotTensors.has, columns)) else None
+        return self._tensors if all(column in _OF_DOFS for column in columns) else None
 
     def restore(self) -> None:
         """Put roots, joints and loose bodies back to their state at the beginning."""
@@ -202,11 +213,8 @@ class PhysxScene:
     # links
 
     def of_links(self, robots: np.ndarray, count: int, columns: tuple[str, ...]) -> np.ndarray:
-        """Columns of the first `count` links of some robots, side by side; quaternions are (w, x, y, z).
-
-        Poses and velocities are those that tensors have; all links are counted, or the root link only.
-        """
-        if self._tensors is not None and self._tensors.has_links(columns):
+        """Columns that tensors have of all links or the root, side by side; quaternions are (w, x, y, z)."""
+        if self._tensors is not None and columns in _OF_LINKS:
             rows = self._tensors.links(columns)[robots, :count]
             return rows[..., _POSE_WXYZ] if columns[1] == "orientation" else rows
         paths = [path for robot in robots for path in self.robots[robot].links[:count]]
@@ -230,17 +238,9 @@ class PhysxScene:
         """Linear and angular velocity of a robot's root link."""
         self._write_root(path, dict(zip(_ROOT_VELOCITY, (velocity[:3], velocity[3:]), strict=True)))
 
-    # inside
-
     def _scale(self, column: str, values: np.ndarray) -> np.ndarray:
         scale = self._degrees ** _POWER[column]
         return scale[:, None] if values.ndim == 2 else scale
-
-    @staticmethod
-    def _without_bounds(values: np.ndarray, scale: np.ndarray) -> np.ndarray:
-        """Values in other units, ±inf where there is no limit."""
-        none = np.abs(values) >= _ALMOST_UNLIMITED
-        return np.where(none, np.copysign(np.inf, values), values * scale).astype(np.float32)
 
     def _read_robots(self, stage: Stage) -> list[PhysxRobot]:
         """All articulations, in stage order."""
@@ -357,20 +357,6 @@ class PhysxScene:
                 session.commit_sync(group)
 
 
-def _as_text(stage: Stage, held: Sequence[str]) -> str:
-    """The whole stage in one layer, some links held: PhysX brings a USD of its own, without objects of ours."""
-    layer = fix_to_world(stage, held) if held else stage.Flatten()
-
-    def expand(path: Any) -> None:
-        # PhysX finds no joints in instances
-        if (prim := layer.GetPrimAtPath(path)) and prim.instanceable:
-            prim.instanceable = False
-
-    layer.Traverse(layer.pseudoRoot.path, expand)
-    rename_misnamed(layer)
-    return layer.ExportToString()
-
-
 def _gravity(stage: Stage) -> np.ndarray:
     """Gravity [m/s²]; 9.81 downwards where the stage does not author it."""
     down = [0.0, -1.0, 0.0] if stage.GetMetadata("upAxis") == "Y" else [0.0, 0.0, -1.0]
@@ -476,11 +462,8 @@ class RobotTensors:
 
     A tensor is bound when it is first used. A call takes 10 µs, where a session of the wheel takes a millisecond. The
     wheel calls bindings deprecated and has nothing as fast: the requirement bounds its version, and a test fails when
-    it warns differently or has them no more.
-
-    PhysX steps by 1 ns before the first tensor is read or written, unless it has stepped already, and contacts push the
-    robots in it. So nothing here is to be called before the first step. `dofs` has the number of joint axes of each
-    robot by its path.
+    it warns differently or has them no more. Nothing is to be called before the first step: PhysX would step by 1 ns
+    then, in which contacts push the robots. `dofs` has the number of joint axes of each robot by its path.
     """
 
     def __init__(self, physx: ovphysx.PhysX, dofs: Mapping[str, int]) -> None:
@@ -489,16 +472,6 @@ class RobotTensors:
         counts = np.array(list(dofs.values()))
         self._filled = np.flatnonzero(np.arange(counts.max()) < counts[:, None])
         self._bound: dict[int, tuple[Any, np.ndarray]] = {}
-
-    @staticmethod
-    def has(column: str) -> bool:
-        """Return True if there is a tensor of that column of the joint axes."""
-        return column in _OF_DOFS
-
-    @staticmethod
-    def has_links(columns: tuple[str, ...]) -> bool:
-        """Return True if there is a tensor of these columns of the links."""
-        return columns in _OF_LINKS
 
     def read(self, column: str) -> np.ndarray:
         """The values of all joint axes, SI, float32, flat, robot after robot."""
@@ -511,13 +484,8 @@ class RobotTensors:
         binding.write(rows)
 
     def links(self, columns: tuple[str, ...]) -> np.ndarray:
-        """Two columns of the links side by side, quaternions (x, y, z, w); an array that the next call fills again.
-
-        Its shape is `(robots, links, numbers)`, with as many links as the robot with the most has.
-        """
+        """Two columns of links, quaternions (x, y, z, w), `(robots, links, numbers)`; the next call fills it again."""
         return self._read(_OF_LINKS[columns])
-
-    # inside
 
     def _read(self, tensor_type: int) -> np.ndarray:
         binding, rows = self._tensor(tensor_type)

@@ -54,11 +54,7 @@ class Joint:
 def read_joints(
     stage: Usd.Stage, parsed: Parsed, bodies: Mapping[Sdf.Path, int], length: float
 ) -> dict[Sdf.Path, Joint]:
-    """The active joints by path; joints between the same two bodies are in stage order.
-
-    Bodies without a number are fixed to the world; `length` is the stage's unit [m]. An `UnsupportedSceneError` names a
-    joint of a kind that is not simulated here.
-    """
+    """Active joints in stage order, by path; an `UnsupportedSceneError` names a kind that is not simulated here."""
     found = {}
     for path, (kind, described) in parsed.joints.items():
         ends = bodies.get(described.body0, WORLD), bodies.get(described.body1, WORLD)
@@ -73,8 +69,7 @@ def read_joints(
 def serial(joints: Sequence[Joint]) -> int:
     """Number of joints between the same two bodies that act in series, from the first on, as several axes of one.
 
-    Each of them has a free axis, all have the same pose at joint zero, and no two turn about the same axis: a door with
-    two hinges is no series.
+    Each has a free axis, all have the same pose at joint zero, and no two turn about the same axis, as two hinges do.
     """
     first = joints[0]
     child = first.edge.bodies[1]
@@ -117,10 +112,9 @@ def axes_of(branch: Branch, joints: Mapping[Sdf.Path, Joint]) -> list[Axis]:
 
 
 def read_values(stage: Usd.Stage, axes: Sequence[Axis], degrees: bool) -> None:
-    """Fill in the authored values of axes: limits, drives, friction, armature, springs, initial state.
+    """Fill in the authored values of axes; `degrees` if angles of MuJoCo's attributes are in degrees.
 
-    `degrees` says that angles of MuJoCo's attributes are in degrees. An `UnsupportedSceneError` names a lower limit
-    above its upper limit, or a negative maximum velocity.
+    An `UnsupportedSceneError` names crossed limits, or a negative maximum velocity.
     """
     if not axes:
         return
@@ -163,10 +157,7 @@ def unit_of(axis: Axis, length: float) -> float:
 
 
 def read_state(stage: Usd.Stage, axis: Axis, length: float) -> tuple[float | None, float]:
-    """Position and velocity in the joint state of an axis, a schema of PhysX; the position is None if not authored.
-
-    An `UnsupportedSceneError` names a value that is no finite number.
-    """
+    """Position (None if not authored) and velocity in the joint state of an axis; raises for a value not finite."""
     prim = stage.GetPrimAtPath(axis.joint)
     unit = unit_of(axis, length)
     found = {}
@@ -189,10 +180,7 @@ def motion(axis: Axis, position: float) -> Frame:
 
 
 def position_in(axis: Axis, pose: Frame) -> tuple[float, float]:
-    """The position on its only axis of a body with this pose relative to joint zero, and its distance from the axis.
-
-    Both are in rad or m; the distance is what remains at this position.
-    """
+    """Position of a body's only axis [rad or m] with this pose relative to joint zero, and how far off the pose is."""
     direction = Gf.Vec3d(*axis.direction.tolist())
     if axis.linear:
         position = Gf.Dot(pose.place, direction)
@@ -212,10 +200,7 @@ def hardness(prim: Usd.Prim, of: str = "") -> dict[str, list[float]]:
 
 
 def loop_of(prim: Usd.Prim, joint: Joint, numbers: Mapping[int, int]) -> Loop:
-    """A joint as a constraint that closes a loop; `numbers` maps the bodies of the joint to those of the scene.
-
-    An `UnsupportedSceneError` says that MuJoCo has no such constraint.
-    """
+    """A joint as a constraint that closes a loop, by bodies of the scene; raises if MuJoCo has no such constraint."""
     kinds = {"fixed": "fixed", "spherical": "ball", "revolute": "hinge"}
     if joint.kind not in kinds:
         raise UnsupportedSceneError(
@@ -313,9 +298,8 @@ def _read_mujoco(prim: Usd.Prim, axis: Axis, degrees: bool) -> None:
 def read_mimics(stage: Usd.Stage, axes: Mapping[Sdf.Path, list[Axis]], length: float) -> list[Mimic]:
     """Axes that follow others by `NewtonMimicAPI`, `PhysxMimicJointAPI`, or MuJoCo's joint equality, which adds powers.
 
-    A joint without an axis does not follow; a follower of one keeps the position that it had for it. `axes` are those
-    of each joint in the tree, fixed ones included. An `UnsupportedSceneError` names a leader that is not in the tree,
-    or a pair of which one has several axes.
+    A joint without an axis does not follow; a follower of one keeps its position. An `UnsupportedSceneError` names a
+    leader that is not in the tree, or a pair of which one has several axes.
     """
     mimics: list[Mimic] = []
     for path, own in axes.items():

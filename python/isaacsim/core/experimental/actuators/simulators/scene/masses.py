@@ -45,8 +45,7 @@ def mass_of(
 ) -> Mass:
     """The mass of a body with points of this scale and these colliders.
 
-    A collider is a prim, shape, matrix from the prim to the body, see `Places.within`, and density of the material
-    [kg/m³], 0 for none.
+    They are prim, shape, matrix to the body, and density of the material [kg/m³], 0 for none.
     """
     given = _positive(prim, "mass", units.mass)
     density = _positive(prim, "density", units.mass / units.length**3)
@@ -180,10 +179,7 @@ def _inertia(prim: Usd.Prim, unit: float) -> np.ndarray | None:
 
 
 def authored_inertias(prim: Usd.Prim, unit: float) -> Iterator[tuple[str, np.ndarray]]:
-    """The authored inertias of a link or shape [kg·m²] with their attributes; the first one is read.
-
-    They are that of newton's schema, and a diagonal one in its own frame. `unit` is the stage's [kg·m²].
-    """
+    """Authored inertias [kg·m²] by attribute, the first is read; `unit` is that of the stage [kg·m²]."""
     compact = authored_numbers(prim, "newton:inertia", ())
     if len(compact) == 6 and np.isfinite(compact).all() and np.any(compact):
         xx, yy, zz, xy, xz, yz = compact

@@ -8,7 +8,7 @@ import numpy as np
 from pxr import Sdf, Usd
 
 from ...files.usd.authored import authored, authored_number, authored_numbers, targets
-from ...files.usd.mujoco_properties import Drive, drives_of, joint_of
+from ...files.usd.mujoco_properties import drives_of, joint_of
 from ...files.usd.schema import applied_schemas
 from .frames import Places
 from .joints import hardness
@@ -33,16 +33,13 @@ def read_actuators(prims: Sequence[Usd.Prim], axes: Mapping[Sdf.Path, list[Axis]
             acting.setdefault(joint, []).append(prim)
     drives, undrivable = drives_of(acting, {joint: axis.name for joint, axis in driven.items()})
     for joint, drive in drives.items():
-        _act(driven[joint], drive)
+        # let the drive of an axis, which has none, do what actuators do
+        axis = driven[joint]
+        axis.drive_stiffness, axis.drive_damping, axis.drive_effort = drive.stiffness, drive.damping, drive.effort
+        axis.drive_limit = min(axis.drive_limit, drive.limit)
+        axis.armature += drive.armature
+        axis.position_range, axis.velocity_range = drive.position_range, drive.velocity_range
     return [f"<{prim.GetPath()}> ({why})" for prim, why in (*others, *undrivable)]
-
-
-def _act(axis: Axis, drive: Drive) -> None:
-    """Let the drive of an axis, which has none, do what actuators do."""
-    axis.drive_stiffness, axis.drive_damping, axis.drive_effort = drive.stiffness, drive.damping, drive.effort
-    axis.drive_limit = min(axis.drive_limit, drive.limit)
-    axis.armature += drive.armature
-    axis.position_range, axis.velocity_range = drive.position_range, drive.velocity_range
 
 
 def read_tendons(

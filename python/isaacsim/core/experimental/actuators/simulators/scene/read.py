@@ -8,7 +8,6 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics
@@ -18,7 +17,7 @@ from ...files.usd.authored import authored, authored_number, instance_for
 from ...files.usd.mujoco_properties import mjc_prims
 from ...files.usd.units import DEGREE, StageUnits, units_of
 from ...files.usd.usd_errors import reports_usd_errors
-from .frames import HERE, Frame, Places
+from .frames import HERE, Places
 from .inertias import ROUNDING, SCREW, repaired, report_inertias
 from .joints import (
     Joint,
@@ -45,10 +44,7 @@ _GRAVITY = 9.81
 
 @dataclass(frozen=True)
 class _Tree:
-    """The bodies of a stage as joints connect them: by number, with frames, axes, joints, robots and parents first.
-
-    `joints` has what holds kinematic bodies too, and `closing` the joints that close loops.
-    """
+    """The bodies of a stage as joints connect them, by number; `joints` include those that hold kinematic bodies."""
 
     stage: Usd.Stage
     units: StageUnits
@@ -101,13 +97,11 @@ def read_scene(
     initial_positions: Mapping[str, float] | None = None,
     fixed_base: bool = False,
 ) -> Scene:
-    """The physics of `stage` in SI, whatever its units.
+    """The physics of `stage` in SI, whatever its units; an `UnsupportedSceneError` names prims that MuJoCo lacks.
 
     Joints begin where the links are authored, unless the stage authors a joint state or limits exclude the position;
-    `initial_positions`, by pattern as for `begin_at`, precede all of these, with its `ValueError`. `strict_inertia`
-    refuses an inertia that no body can have instead of repairing it; `fixed_base` holds floating robots where they
-    begin. An `UnsupportedSceneError` names the prims that
-    MuJoCo cannot simulate; a warning for each kind names those that are simulated other than authored.
+    `initial_positions`, by pattern as for `begin_at`, precede all of these. `strict_inertia` raises for an inertia that
+    no body can have instead of repairing it; `fixed_base` holds floating robots where they begin.
     """
     tree = _read_tree(stage)
     _warn_of_strays(tree)
@@ -330,7 +324,10 @@ def _body(tree: _Tree, branch: Branch, mass: Mass, parent: int) -> Body:
     pose, hinge, velocity = tree.bodies.frame(branch.body), HERE, np.zeros(6)
     if carrier is None:
         kind, joint = "free", f"{prim.GetPath()}/freejoint"
-        velocity = _free_velocity(tree.parsed.bodies[prim.GetPath()], pose, mass.com, tree.units.length)
+        body = tree.parsed.bodies[prim.GetPath()]
+        spin = Gf.Vec3d(body.angularVelocity) * DEGREE
+        linear = Gf.Vec3d(body.linearVelocity) * tree.units.length - Gf.Cross(spin, Gf.Vec3d(*mass.com.tolist()))
+        velocity = np.array([*pose.turn.Transform(linear), *spin])
     else:
         kind = "axes" if own else "ball" if carrier.kind == "spherical" else "fixed"
         joint, hinge = str(carrier.edge.path), carrier.frame_in(branch.body)
@@ -339,6 +336,7 @@ def _body(tree: _Tree, branch: Branch, mass: Mass, parent: int) -> Body:
             pose = pose_at_zero(branch, tree.joints)
     # a free body has no joint prim
     holder = prim if carrier is None else tree.stage.GetPrimAtPath(carrier.edge.path)
+    is_weightless = authored(prim, "physxRigidBody:disableGravity")
     return Body(
         path=str(prim.GetPath()),
         joint=joint,
@@ -352,24 +350,10 @@ def _body(tree: _Tree, branch: Branch, mass: Mass, parent: int) -> Body:
         mass=mass.mass,
         com=mass.com,
         inertia=mass.inertia,
-        weightless=_weightless(prim),
+        weightless=1.0 if is_weightless else authored_number(prim, "mjc:body:gravcomp", 0.0),
         armature=authored_number(holder, "mjc:armature", 0.0) if kind in ("free", "ball") else 0.0,
         velocity=velocity,
     )
-
-
-def _free_velocity(body: Any, pose: Frame, com: np.ndarray, length: float) -> np.ndarray:
-    """`Body.velocity` from the authored velocities, which are of the center of mass and in the body's frame."""
-    spin = Gf.Vec3d(body.angularVelocity) * DEGREE
-    linear = Gf.Vec3d(body.linearVelocity) * length - Gf.Cross(spin, Gf.Vec3d(*com.tolist()))
-    return np.array([*pose.turn.Transform(linear), *spin])
-
-
-def _weightless(prim: Usd.Prim) -> float:
-    """The part of a body's weight that is compensated."""
-    if authored(prim, "physxRigidBody:disableGravity"):
-        return 1.0
-    return authored_number(prim, "mjc:body:gravcomp", 0.0)
 
 
 def _articulation(tree: _Tree, robot: Robot, numbers: Mapping[int, int]) -> Articulation:
@@ -390,11 +374,7 @@ _BITS = 31
 
 
 def _read_filters(tree: _Tree, colliders: Sequence[Collider]) -> list[Pair]:
-    """Pairs of bodies that do not touch; -1 is the world. Filters of single colliders go into their contact masks.
-
-    The bodies of most joints do not touch. An `UnsupportedSceneError` says that single colliders are filtered in more
-    ways than MuJoCo has bits for.
-    """
+    """Pairs of bodies without contact, -1 is the world; filters of colliders go into contact masks, if they fit."""
     robots = {robot.path: sorted(robot.links) for robot in tree.robots}
     members = _Members(colliders, tree.bodies, robots)
 

@@ -24,18 +24,18 @@ class Robot:
 
 
 def find_robots(stage: Usd.Stage, paths: Sequence[Sdf.Path], joints: Mapping[Sdf.Path, Joint]) -> list[Robot]:
-    """The robots of a stage, in the order of their root prims.
+    """The robots of a stage, in the order of their root prims; `paths` are those of the bodies, by number.
 
     The links of a robot are bodies that joints connect, without joints that are excluded from articulations or that
-    connect bodies below two root prims. The largest such part below a root prim is its robot. A root prim below another
-    one has no robot if joints connect the two.
-
-    On a stage without root prims, each part with an axis is a robot. `paths` are those of the bodies, by number.
+    connect bodies below two root prims. The largest such part below a root prim is its robot; a root prim below another
+    one, to which joints connect it, has none. On a stage without root prims, each part with an axis is a robot.
     """
     roots = [Sdf.Path(path) for path in articulation_roots(stage)]
     parts = _parts(paths, joints, roots)
     if not roots:
-        return _without_roots(paths, parts)
+        firsts = ((part, parts.first(part)) for part in parts.moving)
+        found = [Robot(str(paths[first]), first, frozenset(parts.links[part])) for part, first in firsts]
+        return sorted(found, key=lambda robot: robot.path)
     robots, taken = [], set[int]()
     for root in roots:
         below = [body for body in _bodies_below(root, paths, joints) if parts.of(body) not in taken]
@@ -95,12 +95,6 @@ def _parts(paths: Sequence[Sdf.Path], joints: Mapping[Sdf.Path, Joint], roots: S
         return len({owners[body] for body in edge.bodies if body != WORLD} - {None}) < 2
 
     return _Parts(paths, [joint for joint in joints.values() if not joint.edge.weak and is_inside(joint.edge)])
-
-
-def _without_roots(paths: Sequence[Sdf.Path], parts: _Parts) -> list[Robot]:
-    firsts = {part: parts.first(part) for part in parts.moving}
-    robots = [Robot(str(paths[first]), first, frozenset(parts.links[part])) for part, first in firsts.items()]
-    return sorted(robots, key=lambda robot: robot.path)
 
 
 def _bodies_below(root: Sdf.Path, paths: Sequence[Sdf.Path], joints: Mapping[Sdf.Path, Joint]) -> list[int]:

@@ -83,10 +83,9 @@ class Axis:
 
 @dataclass
 class Body:
-    """One rigid body and the joint that carries it.
+    """One rigid body, its pose in the parent with axes at their references, and the joint that carries it.
 
-    `kind` is fixed, free, ball or axes; `position` and `quaternion` are its pose in the parent with its axes at their
-    references. `anchor` and `turn`, a quaternion, are the frame of its joint in the body.
+    `kind` is fixed, free, ball or axes; `anchor` and the quaternion `turn` are the frame of the joint in the body.
     """
 
     path: str
@@ -149,11 +148,7 @@ class Mimic:
 
 @dataclass
 class Loop:
-    """A joint that closes a loop: a constraint between two bodies, -1 is the world, and no degree of freedom.
-
-    `kind` is fixed, hinge or ball. A frame, position and quaternion, is given in each of the bodies; a hinge turns
-    about the z axis of both.
-    """
+    """A fixed, hinge (about z) or ball constraint between frames of two bodies, -1 is the world; it is no DOF."""
 
     joint: str
     kind: str
@@ -167,14 +162,9 @@ class Loop:
 class Tendon:
     """A tendon, whose length is a weighted sum of axes, or that of a path through points on bodies.
 
-    Args:
-        name: Name of the tendon.
-        path: Axes and coefficients; or strands of points, each the number of a body, -1 is the world, and a position
-            [m] on it.
-        limits: Lower and upper limit of the length, or None.
-        rest: Lengths between which its spring is slack; negative for its length in the reference position.
-        values: stiffness, damping, frictionloss, armature.
-        hardness: Solver parameters of its friction, see `Mimic`.
+    A path is axes and coefficients, or strands of points: number of a body, -1 is the world, and position [m] on it.
+    `limits` bound the length, if any; the spring is slack within `rest`, negative for the length in the reference
+    position. `values` are stiffness, damping, frictionloss and armature; `hardness` is that of friction, see `Mimic`.
     """
 
     name: str
@@ -236,8 +226,7 @@ def warn_of_beginnings(
 ) -> None:
     """Warn once of all joints that begin outside their limits, given by name, position and limits [rad or m].
 
-    `where` is the file and a colon, empty if the joints are paths; `remedy` is a sentence on how to change initial
-    positions; `stacklevel` is that of the caller.
+    `where` is the file and a colon, empty if the joints are paths; `stacklevel` is that of the caller.
     """
     outside = [
         f"{name} ({position:.4g}, limits {lower:.4g} … {upper:.4g})"
@@ -255,8 +244,7 @@ def warn_of_beginnings(
 def begin_at(axes: Sequence[Axis], positions: Mapping[str, float]) -> None:
     """Set initial positions of joints [rad or m], by pattern of names, and their position targets with them.
 
-    A `ValueError` has a line for each pattern that is invalid or matches nothing, each joint that several match, and
-    each position outside its limits; nothing is changed then.
+    A `ValueError` has a line for each wrong pattern, ambiguous joint and position outside limits; nothing changes then.
     """
     require_type("initial_positions", positions, Mapping, "a dictionary of positions by pattern of joint names")
     values = {pattern: number_of(f"initial_positions[{pattern!r}]", value) for pattern, value in positions.items()}

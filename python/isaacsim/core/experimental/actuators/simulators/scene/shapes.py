@@ -265,7 +265,10 @@ def read_colliders(
         place = places.within(prim, bodies.frame(body))
         geometry = _collision_geometry(prim, place, str(getattr(described, "approximation", "convexHull")), notes)
         if geometry is not None:
-            friction, density = _material(parsed, described.materials, units)
+            # of the first material with physics
+            known = [parsed.materials[path] for path in described.materials if path in parsed.materials]
+            friction = float(known[0].dynamicFriction) if known else _FRICTION
+            density = float(known[0].density) * units.mass / units.length**3 if known else 0.0
             found.append(Collider(path, prim, _shape(prim, body, geometry, friction), place, density))
     notes.report()
     return found
@@ -319,10 +322,7 @@ def _collision_geometry(prim: Usd.Prim, place: np.ndarray, approximation: str, n
 
 
 def read_drawn(stage: Usd.Stage, bodies: Bodies, colliders: Sequence[Shape], places: Places) -> list[Shape]:
-    """All shapes that are drawn, and the colliders.
-
-    A collider is hidden if its prim is not visible and another shape of its body is.
-    """
+    """Drawn shapes and colliders; an invisible collider is hidden if another shape of its body is not."""
     touching = {shape.path for shape in colliders}
     visible = {str(prim.GetPath()): prim for prim in every_prim(stage.GetPseudoRoot()) if _is_visible(prim)}
     others = [_drawn(prim, bodies, places) for path, prim in visible.items() if path not in touching]
@@ -348,14 +348,6 @@ def _drawn(prim: Usd.Prim, bodies: Bodies, places: Places) -> Shape | None:
 
 def _shape(prim: Usd.Prim, body: int, geometry: Geometry, friction: float) -> Shape:
     return Shape(path=str(prim.GetPath()), body=body, collides=True, friction=friction, **vars(geometry))
-
-
-def _material(parsed: Parsed, paths: Sequence[Sdf.Path], units: StageUnits) -> tuple[float, float]:
-    """Friction and density [kg/m³] of the first material with physics."""
-    for path in paths:
-        if (material := parsed.materials.get(path)) is not None:
-            return float(material.dynamicFriction), float(material.density) * units.mass / units.length**3
-    return _FRICTION, 0.0
 
 
 def _is_visible(prim: Usd.Prim) -> bool:

@@ -68,7 +68,16 @@ def grow(
     Joints of one body are followed in the order of their paths. `owners` has the robot that each body is a link of, or
     None; `in_series` counts how many of some joints between the same two bodies, from the first on, act in series.
     """
-    chains, parallel = _chains(edges, in_series)
+    # the joints in series between each two bodies, and the others between them
+    between: dict[frozenset[int], list[Edge]] = {}
+    for edge in edges:
+        between.setdefault(frozenset(edge.bodies), []).append(edge)
+    chains, parallel = list[_Chain](), list[Edge]()
+    for joining in between.values():
+        strong_first = sorted(joining, key=lambda edge: edge.weak)
+        kept = in_series(strong_first)
+        chains.append(strong_first[:kept])
+        parallel += strong_first[kept:]
     groups = Groups(range(-1, count))
     carried, closing = _spanning_tree(chains, owners, groups)
     starts: dict[int, int] = {}
@@ -81,21 +90,6 @@ def grow(
 
 
 _Chain = list[Edge]
-
-
-def _chains(edges: Sequence[Edge], in_series: Callable[[Sequence[Edge]], int]) -> tuple[list[_Chain], list[Edge]]:
-    """The joints in series between each two bodies, and the others between them."""
-    between: dict[frozenset[int], list[Edge]] = {}
-    for edge in edges:
-        between.setdefault(frozenset(edge.bodies), []).append(edge)
-    chains: list[_Chain] = []
-    parallel: list[Edge] = []
-    for found in between.values():
-        strong_first = sorted(found, key=lambda edge: edge.weak)
-        kept = in_series(strong_first)
-        chains.append(strong_first[:kept])
-        parallel += strong_first[kept:]
-    return chains, parallel
 
 
 def _spanning_tree(

@@ -18,7 +18,7 @@ from ...base.saving import whole_file
 from ...files.usd.units import RADIAN
 from .frames import HERE, frame_of
 from .joints import motion
-from .scene import Articulation, Axis, Body, Scene, Shape
+from .scene import Articulation, Body, Scene, Shape
 from .tree import WORLD
 from .write_joints import Names, placed, write_joints, write_loops, write_mimics
 
@@ -41,9 +41,8 @@ def save_scene(scene: Scene, path: Path) -> list[str]:
 def scene_stage(scene: Scene) -> tuple[Usd.Stage, list[str]]:
     """A new stage in meters and kilograms with a scene without its tendons, and what is otherwise, in words.
 
-    These are names that changed, and the order of DOFs of robots, which readers sort by names. Joint positions and
-    initial positions are those of the scene. An `UnsupportedSceneError` names a body with two joints that turn about
-    the same axis.
+    That is names that changed, and the order of DOFs, which readers sort by names. An `UnsupportedSceneError` names a
+    body with two joints that turn about the same axis.
     """
     stage = Usd.Stage.CreateInMemory(".usda")
     UsdGeom.SetStageUpAxis(stage, UsdGeom.Tokens.z)
@@ -79,22 +78,18 @@ def scene_stage(scene: Scene) -> tuple[Usd.Stage, list[str]]:
 
 def _reordered(scene: Scene, robots: Sequence[Sdf.Path], joints: Mapping[int, Sdf.Path]) -> Iterator[str]:
     """Yield the robots whose DOFs have another order on the stage, which readers sort by names."""
-    for robot, path in zip(scene.articulations, robots, strict=True):
-        order = _order_of_names(scene, robot, joints)
-        if [*map(id, order)] != [*map(id, robot.axes)]:
-            yield f"the order of the DOFs of <{path}>, which is {', '.join(joints[id(axis)].name for axis in order)}"
-
-
-def _order_of_names(scene: Scene, robot: Articulation, joints: Mapping[int, Sdf.Path]) -> list[Axis]:
-    """The axes of a robot in the order of readers: breadth-first, joints of one link by the names of their prims."""
 
     def name_of(body: int) -> Sdf.Path:
         return joints[id((scene.bodies[body].axes or [scene.bodies[body]])[0])]
 
-    links = robot.bodies[:1]
-    for link in links:
-        links += sorted((body for body in robot.bodies if scene.bodies[body].parent == link), key=name_of)
-    return [axis for link in links for axis in scene.bodies[link].axes]
+    for robot, path in zip(scene.articulations, robots, strict=True):
+        # readers go breadth-first, joints of one link by the names of their prims
+        links = robot.bodies[:1]
+        for link in links:
+            links += sorted((body for body in robot.bodies if scene.bodies[body].parent == link), key=name_of)
+        order = [axis for link in links for axis in scene.bodies[link].axes]
+        if [*map(id, order)] != [*map(id, robot.axes)]:
+            yield f"the order of the DOFs of <{path}>, which is {', '.join(joints[id(axis)].name for axis in order)}"
 
 
 def _root(scene: Scene, bodies: list[Sdf.Path], robot: Articulation, path: Sdf.Path) -> Sdf.Path:
@@ -123,8 +118,14 @@ def _write_bodies(stage: Usd.Stage, names: Names, scene: Scene, parents: list[Sd
         prim = placed(UsdGeom.Xform.Define(stage, paths[-1]), place)
         UsdPhysics.RigidBodyAPI.Apply(prim)
         _write_mass(prim, body)
-        if body.kind == "free":
-            _write_velocity(prim, body)
+        if body.kind == "free" and body.velocity.any():
+            # of the center of mass, and angular, both in the body's frame
+            turn, spin = Gf.Quatd(*body.quaternion.tolist()).GetNormalized(), Gf.Vec3d(*body.velocity[3:].tolist())
+            linear = turn.GetInverse().Transform(Gf.Vec3d(*body.velocity[:3].tolist()))
+            linear += Gf.Cross(spin, Gf.Vec3d(*body.com.tolist()))
+            api = UsdPhysics.RigidBodyAPI(prim)
+            api.CreateVelocityAttr(Gf.Vec3f(linear))
+            api.CreateAngularVelocityAttr(Gf.Vec3f(spin * RADIAN))
         if body.kind == "free" and body.armature:
             prim.CreateAttribute("mjc:armature", Sdf.ValueTypeNames.Double).Set(body.armature)
         if body.weightless:
@@ -133,18 +134,6 @@ def _write_bodies(stage: Usd.Stage, names: Names, scene: Scene, parents: list[Sd
             prim.AddAppliedSchema("PhysxRigidBodyAPI")
             prim.CreateAttribute("physxRigidBody:disableGravity", Sdf.ValueTypeNames.Bool).Set(True)
     return paths
-
-
-def _write_velocity(prim: Usd.Prim, body: Body) -> None:
-    """Write the velocity of the center of mass and the angular velocity, both in the body's frame."""
-    if not body.velocity.any():
-        return
-    turn, spin = Gf.Quatd(*body.quaternion.tolist()).GetNormalized(), Gf.Vec3d(*body.velocity[3:].tolist())
-    linear = turn.GetInverse().Transform(Gf.Vec3d(*body.velocity[:3].tolist()))
-    linear += Gf.Cross(spin, Gf.Vec3d(*body.com.tolist()))
-    api = UsdPhysics.RigidBodyAPI(prim)
-    api.CreateVelocityAttr(Gf.Vec3f(linear))
-    api.CreateAngularVelocityAttr(Gf.Vec3f(spin * RADIAN))
 
 
 def _write_mass(prim: Usd.Prim, body: Body) -> None:
@@ -167,10 +156,7 @@ def _write_mass(prim: Usd.Prim, body: Body) -> None:
 def write_filters(
     stage: Usd.Stage, scene: Scene, bodies: Sequence[Sdf.Path], robots: Sequence[Sdf.Path], shapes: Sequence[Sdf.Path]
 ) -> set[frozenset[int]]:
-    """Write which bodies and shapes do not touch, and whether robots touch themselves; return the pairs of bodies.
-
-    Pairs that a joint connects are authored with the joint.
-    """
+    """Write which bodies and shapes do not touch but by a joint, and self-collisions; return the pairs of bodies."""
     of_body = _colliding(scene)
     apart, single = _apart(scene, of_body)
     joined = {frozenset((body.parent, number)) for number, body in enumerate(scene.bodies)}

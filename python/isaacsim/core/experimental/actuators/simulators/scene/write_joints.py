@@ -62,10 +62,7 @@ def placed(geometry: UsdGeom.Xformable, place: Frame) -> Usd.Prim:
 def write_joints(
     stage: Usd.Stage, names: Names, scene: Scene, bodies: Sequence[Sdf.Path], scopes: Sequence[Sdf.Path], apart: Apart
 ) -> dict[int, Sdf.Path]:
-    """Write the joints that carry bodies; return the paths of axes, and of bodies without, by their `id`.
-
-    Each body has its path and the scope of its joints; `apart` are the pairs of bodies that do not touch.
-    """
+    """Write the joints that carry bodies, into `scopes`; return paths of axes, and of bodies without, by their `id`."""
     joints: dict[int, Sdf.Path] = {}
     digits = len(str(len(scene.bodies)))
     for number, body in enumerate(scene.bodies):
@@ -141,11 +138,7 @@ def _require_directions(body: Body) -> None:
 
 
 def _frames(body: Body) -> list[tuple[str, tuple[Frame, Frame]]]:
-    """The letter of each axis, and its frame in the parent and in the body at joint zero.
-
-    A scene places bodies at the references of their axes. The frame of an axis is moved by the axes behind it, from
-    there to zero.
-    """
+    """Letter of each axis, and its frame in parent and body at joint zero, where the axes behind it move it."""
     back = [motion(axis, -axis.reference) for axis in body.axes]
     zero = frame_of(body.position, body.quaternion)
     for move in back:

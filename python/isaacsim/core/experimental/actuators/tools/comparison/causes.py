@@ -26,15 +26,11 @@ _SAME_LINK = 1e-3
 
 @dataclass(frozen=True)
 class Cause:
-    """Something that can differ between two sides.
+    """Something that can differ between two sides; `find` returns what does between two runs.
 
-    Args:
-        name: Its name in reports.
-        find: Returns what differs of it between two runs.
-        put_equal: Returns the two sides with it put equal, by what differs; None if their simulators cannot do that.
-        is_switched_off: True of what simulators compute in ways of their own: it has no value to put equal, and is
-            switched off on both sides instead.
-        comes_first: True of what the values of all other causes depend on, by which joint they are compared.
+    `put_equal` returns the two sides with it put equal; None if their simulators cannot do that. What simulators
+    compute in ways of their own has no value to put equal, and `is_switched_off` on both. What `comes_first` decides by
+    which joint the values of all others are compared.
     """
 
     name: str

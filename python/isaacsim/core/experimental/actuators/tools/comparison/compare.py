@@ -167,10 +167,6 @@ class _Trial:
         share = (before - after) / whole.mean
         return Blame(self.cause.name, self.found, self.cause.is_switched_off, before, after, share, self.alone)
 
-    def is_of_use(self, now: Difference) -> bool:
-        """Return False of something switched off without much effect, which would only be missing from then on."""
-        return not self.cause.is_switched_off or self.difference.mean < _OF_USE * now.mean
-
     def weight(self, now: Difference, whole: Difference) -> float:
         """Return its rank: the share of the difference that vanishes, plus the share that it makes alone."""
         gone = (now.mean - self.difference.mean) / now.mean
@@ -232,7 +228,8 @@ class _Search:
         trials = []
         for cause in left:
             trial = self._trial(cause)
-            if trial is None or not trial.is_of_use(now):
+            # without much effect, something switched off would only be missing from then on
+            if trial is None or (cause.is_switched_off and trial.difference.mean >= _OF_USE * now.mean):
                 continue
             if cause.comes_first:
                 return trial
@@ -244,7 +241,7 @@ class _Search:
         found = cause.find(*self._now)
         if not found:
             return None
-        self._progress(f"with equal {cause.name}", 1 - self._left_of_work(cause))
+        self._progress(f"with equal {cause.name}", (1 + CAUSES.index(cause)) / (1 + len(CAUSES)))
         try:
             pair = cause.put_equal(*self._now, found)
             if pair is None:
@@ -275,7 +272,3 @@ class _Search:
             known if side is known.side else run(side, self._plan) for side, known in zip(pair, self._now, strict=True)
         )
         return first, second
-
-    @staticmethod
-    def _left_of_work(cause: Cause) -> float:
-        return 1 - (1 + CAUSES.index(cause)) / (1 + len(CAUSES))

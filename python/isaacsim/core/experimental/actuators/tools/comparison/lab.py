@@ -46,14 +46,10 @@ _DRY = ("friction", "dynamic_friction")
 
 @dataclass(frozen=True)
 class LabMotors:
-    """The groups of a robot, joint by joint.
+    """The groups of a robot, joint by joint: motors of explicit ones, drives as motors of implicit ones.
 
-    Args:
-        motors: Motors of the joints in explicit groups.
-        drives: Motors with the effect of the drives of the joints in implicit groups.
-        properties: Values that joints have other than in the robot's file, SI, by property of a side and joint.
-        uncovered: Names of the joints in no group.
-        remarks: What a comparison simulates in another way than Isaac Lab, a sentence each.
+    `properties` are values other than in the robot's file, SI, by property of a side and joint; joints in no group are
+    `uncovered`; `remarks` say what a comparison simulates in another way than Isaac Lab.
     """
 
     motors: dict[str, MotorConfig]

@@ -16,7 +16,6 @@ from ..plots.units import units_of
 from .causes import Found
 from .compare import FINER, Comparison
 from .plan import Plan
-from .run import Values
 from .side import Side
 
 # relative difference of what follows from masses and geometry
@@ -112,22 +111,19 @@ def _left(comparison: Comparison) -> Iterator[str]:
             f"Of the {1e3 * comparison.remaining.mean:.3g} {unit} that remain, {1e3 * comparison.finer:.3g} remain "
             f"with 1/{FINER} of the physics step on both sides; the integrators make the rest."
         )
-        yield from _dynamics(comparison.last[0].values, comparison.last[1].values)
-
-
-def _dynamics(first: Values, second: Values) -> Iterator[str]:
-    """Yield a note on joints whose load or inertia differs in the same pose."""
-    for words, one, other in (
-        ("effort against gravity", first.gravity, second.gravity),
-        ("inertia", first.inertias, second.inertias),
-    ):
-        scale = max(map(abs, one.values()))
-        if wrong := [name for name in one if abs(one[name] - other[name]) > _SAME_DYNAMICS * scale]:
-            name = wrong[0]
-            yield (
-                f"In the same pose, the {words} of {names(wrong)} is {text(one[name])} and {text(other[name])} at "
-                f"{name}: geometry, masses or gravity of the files differ."
-            )
+        # joints whose load or inertia differs in the same pose
+        first, second = (run.values for run in comparison.last)
+        for words, one, other in (
+            ("effort against gravity", first.gravity, second.gravity),
+            ("inertia", first.inertias, second.inertias),
+        ):
+            scale = max(map(abs, one.values()))
+            if wrong := [name for name in one if abs(one[name] - other[name]) > _SAME_DYNAMICS * scale]:
+                name = wrong[0]
+                yield (
+                    f"In the same pose, the {words} of {names(wrong)} is {text(one[name])} and {text(other[name])} at "
+                    f"{name}: geometry, masses or gravity of the files differ."
+                )
 
 
 def _not_compared(comparison: Comparison, sides: tuple[Side, Side]) -> Iterator[str]:

@@ -46,10 +46,7 @@ def different(
 
 
 def stage_values(motor: MotorConfig, kinds: Sequence[str], other: MotorConfig | None = None) -> dict[str, object]:
-    """Return the parameters of the stages of some kinds of a motor, by law and name, `PD.kp`.
-
-    Of laws that the other motor lacks, parameters at their default are left out.
-    """
+    """Return parameters of stages of some kinds by law and name, `PD.kp`, but defaults of laws that `other` lacks."""
     known = None if other is None else {law_of(config) for config in other.stages}
     by_name: dict[str, object] = {}
     for config in (config for kind, config in motor.by_kind if kind in kinds):
@@ -97,36 +94,24 @@ _SAME_PLACE = 0.02
 
 
 def exchanged_joints(first: Run, second: Run) -> dict[str, str]:
-    """Return the joint of the second run for each joint that it moves in the place of another one, if they take turns.
-
-    Joints are matched by their names in the files where these fit, and else by how they move the robot.
-    """
-    return _exchanged_names(first, second) or exchanged_places(first.values, second.values)
-
-
-def exchanged_places(first: Values, second: Values) -> dict[str, str]:
-    """Return for each joint that moves another part of the second robot the joint there that moves the same part.
-
-    Empty unless all of these joints take the places of each other.
-    """
-    return _exchange(list(first.places), lambda one, other: _apart(first, second, one, other) <= _SAME_PLACE)
-
-
-def _exchanged_names(first: Run, second: Run) -> dict[str, str]:
-    """Return for each joint that the comparison matches with one of another name the joint there of its own name.
-
-    Empty unless these joints take the places of each other, and names fit places as well as the comparison does: legs
-    in front and behind have the same places.
-    """
+    """Return joints that trade places between two runs, matched by name where names fit, else by motion."""
     own = {second.side.own(joint): joint for joint in second.values.places}
     named = {joint: own.get(first.side.own(joint)) for joint in first.values.places}
     moved = {joint: other for joint, other in named.items() if other is not None and other != joint}
 
     def fits(joint: str, other: str) -> bool:
+        # names fit places as well as the comparison does: legs in front and behind have the same places
         by_name, now = (_apart(first.values, second.values, joint, one) for one in (other, joint))
         return by_name <= now + _SAME_PLACE
 
-    return moved if moved.keys() == set(moved.values()) and all(itertools.starmap(fits, moved.items())) else {}
+    if moved and moved.keys() == set(moved.values()) and all(itertools.starmap(fits, moved.items())):
+        return moved
+    return exchanged_places(first.values, second.values)
+
+
+def exchanged_places(first: Values, second: Values) -> dict[str, str]:
+    """Return the joint of the second robot that moves the part of each joint; empty unless all trade places."""
+    return _exchange(list(first.places), lambda one, other: _apart(first, second, one, other) <= _SAME_PLACE)
 
 
 def _apart(first: Values, second: Values, one: str, other: str) -> float:
@@ -136,10 +121,7 @@ def _apart(first: Values, second: Values, one: str, other: str) -> float:
 
 
 def exchanged_motors(first: Values, second: Values) -> dict[str, str]:
-    """Return for each joint with quite another motor in the second robot the joint there that has its motor.
-
-    Empty unless all of these joints have the motors of each other.
-    """
+    """Return the joint of the second robot with the motor of each joint; empty unless all trade motors."""
     both = [name for name in first.motors if name in second.motors]
     return _exchange(both, lambda one, other: alike_motors(first.motors[one], second.motors[other]))
 

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from ...simulators.physics_articulation import PhysicsArticulation
 
 
-_Values = Mapping[str, np.ndarray]
 _MUTED = (
     r".*(will vibrate at dt|may chatter|have no effort limit|have no motor and keep|no actuator found)",
     # a remedy for a step that is not the one of interest

@@ -94,10 +94,7 @@ def time_problem(log: MotorLog) -> str | None:
 
 
 def too_fast(log: MotorLog, limits: Mapping[str, float]) -> list[str]:
-    """Return a sentence for each joint that moves faster in a log than its limit [rad/s or m/s], by name.
-
-    Speeds are those over five samples, so that noise of the encoder is none.
-    """
+    """Return a sentence for each joint faster than its limit [rad/s or m/s] over five samples of a log, by name."""
     apart = min(_OF_SPEED, len(log.time) - 1)
     times = (log.time[apart:] - log.time[:-apart])[:, None]
     speeds = np.abs((log.position[apart:] - log.position[:-apart]) / times).max(axis=0)
@@ -179,12 +176,12 @@ def _open_signs(log: MotorLog) -> list[str]:
 
 
 def _correlations(log: MotorLog) -> tuple[np.ndarray, np.ndarray]:
-    """Return the largest correlations of positions with responses and inverted responses, positions by commands.
-
-    Both arrays are `(joints, joints)`; 0 for signals that rest, and where no response is of the amplitude of a motor.
-    """
+    """Return the largest correlations of positions with responses and inverted ones, by commands; 0 for none."""
     every = max(1, int(0.005 / log.dt))
-    command, position = (_spectrum(one[::every]) for one in (log.command, log.position))
+    signals = [signal[::every] for signal in (log.command, log.position)]
+    # 0 for columns that rest
+    moved = [np.where(np.ptp(one, axis=0) < STILL, 0.0, one - one.mean(axis=0)) for one in signals]
+    command, position = np.fft.rfft(moved, axis=1)
     omega = 2.0 * np.pi * np.fft.rfftfreq(len(log.time[::every]), every * log.dt)[:, None]
     size = np.maximum(np.linalg.norm(position, axis=0)[:, None], 1e-12)
     found = np.zeros((2, len(log.joints), len(log.joints)))
@@ -198,11 +195,6 @@ def _correlations(log: MotorLog) -> tuple[np.ndarray, np.ndarray]:
             fits = (sign * gains > _GAINS[0]) & (sign * gains < _GAINS[1])
             np.maximum(each, np.where(fits, sign * correlations, 0.0), out=each)
     return found[0], found[1]
-
-
-def _spectrum(values: np.ndarray) -> np.ndarray:
-    """Return the spectrum of columns without their means, 0 for those that rest."""
-    return np.fft.rfft(np.where(np.ptp(values, axis=0) < STILL, 0.0, values - values.mean(axis=0)), axis=0)
 
 
 def _resting(log: MotorLog) -> list[str]:

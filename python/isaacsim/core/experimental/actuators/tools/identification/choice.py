@@ -47,14 +47,7 @@ class Chosen:
 
 
 class Choice:
-    """A choice of what is fitted.
-
-    Args:
-        joints: The joints, and what is fitted of them in any case.
-        links: The links of the robot.
-        logs: The logs.
-        noise: Noise of the encoder of each joint [rad or m], shape `(joints,)`.
-    """
+    """A choice of what is fitted to logs; `noise` is that of the encoder of each joint [rad or m], `(joints,)`."""
 
     def __init__(self, joints: Joints, links: Links, logs: Sequence[MotorLog], noise: np.ndarray) -> None:
         self._joints, self._links, self._logs, self._noise = joints, links, logs, noise
@@ -65,7 +58,9 @@ class Choice:
         best = self._with(self._joints, None)
         if GAINS_TOO in is_open:
             best = self._with_gains(best)
-        if BIASES in is_open and self._promises(best):
+        # biases, if slopes promise enough of them
+        enough = _PROMISES * (1.0 - _LEAVES[BIASES] ** 2)
+        if BIASES in is_open and best.joints.promise(BIASES, best.fits, best.cases) > enough:
             best = self._with_biases(best)
         return best
 
@@ -103,12 +98,6 @@ class Choice:
             if _has_room(alone) and not is_clearly_better(best.score, alone.score, _LEAVES[GAINS_TOO]):
                 best = alone
         return best
-
-    @staticmethod
-    def _promises(best: Chosen) -> bool:
-        """Return whether slopes promise enough of biases."""
-        promised = best.joints.promise(BIASES, best.fits, best.cases)
-        return promised > _PROMISES * (1.0 - _LEAVES[BIASES] ** 2)
 
     def _with(self, joints: Joints, before: list[Fit] | None) -> Chosen:
         """Return the first fit of what some joints fit, from fits before."""

@@ -25,15 +25,8 @@ _EXPECTED = r".* (will vibrate at dt|may chatter|have no effort limit)"
 class CommandedRobot:
     """A robot whose motors follow commands of some joints, while the others hold their initial position.
 
-    Use it as a context manager, or call `close`.
-
-    Args:
-        robot: Path of the robot file.
-        motors: Motors by joint name.
-        joints: Names of the joints that get commands, in the order of the columns of all arrays.
-        dt: Time from one command to the next [s].
-        engine: Simulator, as `Simulation` names it.
-        initial_positions: Initial joint positions [rad or m] by pattern of joint names; None means those of the file.
+    Use it as a context manager, or call `close`. `joints` are the columns of all arrays, `dt` is the time between
+    commands [s]. Initial positions [rad or m] are by pattern of joint names; None means those of the file.
     """
 
     def __init__(
@@ -77,15 +70,10 @@ class CommandedRobot:
         velocities: np.ndarray | None = None,
         each: Callable[[int], None] | None = None,
     ) -> np.ndarray:
-        """Return the positions before each command is sent [rad or m], shape `(samples, joints)`.
+        """Return the positions before each command is sent [rad or m], `(samples, joints)`, from the initial state.
 
-        Each run begins in the initial state of the robot.
-
-        Args:
-            command: Position targets [rad or m], shape `(samples, joints)`, each held until the next one.
-            positions: First positions of the joints [rad or m], shape `(joints,)`; None means the initial ones.
-            velocities: First velocities of the joints [rad/s or m/s], shape `(joints,)`; None means the initial ones.
-            each: Called with the number of each sample, after its physics steps.
+        Each command [rad or m], `(samples, joints)`, is held until the next one. First positions and velocities are
+        `(joints,)`; None means the initial ones. `each` is called with the number of a sample, after its physics steps.
         """
         self.begin(positions, velocities)
         return self.follow(command, each)

@@ -34,19 +34,12 @@ _EVERY = 0.01
 
 @dataclass(frozen=True, eq=False)
 class Decoupled:
-    """A log, ready for rollouts of its joints one by one; arrays have the shape `(samples, joints)`.
+    """An evenly sampled log, ready for rollouts of its joints one by one; arrays have the shape `(samples, joints)`.
 
-    Args:
-        log: The log, evenly sampled.
-        inertia: Inertia of each joint without armature [kg·m² or kg].
-        load: Effort that balances gravity, Coriolis forces and the other joints [N·m or N].
-        slope: Change of the load with the joint's own position [N·m/rad or N/m].
-        place: True positions at which the load was taken [rad or m].
-        velocity: Velocities [rad/s or m/s].
-        least: Smallest inertia of each joint while the others move freely, without its armature [kg·m² or kg], shape
-            `(joints,)`.
-        defect: By how much the whole robot with the motors that were found is off the joints by themselves, which
-            `refine` finds [rad or m]; None before.
+    Inertias are without armature [kg·m² or kg], `least` where the others move freely, `(joints,)`. The load balances
+    gravity, Coriolis forces and the other joints [N·m or N], taken at a true `place` [rad or m], with a slope by that
+    place. `defect` is how far the whole robot is off the joints by themselves [rad or m], found by `refine`; None
+    before.
     """
 
     log: MotorLog
@@ -59,10 +52,7 @@ class Decoupled:
     defect: np.ndarray | None = None
 
     def along(self, joint: int) -> np.ndarray:
-        """Return command, inertia, load, slope, place and voltage of the supply of a joint, `(6, samples)`.
-
-        The voltage is the measured one if the log has several joints, else infinite: the motor has a supply of its own.
-        """
+        """Return command, inertia, load, slope, place and supply voltage (inf: its own) of a joint, `(6, samples)`."""
         return self._along[joint]
 
     @functools.cached_property
@@ -122,12 +112,7 @@ class Links:
         self._simulation.close()
 
     def decouple(self, log: MotorLog, bias: np.ndarray) -> Decoupled:
-        """Return inertia and load of each joint, or shaft of several, along an evenly sampled log.
-
-        Args:
-            log: The log, with a column for each.
-            bias: Biases of the encoders [rad or m], shape `(columns,)`; 0 of shafts.
-        """
+        """Return inertia and load of each column of an evenly sampled log; biases [rad or m] are `(columns,)`."""
         shafts, dt = self._shafts, log.dt
         whole, rows = shafts.whole_of(log), shafts.rows
         # shafts have no bias, and the rows of joints are those of the identity

@@ -39,13 +39,7 @@ class Box:
 
 @dataclass(frozen=True, eq=False)
 class Least:
-    """Minimum of a sum of squares.
-
-    Args:
-        x: Parameters, shape `(parameters,)`.
-        residuals: Residuals there, shape `(points,)`.
-        jacobian: Their Jacobian at the last evaluation, shape `(points, parameters)`.
-    """
+    """Minimum of a sum of squares: parameters, residuals there, and their Jacobian at the last evaluation."""
 
     x: np.ndarray
     residuals: np.ndarray
@@ -112,16 +106,14 @@ class _Descent:
 
     def jacobian(self, x: np.ndarray) -> np.ndarray:
         """Return the Jacobian where a step was taken."""
-        self._taken, self._has_tried = (x.copy(), self._evaluated(x)), False
-        self._promised = self._promise(x, *self._taken[1])
-        return self._taken[1][1]
-
-    def _promise(self, x: np.ndarray, residuals: np.ndarray, jacobian: np.ndarray) -> float:
-        """Return what the best step of the linear model gains, of the sum of squares: a short step may promise less."""
+        residuals, jacobian = self._evaluated(x)
+        self._taken, self._has_tried = (x.copy(), (residuals, jacobian)), False
+        # what the best step of the linear model gains, of the sum of squares: a short step may promise less
         slopes, width = jacobian.T @ residuals, _AT_END * (self._box.upper - self._box.lower)
         held = np.where(slopes > 0.0, x - self._box.lower, self._box.upper - x) < width
-        cost = residuals @ residuals
-        return float(gain(residuals, jacobian[:, ~held] * self._box.scale[~held]) / cost) if cost > 0.0 else 0.0
+        gained, cost = gain(residuals, jacobian[:, ~held] * self._box.scale[~held]), residuals @ residuals
+        self._promised = float(gained / cost) if cost > 0.0 else 0.0
+        return jacobian
 
     def _evaluated(self, x: np.ndarray) -> Evaluated:
         if self._last is None or not np.array_equal(self._last[0], x):

@@ -53,7 +53,11 @@ class Draft:
     def __init__(self, robot: str | os.PathLike[str], plan: ExcitationPlan, limits: Limits) -> None:
         self._robot, self._plan, self._limits = robot, plan, limits
         self._low, self._high = limits.within(MARGIN)
-        room = self._wanted_sizes()
+        largest = plan.amplitude
+        free = np.where(limits.turns, *_AMPLITUDES) if largest is None else np.full(len(limits.joints), largest)
+        ranged = np.minimum((0.5 - MARGIN) * plan.share * limits.span, np.inf if largest is None else largest)
+        # wanted amplitudes [rad or m], shape `(joints,)`
+        room = np.where(limits.span > 0.0, ranged, free)
         self._wanted, away = room, MARGIN * limits.span
         inside = np.clip(limits.start, limits.lower + away + room, limits.upper - away - room)
         self._away = inside - limits.start
@@ -62,32 +66,22 @@ class Draft:
         self._size = {kind: room.copy() for kind in plan.kinds}
         self._pace: dict[str, np.ndarray] = {}
         self._why: dict[tuple[str, int], set[str]] = {}
+        # the first pace and amplitude of each kind, with which commands keep the speed limits
         for kind in plan.kinds:
-            self._keep_speed(kind)
+            slowest, fastest = paces(kind, self._span)
+            size, most = self._size[kind], SAFE * limits.speed
+            if kind == "steps":
+                # the peak speed of a rise through all levels, which amplitude and pace share
+                slower = np.minimum(1.0, most / (_PEAK * 2.0 * size * 2.0 * fastest))
+                share = np.maximum(np.sqrt(slower), _STEPS)
+                size *= share
+                self._pace[kind] = np.clip(slower / share * fastest, slowest, fastest)
+            else:
+                # of a sine at its pace
+                self._pace[kind] = np.clip(most / (2.0 * np.pi * size), slowest, fastest)
+            for j in np.flatnonzero(self._pace[kind] < fastest):
+                self._why[kind, int(j)] = {"speed"}
         self._first = {kind: size.copy() for kind, size in self._size.items()}
-
-    def _wanted_sizes(self) -> np.ndarray:
-        """Return the wanted amplitudes [rad or m], shape `(joints,)`."""
-        limits, largest = self._limits, self._plan.amplitude
-        free = np.where(limits.turns, *_AMPLITUDES) if largest is None else np.full(len(limits.joints), largest)
-        ranged = (0.5 - MARGIN) * self._plan.share * limits.span
-        return np.where(limits.span > 0.0, np.minimum(ranged, np.inf if largest is None else largest), free)
-
-    def _keep_speed(self, kind: str) -> None:
-        """Choose the first pace and amplitude of a kind, with which commands keep the speed limits."""
-        slowest, fastest = paces(kind, self._span)
-        size, most = self._size[kind], SAFE * self._limits.speed
-        if kind == "steps":
-            # the peak speed of a rise through all levels, which amplitude and pace share
-            slower = np.minimum(1.0, most / (_PEAK * 2.0 * size * 2.0 * fastest))
-            share = np.maximum(np.sqrt(slower), _STEPS)
-            size *= share
-            self._pace[kind] = np.clip(slower / share * fastest, slowest, fastest)
-        else:
-            # of a sine at its pace
-            self._pace[kind] = np.clip(most / (2.0 * np.pi * size), slowest, fastest)
-        for j in np.flatnonzero(self._pace[kind] < fastest):
-            self._why[kind, int(j)] = {"speed"}
 
     def _lay_out(self) -> None:
         plan, limits = self._plan, self._limits
@@ -164,7 +158,17 @@ class Draft:
             if kind == RAMP:
                 self._come_closer(factor, one)
             else:
-                self._shrink_all(kind, factor, one)
+                shares = np.full(len(self._reach), factor)
+                if one.joint is not None:
+                    is_shaken = self._size[kind][one.joint] < _SHAKEN * self._first[kind][one.joint]
+                    shares[:] = math.sqrt(factor) if is_shaken else 1.0
+                    shares[one.joint] = factor
+                # all of them, not the first that can
+                could = [self._shrink(kind, int(j), float(shares[j]), one) for j in np.flatnonzero(shares < 1.0)]
+                if not any(could):
+                    raise ValueError(
+                        f"{self._robot}: {kind}, at {_SMALLEST:.0%} of the amplitude: {one.words}: must hold. {REMEDY}"
+                    )
 
     def _come_closer(self, factor: float, one: Break) -> None:
         """Move the middle of the motion closer to the first pose: of the joint itself, else of all."""
@@ -179,20 +183,6 @@ class Draft:
             names = ", ".join(self._limits.joints[j] for j in tight)
             where = f"{names} at its position limit in the first pose, and on the way from there"
             raise ValueError(f"{self._robot}: {where} {one.words}: must hold. {REMEDY}")
-
-    def _shrink_all(self, kind: str, factor: float, one: Break) -> None:
-        """Make a motion smaller or slower: of the joint itself, and of others if they are what shakes it."""
-        shares = np.full(len(self._reach), factor)
-        if one.joint is not None:
-            is_shaken = self._size[kind][one.joint] < _SHAKEN * self._first[kind][one.joint]
-            shares[:] = math.sqrt(factor) if is_shaken else 1.0
-            shares[one.joint] = factor
-        # all of them, not the first that can
-        could = [self._shrink(kind, int(j), float(shares[j]), one) for j in np.flatnonzero(shares < 1.0)]
-        if not any(could):
-            raise ValueError(
-                f"{self._robot}: {kind}, at {_SMALLEST:.0%} of the amplitude: {one.words}: must hold. {REMEDY}"
-            )
 
     def _shrink(self, kind: str, joint: int, factor: float, one: Break) -> bool:
         """Make a motion of a joint smaller or slower; returns False if it is the smallest and slowest already."""

@@ -24,14 +24,10 @@ _LOADED = 0.5
 
 @dataclass(frozen=True)
 class Effect:
-    """An effect.
+    """An effect: its parameters, and `told`, the one that logs have to tell.
 
-    Args:
-        names: Its parameters.
-        told: The parameter that logs have to tell.
-        least: Error from which it is tried, of the noise of the encoder.
-        share: Share of the errors that it may leave.
-        rung: Name of the model of friction that has its fits; empty for one that is fitted.
+    It is tried from an error of `least` times the noise of the encoder on, and may leave a `share` of the errors.
+    `rung` is the name of the model of friction that has its fits; empty for one that is fitted.
     """
 
     names: tuple[str, ...]
@@ -69,7 +65,11 @@ def _is_tried(effect: Effect, before: Rung, best: Rung, j: int, noise: float) ->
     if not before.fits[j].error > effect.least * noise or not before.joints.may_have(j, effect.names):
         return False
     has_it = {*effect.names} <= {*before.joints.names_of(j, best.score.name)}
-    return not has_it and (effect.told != "startup" or _is_loaded(best, j))
+    if has_it or effect.told != "startup":
+        return not has_it
+    # the load shows beside friction
+    load = np.concatenate([case.load[:, j] for case in best.cases])
+    return bool(np.percentile(np.abs(load), 95) > _LOADED * best.fits[j].values.get("coulomb", 0.0))
 
 
 def _fitted(effect: Effect, before: Rung, at: Sequence[int]) -> Rung:
@@ -99,9 +99,3 @@ def _better(effect: Effect, before: Rung, after: Rung, at: Sequence[int]) -> lis
         return at
     new, old = (rung.joints.errors_left_out(rung.score.name, rung.fits, rung.cases, at) for rung in (after, before))
     return [j for j, is_better in zip(at, new < effect.share * old, strict=True) if is_better]
-
-
-def _is_loaded(rung: Rung, j: int) -> bool:
-    """Return whether a joint carries a load beside which its friction does not hide all else."""
-    load = np.concatenate([case.load[:, j] for case in rung.cases])
-    return bool(np.percentile(np.abs(load), 95) > _LOADED * rung.fits[j].values.get("coulomb", 0.0))

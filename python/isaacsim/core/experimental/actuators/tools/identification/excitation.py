@@ -97,7 +97,12 @@ def excitation(
             notes.append("The file has no links that collide: collisions were not looked for. Clear the space.")
         draft = Draft(robot, plan, limits)
         command, motion = _held(commanded, draft, joints, told)
-    _require_following(robot, joints, command, motion.positions)
+    follows = np.ptp(motion.positions, axis=0) >= _FOLLOWS * np.ptp(command, axis=0)
+    if still := [name for name, one in zip(joints, follows, strict=True) if not one]:
+        raise ValueError(
+            f"{robot}: {', '.join(still)}: moves less than a tenth as far as its commands: its motor must follow them. "
+            "Give it gains in a file of motors, or leave it out."
+        )
     told("done", 1.0)
     return Excitation(
         os.fspath(robot),
@@ -127,18 +132,6 @@ def _held(commanded: CommandedRobot, draft: Draft, joints: Sequence[str], told: 
         command = draft.command()
         motion = moved(commanded, command, joints)
     return command, motion
-
-
-def _require_following(
-    robot: str | os.PathLike[str], joints: Sequence[str], command: np.ndarray, positions: np.ndarray
-) -> None:
-    """Raise for joints that do not follow their commands, as without gains."""
-    follows = np.ptp(positions, axis=0) >= _FOLLOWS * np.ptp(command, axis=0)
-    if still := [name for name, one in zip(joints, follows, strict=True) if not one]:
-        raise ValueError(
-            f"{robot}: {', '.join(still)}: moves less than a tenth as far as its commands: its motor must follow them. "
-            "Give it gains in a file of motors, or leave it out."
-        )
 
 
 def _joints_of(

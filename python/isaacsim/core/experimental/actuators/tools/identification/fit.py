@@ -49,17 +49,11 @@ end, with usual steps or with long ones; or by large differences, then by small 
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """The fitted parameters of a joint.
+    """The fitted parameters of a joint, with standard errors, NaN for what logs do not tell, and correlations.
 
-    Args:
-        values: By name.
-        errors: Standard errors, by name; NaN if the logs do not tell a parameter.
-        correlations: Between the parameters, in their order.
-        error: Mean absolute position error on the logs [rad or m].
-        columns: Standard deviation of each further column that is fitted, and RMS of the simulated less the measured
-            values, by name.
-        left_out: Reason of each column that is not, by name.
-        held_out: Mean absolute position error on what is held out of fits that are compared [rad or m].
+    Errors of positions on the logs, and on what is `held_out` of fits that are compared, are means [rad or m].
+    `columns` has the standard deviation of each further column that is fitted, and the RMS of the simulated less the
+    measured values; `left_out` the reason of each that is not.
     """
 
     values: Mapping[str, float]
@@ -73,15 +67,7 @@ class Fit:
 
 @dataclass(frozen=True, eq=False)
 class Bench:
-    """A joint by itself, whose parameters are fitted.
-
-    Args:
-        joint: Name of the joint.
-        column: Its number in the logs.
-        motor: Its motor.
-        rules: Range, scale and prior of each parameter.
-        is_supplied: Whether logs tell the voltage of its supply, so that it needs none.
-    """
+    """A joint by itself, whose parameters are fitted; with `is_supplied`, logs tell the voltage of its supply."""
 
     joint: str
     column: int
@@ -99,18 +85,10 @@ class Bench:
         part: Part = "all",
         left_out: Mapping[str, str] | None = None,
     ) -> Fit:
-        """Fit parameters to logs.
+        """Fit parameters to logs, from a start, with others fixed.
 
-        Columns that the motor does not explain are left out, and those with which positions are clearly worse.
-
-        Args:
-            cases: The logs.
-            start: Values at which the fit starts, of the parameters to fit.
-            fixed: Values of other parameters.
-            tolerance: Relative change of the sum of squares at which it ends.
-            way: How far it goes.
-            part: Which samples of the logs.
-            left_out: Reason of each column to leave out; None means to find out.
+        Columns that the motor does not explain are left out, and those with which positions are clearly worse, unless
+        `left_out` has the reason of each. It ends at a relative change of the sum of squares below `tolerance`.
         """
 
         if not self.moves(cases):
@@ -269,8 +247,8 @@ class _Search:
     def _least(self, start: np.ndarray, difference: float, tolerance: float) -> Least:
         """Return the minimum with the weights of its start, by differences over a share of the scale.
 
-        Residuals of positions below the median of the start count by their square, and those above by their size:
-        where a joint sticks, a few are large, whatever its motor. Beside other columns all count by their square.
+        Where a joint sticks, a few residuals are large, whatever its motor: those of positions above the median of the
+        start count by their size. Beside other columns all count by their square.
         """
         box, prior = self._box, self._prior
         weights = self._residuals.weights(self._values(start))

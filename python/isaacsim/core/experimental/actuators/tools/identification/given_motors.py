@@ -15,10 +15,7 @@ from .shafts import linkage_of
 def given_motors(
     robot: str | os.PathLike[str], motors: Mapping[str, MotorConfig] | None, joints: Sequence[str]
 ) -> dict[str, MotorConfig]:
-    """Return a motor for each joint, friction as a stage of theirs, and those of other joints that have one.
-
-    Joints that the shaft of another one's motor moves need none, and have what is passive.
-    """
+    """Return motors of joints with friction stages, other motors, and what is passive where a shaft moves a joint."""
     with Simulation(robot) as simulation:
         names = list(simulation.articulation("/").dof_names)
         found = motors_of_robot(simulation, friction_stages=True) if motors is None else motors

@@ -108,10 +108,7 @@ def identify(
         progress("simulating the whole robot", float(next(shares)))
         return [shafts.of_replay(one) for one in replays_of(robot, shafts.whole(motors), *whole)]
 
-    def replays_with(fits: Sequence[Fit]) -> list[Replay]:
-        return replays(joints.motors(fits, cases))
-
-    fits, found = refined(joints, replays_with, chosen, fits, cases, rounds)
+    fits, found = refined(joints, lambda fits: replays(joints.motors(fits, cases)), chosen, fits, cases, rounds)
     fitted, estimates = joints.motors_and_estimates(fits, cases)
     intervals = intervals.around(fits)
     result = Identified(

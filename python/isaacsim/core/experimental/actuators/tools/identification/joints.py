@@ -6,11 +6,14 @@ import copy
 import dataclasses
 import functools
 import math
+import os
 from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 import numpy as np
 
+from ...base.extras import needs
 from ...specs.configs import Config, DelayConfig
 from ...specs.encoder import EncoderConfig
 from ...specs.motors import MotorConfig
@@ -25,7 +28,6 @@ from .options import FitOptions
 from .parameters import GAINS, OF_LOG, has_place, other_friction, value_of, with_inertia, with_values
 from .residuals import Part
 from .rollout import settings_of, substeps_of
-from .spread import each
 from .start import starts
 from .supply import SharedSupply, shared_supply
 
@@ -235,10 +237,7 @@ class Joints:
     def find_biases(
         self, links: Links, training: Sequence[MotorLog], first: list[Fit] | None = None
     ) -> tuple[np.ndarray, list[Fit]]:
-        """Return biases of the encoders [rad or m] with which the joints are decoupled, and fits with the first model.
-
-        The decoupling depends on the biases, and what each joint by itself finds of its own bias on the decoupling.
-        """
+        """Return biases of encoders [rad or m], which the decoupling depends on and tells in turn, and first fits."""
         found: list[tuple[np.ndarray, list[Fit]]] = []
 
         def biases(given: np.ndarray) -> np.ndarray:
@@ -318,8 +317,7 @@ class Joints:
     def untold(self, fits: Sequence[Fit], names: Collection[str] | None = None) -> dict[int, list[str]]:
         """Return the names of parameters of each joint that logs do not tell, by its number.
 
-        Their standard errors are half of them or more, or they are at the end of their ranges; or they are gains that
-        cannot be told from friction or an armature.
+        Standard errors are half of them or more, they are at ends of ranges, or gains like friction or an armature.
         """
         found: dict[int, list[str]] = {}
         for estimate in self._estimates(fits):
@@ -487,8 +485,15 @@ class Joints:
         self, fits: Sequence[Fit], cases: Sequence[Decoupled]
     ) -> tuple[dict[str, MotorConfig], list[Estimate]]:
         """Return `motors`, and a line for each number that was fitted, of the supply that the joints share, too."""
-        supply = self.supply(fits, cases)
-        return self._supplied(fits, cases, supply), [*self._estimates(fits), *self._supply_estimates(supply)]
+        supply, estimates = self.supply(fits, cases), self._estimates(fits)
+        if supply is not None:
+            joints, motor = ", ".join(self._names), self._benches[0].motor
+            names, units = ("supply.voltage", "supply_resistance"), ("V", "Ω")
+            estimates += [
+                Estimate(joints, name, value, unit, error, (0.0, _LARGEST), value_of(motor, name))
+                for name, unit, value, error in zip(names, units, supply.numbers, supply.errors, strict=True)
+            ]
+        return self._supplied(fits, cases, supply), estimates
 
     def _supplied(
         self, fits: Sequence[Fit], cases: Sequence[Decoupled], supply: SharedSupply | None
@@ -531,17 +536,6 @@ class Joints:
             found += [ColumnUse(joint, name, SIGNALS[name], why) for name, why in left.items()]
         return found
 
-    def _supply_estimates(self, supply: SharedSupply | None) -> list[Estimate]:
-        """Return lines for the supply that the joints share, if logs tell it."""
-        if supply is None:
-            return []
-        lines = zip(("supply.voltage", "supply_resistance"), ("V", "Ω"), supply.numbers, supply.errors, strict=True)
-        joints, motor = ", ".join(self._names), self._benches[0].motor
-        return [
-            Estimate(joints, name, value, unit, error, (0.0, _LARGEST), value_of(motor, name))
-            for name, unit, value, error in lines
-        ]
-
     def _estimates(self, fits: Sequence[Fit]) -> list[Estimate]:
         """Return a line for each parameter that was fitted."""
         return [
@@ -567,7 +561,11 @@ class Joints:
                 found.append(f"{one.joint}: {one.name} = {one.value:.4g} {one.unit} is at the end of its range.")
         for j, names in self.untold(fits).items():
             found.append(f"{self._names[j]}: the logs do not tell {', '.join(names)}.")
-        return [*self._of_logs(fits), *self._of_motors(), *found, *self._of_pairs(fits)]
+        for joint, fit in zip(self._names, fits, strict=True):
+            names = list(fit.errors)
+            for a, b in np.argwhere(np.triu(np.abs(fit.correlations), 1) > _CORRELATED):
+                found.append(f"{joint}: the logs hardly tell {names[a]} from {names[b]}.")
+        return [*self._of_logs(fits), *self._of_motors(), *found]
 
     def _of_logs(self, fits: Sequence[Fit]) -> list[str]:
         found = []
@@ -602,25 +600,26 @@ class Joints:
             )
         return found
 
-    def _of_pairs(self, fits: Sequence[Fit]) -> list[str]:
-        found = []
-        for joint, fit in zip(self._names, fits, strict=True):
-            names = list(fit.errors)
-            for a, b in np.argwhere(np.triu(np.abs(fit.correlations), 1) > _CORRELATED):
-                found.append(f"{joint}: the logs hardly tell {names[a]} from {names[b]}.")
-        return found
+
+def each(function: Callable[[int], _T], count: int, on_ray: bool = False) -> list[_T]:
+    """Return the results of a function for the numbers 0 … count - 1, on all cores of this machine or of Ray."""
+    if not on_ray:
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            return list(pool.map(function, range(count)))
+    with needs("identification on Ray", "ray"):
+        import ray  # pyright: ignore[reportMissingImports]
+    if not ray.is_initialized():
+        if "RAY_ADDRESS" in os.environ:
+            ray.init()
+        else:
+            ray.init("local", num_cpus=os.cpu_count(), log_to_driver=False)
+    task = ray.remote(function)
+    return ray.get([task.remote(number) for number in range(count)])
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Rung:
-    """A model of friction that was tried.
-
-    Args:
-        joints: The joints that were fitted.
-        fits: Their fits.
-        score: Their errors, and the name of the model.
-        cases: The logs.
-    """
+    """A model of friction that was tried: joints that were fitted to the logs, their fits, errors and its name."""
 
     joints: Joints
     fits: list[Fit]
@@ -634,15 +633,12 @@ class Rung:
 
 
 def _is_worth_more(rung: Rung, best: Rung) -> bool:
-    """Return whether a model is clearly better than the best one: on logs that it was not fitted to, too, and not worse
-    there for any joint.
-
-    Blocks of the logs of a fit have its motions: a model may explain these, and no others.
-    """
+    """Return whether a model is clearly better than the best one, and on logs left out not worse for any joint."""
     if not is_clearly_better(rung.score, best.score):
         return False
     if rung.score.name in SIMPLE or len(rung.cases) == 1:
         return True
+    # blocks of the logs of a fit have its motions: a model may explain these, and no others
     new, old = rung.errors_left_out, best.errors_left_out
     return bool(np.nanmean(new) < BETTER * np.nanmean(old)) and not (new > _WORSE * old).any()
 

@@ -119,14 +119,9 @@ def _added(network: Network, gains: PDControlConfig, metadata: Mapping[str, floa
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """Motors with networks, each joint judged by itself.
+    """Motors with networks where they pay, in `files`, each joint judged by itself, and a note for each.
 
-    Args:
-        motors: Motors by joint name, with networks where they pay.
-        notes: A sentence for each joint.
-        training: Mean absolute position error of all joints on the logs of the fit [rad or m].
-        validation: The same on the logs held out.
-        files: Files of the networks that pay.
+    Errors of positions on the logs of the fit and on those held out are means of all joints [rad or m].
     """
 
     motors: Mapping[str, MotorConfig]

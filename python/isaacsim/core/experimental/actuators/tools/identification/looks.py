@@ -79,8 +79,11 @@ def _looks(traces: Sequence[_Trace], total: float, noise: float) -> Iterator[tup
     yield look(share, _SEEN, f"drifts by {1e3 * drift:.2g} mrad or mm in a log", "heat, or a mount that gives way")
     share = _moves_at_rest(traces, total)
     yield look(share, _SEEN, "moves while its command rests", "it slips, or touches something")
-    share, place = _few(traces, total)
-    words = f"is off in {_FEW:.0%} of rows, most at {place}"
+    squares = np.sort(np.concatenate([trace.left**2 for trace in traces]))
+    worst = max(traces, key=lambda trace: float(np.abs(trace.left).max()))
+    at = worst.dt * int(np.argmax(np.abs(worst.left)))
+    share = float(np.sum(squares[round((1.0 - _FEW) * len(squares)) :])) / total
+    words = f"is off in {_FEW:.0%} of rows, most at {at:.3g} s of {worst.source}"
     yield look(share, _IN_FEW, words, "it touches something or slips")
     share, times = _load(traces, total)
     share *= _LEAST_LOAD < times < _MOST_LOAD
@@ -111,10 +114,7 @@ def _resonance(traces: Sequence[_Trace], total: float) -> tuple[float, float]:
 
 
 def _drift(traces: Sequence[_Trace], total: float) -> tuple[float, float]:
-    """Return the share of one slope over time in all logs, and by how much it moves a joint in the longest [rad or m].
-
-    Of a drift that starts at zero, three quarters of the squares are a mean.
-    """
+    """Return the share of one slope over time in all logs, three quarters a mean, and its largest reach [rad or m]."""
     times = np.concatenate([trace.dt * (np.arange(len(trace.left)) - 0.5 * len(trace.left)) for trace in traces])
     left = np.concatenate([trace.left - trace.left.mean() for trace in traces])
     slope = float(times @ left / (times @ times))
@@ -161,14 +161,6 @@ def _moves_at_rest(traces: Sequence[_Trace], total: float) -> float:
             rest = trace.left[part[round(_SETTLED / trace.dt) :]]
             changed += float(np.sum((rest - rest.mean()) ** 2)) if len(rest) else 0.0
     return changed / total
-
-
-def _few(traces: Sequence[_Trace], total: float) -> tuple[float, str]:
-    """Return the share of the few rows in which most is left, and where it is the most."""
-    squares = np.sort(np.concatenate([trace.left**2 for trace in traces]))
-    worst = max(traces, key=lambda trace: float(np.abs(trace.left).max()))
-    at = worst.dt * int(np.argmax(np.abs(worst.left)))
-    return float(np.sum(squares[round((1.0 - _FEW) * len(squares)) :])) / total, f"{at:.3g} s of {worst.source}"
 
 
 def _stands(traces: Sequence[_Trace], total: float, noise: float) -> float:

@@ -84,7 +84,10 @@ class FitOptions:
             )
         self._require_ranges()
         for key in self._keys:
-            self._require_name(key)
+            pattern, name = _parts(key)
+            if problem := pattern_problem(pattern):
+                raise ValueError(f"{key}: what stands before the / {problem}")
+            rule_of(name, self._bounds(name))
 
     def _require_ranges(self) -> None:
         for name, (low, high) in self.bounds.items():
@@ -99,12 +102,6 @@ class FitOptions:
     def _keys(self) -> tuple[str, ...]:
         """All names of parameters, with their patterns."""
         return (*self.parameters, *self.shared, *self.bounds, *self.priors)
-
-    def _require_name(self, key: str) -> None:
-        pattern, name = _parts(key)
-        if problem := pattern_problem(pattern):
-            raise ValueError(f"{key}: what stands before the / {problem}")
-        rule_of(name, self._bounds(name))
 
     def require_joints(self, joints: Sequence[str]) -> None:
         """Raise a ValueError if a pattern matches none of the joints."""

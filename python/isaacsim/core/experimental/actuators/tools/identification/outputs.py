@@ -13,12 +13,7 @@ from .log import REQUIRED, MotorLog
 
 @dataclass(frozen=True)
 class Output:
-    """A column that motors simulate.
-
-    Args:
-        law: Config of the stage that simulates it; None for all motors.
-        state: Name of its state; empty for the effort of the motor, without friction.
-    """
+    """A column that motors simulate: a state of a law, or, without them, the effort of any motor without friction."""
 
     law: type[Config] | None = None
     state: str = ""

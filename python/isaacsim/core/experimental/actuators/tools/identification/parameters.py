@@ -182,8 +182,7 @@ def other_friction(motor: MotorConfig) -> Config | None:
 def has_place(motor: MotorConfig, name: str) -> bool:
     """Return whether a parameter can be set in a motor.
 
-    A supply matters to windings only, the rotor behind a spring is no armature of the joint, and a friction of another
-    law is none of `FrictionConfig`.
+    Supplies need windings, the rotor behind a spring is no armature, other laws of friction are no `FrictionConfig`.
     """
     if name == "armature":
         rotor = _rotor_of(motor)
@@ -222,22 +221,16 @@ def with_values(motor: MotorConfig, values: Mapping[str, float]) -> MotorConfig:
     # a breakaway is on top of a Coulomb level, and a spring takes the armature and turns the encoder to the rotor
     for name in sorted(values, key=lambda one: (one == "breakaway") - (one in SPRING)):
         if name == "armature":
-            _set_armature(changed, values[name])
+            # that of the rotor in the transmission; a joint behind a spring has none
+            rotor = _rotor_of(changed)
+            if rotor is not None and rotor.IS_RIGID:
+                inertia = values[name] / _number(rotor.ratio, "ratio") ** 2
+                changed.others[changed.others.index(rotor)] = dataclasses.replace(rotor, rotor_inertia=inertia)
+            else:
+                changed.armature = values[name] if rotor is None else None
         else:
             _set(changed, name, values[name])
     return changed
-
-
-def _set_armature(motor: MotorConfig, value: float) -> None:
-    """Set the armature of a joint, that of the rotor in its transmission; a joint behind a spring has none."""
-    rotor = _rotor_of(motor)
-    if rotor is None:
-        motor.armature = value
-    elif rotor.IS_RIGID:
-        inertia = value / _number(rotor.ratio, "ratio") ** 2
-        motor.others[motor.others.index(rotor)] = dataclasses.replace(rotor, rotor_inertia=inertia)
-    else:
-        motor.armature = None
 
 
 def with_inertia(motor: MotorConfig, inertia: float) -> MotorConfig:

@@ -89,16 +89,10 @@ class Shipped:
 
 
 class Replaying:
-    """A whole robot at the first sample of a log, whose commands it will follow.
+    """A whole robot at the first sample of an evenly sampled log, whose commands it will follow.
 
-    Use it as a context manager, or call `close`. Joints without a column in the log hold their initial position.
-
-    Args:
-        robot: Path of the robot file.
-        motors: Motors by joint name.
-        log: The log, evenly sampled.
-        held_out: Whether motors were not fitted to it.
-        engine: Simulator, as `Simulation` names it.
+    Use it as a context manager, or call `close`. Joints without a column hold their initial position; motors were not
+    fitted to a log that is `held_out`.
     """
 
     def __init__(

@@ -15,7 +15,7 @@ from ...base.saving import require_place, whole_file
 from ...specs.arguments import path_of
 from ..plots.identified import Comparison, draw_comparison
 from ..plots.style import require_picture, save
-from .identified import ColumnUse, Estimate, Identified, ModelScore, Replay
+from .identified import ColumnUse, Estimate, Identified, Replay
 from .output import error_words, interval_words, unit_at_joint, units_of_errors
 from .verdict import Verdict, verdicts
 
@@ -93,11 +93,18 @@ def _page(identified: Identified) -> Iterable[str]:
     yield from _table(heads, map(_verdict, verdicts(identified)))
     yield from _list("Warnings", identified.warnings)
     if identified.replays:
-        yield f"<h2>Measured and simulated</h2>{_image(plot_identified(identified))}<h2>Logs</h2>"
+        content = io.BytesIO()
+        plot_identified(identified).savefig(content, format="png")
+        code = base64.b64encode(content.getvalue()).decode()
+        yield '<h2>Measured and simulated</h2><img alt="Measured and simulated positions" '
+        yield f'src="data:image/png;base64,{code}"><h2>Logs</h2>'
         yield from _table(("log", "use", "duration [s]", f"error [{unit}]"), map(_log, identified.replays))
     yield "<h2>Models</h2><p>Each joint by itself; the chosen model is marked.</p>"
-    scores = [_score(one, one.name == identified.chosen) for one in identified.models]
-    chosen = [one.name == identified.chosen for one in identified.models]
+    chosen = [model.name == identified.chosen for model in identified.models]
+    scores = [
+        (model.name, str(len(model.parameters)), _milli(model.training), _milli(model.validation), "chosen" * is_chosen)
+        for model, is_chosen in zip(identified.models, chosen, strict=True)
+    ]
     heads = ("model", "parameters", f"training error [{unit}]", f"validation error [{unit}]", "")
     yield from _table(heads, scores, chosen)
     if identified.columns:
@@ -138,10 +145,6 @@ def _log(one: Replay) -> tuple[str, ...]:
     return one.log.source, use, f"{one.log.duration:.3g}", _milli(float(one.errors.mean()))
 
 
-def _score(one: ModelScore, is_chosen: bool) -> tuple[str, ...]:
-    return one.name, str(len(one.parameters)), _milli(one.training), _milli(one.validation), "chosen" * is_chosen
-
-
 def _column(one: ColumnUse, unit: str) -> tuple[str, ...]:
     if one.unused:
         return one.joint, one.name, unit, "-", "-", f"not fitted: {one.unused}"
@@ -156,10 +159,3 @@ def _estimate(one: Estimate, unit: str) -> tuple[str, ...]:
 def _milli(error: float) -> str:
     """Return an error in mrad or mm; a hyphen for none."""
     return f"{1000 * error:.3g}" if math.isfinite(error) else "-"
-
-
-def _image(drawn: Figure) -> str:
-    content = io.BytesIO()
-    drawn.savefig(content, format="png")
-    code = base64.b64encode(content.getvalue()).decode()
-    return f'<img alt="Measured and simulated positions" src="data:image/png;base64,{code}">'

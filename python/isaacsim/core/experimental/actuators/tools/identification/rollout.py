@@ -33,10 +33,7 @@ def substeps_of(dt: float, longest: float = _LONGEST) -> int:
 
 
 def late_by(dt: float) -> float:
-    """Return by how much commands that are held are later than interpolated ones [s].
-
-    It is the mean of 0 … `substeps_of(dt)` - 1 physics steps.
-    """
+    """Return by how much held commands are later than interpolated ones [s], a mean over physics steps."""
     return 0.5 * (dt - dt / substeps_of(dt))
 
 
@@ -46,10 +43,7 @@ def settings_of(log: MotorLog) -> dict[str, float]:
 
 
 def bare_stages(motor: MotorConfig) -> list[Config]:
-    """Return the stages of a motor without delay and encoder, for what applies delay and bias itself.
-
-    Behind a spring an encoder at the joint stays, for without one the controller would see the rotor.
-    """
+    """Return stages without delay and encoder, but one at a joint behind a spring: controllers would see the rotor."""
     has_spring = any(isinstance(one, TransmissionConfig) and not one.IS_RIGID for one in motor.stages)
     stages = [one for one in motor.stages if not isinstance(one, DelayConfig | TimedDelayConfig | EncoderConfig)]
     encoders = [one for one in motor.stages if isinstance(one, EncoderConfig)] if has_spring else []
@@ -59,13 +53,9 @@ def bare_stages(motor: MotorConfig) -> list[Config]:
 class Rollout:
     """A joint with several variants of its motor, which follow logs.
 
-    Args:
-        joint: Name of the joint.
-        motor: Its motor. Its delay and its encoder's bias are left out, as `run` takes them.
-        names: Parameters that differ between variants.
-        variants: Number of variants, of all logs that are simulated side by side.
-        columns: Columns of logs to simulate, and `power`; those that the motor has are `outputs`.
-        longest: Longest physics step [s]; None means that of replays.
+    `names` are parameters that differ between variants, counted over all logs side by side. `run` takes delay and bias
+    of the encoder instead of the motor. `columns` of logs are simulated, and `power`; those that the motor has are
+    `outputs`. A physics step is at most `longest` [s]; None means that of replays.
     """
 
     def __init__(
@@ -123,13 +113,10 @@ class Rollout:
         values: Sequence[Mapping[str, float]],
         outputs: Sequence[str] = (),
     ) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Return the positions that encoders measure, and outputs right after each sample; NaN after a fault.
+        """Return positions that encoders measure, `(variants, samples)`, and outputs right after each sample,
+        `(outputs, variants, samples)`, of each log; NaN after a fault.
 
-        As many logs of equal time steps as there is room for are simulated side by side; settings of a log override
-        values.
-
-        Returns:
-            Positions `(variants, samples)` and outputs `(outputs, variants, samples)` of each log.
+        As many logs of equal time steps as fit are simulated side by side; settings of a log override values.
         """
         room = max(1, self._rows // len(values))
         found: list[tuple[np.ndarray, np.ndarray]] = [(np.empty(0), np.empty(0))] * len(cases)

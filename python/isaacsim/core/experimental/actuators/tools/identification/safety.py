@@ -144,14 +144,7 @@ def moved(commanded: CommandedRobot, command: np.ndarray, joints: Sequence[str])
 
 @dataclass(frozen=True)
 class Break:
-    """A limit that a motion breaks.
-
-    Args:
-        joint: Number of the joint; None means the robot as a whole.
-        limit: Name of the limit: `position`, `speed`, `effort`, `collision` or `stability`.
-        over: By how much, relative to the largest value; more than 1.
-        words: The broken limit in words.
-    """
+    """A limit of a joint, None for the robot, that a motion breaks: its name, by which factor, and in words."""
 
     joint: int | None
     limit: str

@@ -41,10 +41,6 @@ def linkage_of(motor: MotorConfig) -> LinkageConfig | None:
 class Shafts:
     """The joints and shafts of logs: a column each, that of a shaft by the name of the joint that has its motor.
 
-    Args:
-        motors: Motors by joint.
-        joints: Joints of the logs.
-
     Raises:
         ValueError: A linkage that logs of its joints do not tell.
     """
@@ -100,11 +96,7 @@ class Shafts:
             )
 
     def options(self, options: FitOptions) -> FitOptions:
-        """Return what is fitted: friction of shafts has a level and a viscous part.
-
-        Raises:
-            ValueError: Networks are to be learned.
-        """
+        """Return what is fitted: friction of shafts is Coulomb and viscous; a `ValueError` for networks."""
         if not self.linkages:
             return options
         if options.residual is not None:

@@ -20,12 +20,7 @@ from .parameters import has_place, with_values
 
 @dataclass(frozen=True)
 class SharedSupply:
-    """A supply of all joints.
-
-    Args:
-        numbers: Open-circuit voltage [V], and internal resistance [Ω].
-        errors: Standard errors of both.
-    """
+    """Open-circuit voltage [V] and internal resistance [Ω] of a supply of all joints, with standard errors."""
 
     numbers: tuple[float, float]
     errors: tuple[float, float]

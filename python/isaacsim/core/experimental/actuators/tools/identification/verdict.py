@@ -22,16 +22,10 @@ _NONE = 1e-6
 
 @dataclass(frozen=True)
 class Verdict:
-    """What was learned of a joint.
+    """What was learned of a joint: `EXPLAINED`, `PARTLY` or `NOT`; empty for one that rests in all logs.
 
-    Args:
-        joint: Its name.
-        word: `EXPLAINED`, `PARTLY` or `NOT`; empty for one that rests in all logs.
-        error: Mean absolute position error in the whole robot [rad or m].
-        before: The same with the motors that the fit started from.
-        noise: Noise of its encoder [rad or m].
-        changed: What was fitted of it: values, those of gains before and after.
-        look: What the error that is left looks like, where it is not explained and looks like something.
+    Errors in the whole robot now and `before` are mean absolute ones [rad or m], beside the noise of the encoder.
+    `changed` is what was fitted, gains before and after; `look` what an unexplained error looks like, if anything.
     """
 
     joint: str
@@ -65,10 +59,7 @@ def _word(error: float, noise: float) -> str:
 
 
 def _changes(estimates: Iterable[Estimate], joint: str) -> Iterator[str]:
-    """Yield the gains of a joint before and after, then its other values, without those that are none as before.
-
-    With half of the interval of a value, where it has one.
-    """
+    """Yield gains of a joint before and after, then its other changed values with half of their interval."""
     own = (estimate for estimate in estimates if estimate.joint == joint)
     for one in sorted(own, key=lambda estimate: estimate.name not in GAINS):
         # a descent ends beside the end of a range

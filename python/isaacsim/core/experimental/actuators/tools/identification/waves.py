@@ -2,7 +2,7 @@
 
 Each begins and ends at 0, and differs from joint to joint, so that the motion of one joint is told from the reactions
 to the others. The *pace* of a joint [Hz] says how fast its motion may be: sines keep their full amplitude up to this
-frequency, from there on their speed, and from 1 Hz on their acceleration; a step takes half a period.
+frequency, from there on their speed, and from 1 Hz on their acceleration. Positions are `(samples, joints)`.
 """
 
 from __future__ import annotations
@@ -30,15 +30,7 @@ _LEVELS = (1.0, -1.0, 0.5, -0.5)
 
 @dataclass(frozen=True)
 class Span:
-    """What the motions of all joints have in common.
-
-    Args:
-        samples: Number of samples.
-        dt: Time from sample to sample [s].
-        joints: Number of joints.
-        top: Highest frequency of sines [Hz].
-        seed: Seed of phases, levels and times.
-    """
+    """What the motions of all joints have in common; `top` is the highest frequency [Hz], `seed` of all draws."""
 
     samples: int
     dt: float
@@ -67,15 +59,7 @@ class Span:
 
 
 def chirp(span: Span, pace: np.ndarray) -> np.ndarray:
-    """Return sines that sweep up and down through all frequencies, each joint elsewhere at a time.
-
-    Args:
-        span: Its duration, and more.
-        pace: Pace of each joint [Hz], shape `(joints,)`.
-
-    Returns:
-        Positions between -1 and 1, shape `(samples, joints)`.
-    """
+    """Return sines that sweep up and down through all frequencies, each joint elsewhere at a time."""
     found = np.empty((span.samples, span.joints))
     for joint in range(span.joints):
         place = (span.time / span.seconds + joint / span.joints) % 1.0
@@ -86,15 +70,7 @@ def chirp(span: Span, pace: np.ndarray) -> np.ndarray:
 
 
 def multisine(span: Span, pace: np.ndarray) -> np.ndarray:
-    """Return sums of sines; joints share no frequency if there are enough, and have random phases.
-
-    Args:
-        span: Its duration, and more.
-        pace: Pace of each joint [Hz], shape `(joints,)`.
-
-    Returns:
-        Positions between -1 and 1, shape `(samples, joints)`.
-    """
+    """Return sums of sines; joints share no frequency if there are enough, and have random phases."""
     found = np.empty((span.samples, span.joints))
     first = round(span.lowest * span.seconds)
     harmonics = np.arange(first, max(first + 1, int(span.top * span.seconds)) + 1)
@@ -112,15 +88,7 @@ def multisine(span: Span, pace: np.ndarray) -> np.ndarray:
 
 
 def steps(span: Span, pace: np.ndarray) -> np.ndarray:
-    """Return jumps between levels; each joint has its own times and order of levels.
-
-    Args:
-        span: Its duration, and more.
-        pace: Pace of each joint [Hz], shape `(joints,)`; a rise takes half its period.
-
-    Returns:
-        Positions between -1 and 1, shape `(samples, joints)`.
-    """
+    """Return jumps between levels, which take half a period; each joint has its own times and order of levels."""
     every, count = _slots(span, _STEP_EVERY)
 
     def draw(random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -137,11 +105,7 @@ def steps(span: Span, pace: np.ndarray) -> np.ndarray:
 
 
 def holds(span: Span, pace: np.ndarray) -> np.ndarray:
-    """Return slow moves between levels with rests at each; every joint has its own order of levels.
-
-    Returns:
-        Positions between -1 and 1, shape `(samples, joints)`.
-    """
+    """Return slow moves between levels with rests at each; every joint has its own order of levels."""
     every, count = _slots(span, _HOLD_EVERY)
     places = np.linspace(-1.0, 1.0, count - 1)
 
@@ -150,7 +114,11 @@ def holds(span: Span, pace: np.ndarray) -> np.ndarray:
 
     found = np.empty((span.samples, span.joints))
     for joint, (at, levels) in enumerate(_least_alike(span, "holds", draw)):
-        found[:, joint] = _constant_speed((span.time[:, None] - at) / (_MOVES * every)) @ np.diff(levels)
+        # a move at constant speed, with a fifth of its time to gain speed and to lose it
+        blend, share = 0.2, np.clip((span.time[:, None] - at) / (_MOVES * every), 0.0, 1.0)
+        way = np.where(share < 0.5, share, 1.0 - share)
+        half = np.where(way < blend, way**2 / (2.0 * blend), way - 0.5 * blend) / (1.0 - blend)
+        found[:, joint] = np.where(share < 0.5, half, 1.0 - half) @ np.diff(levels)
     return found
 
 
@@ -178,8 +146,7 @@ def _least_alike(
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return times of changes [s], and the levels before and after each, of all joints.
 
-    Of several draws for a joint, the one whose levels over time are least correlated with those of the joints before
-    it is taken.
+    Of several draws for a joint, it takes the one least correlated with the joints before it.
     """
     chosen: list[tuple[np.ndarray, np.ndarray]] = []
     curves: list[np.ndarray] = []
@@ -206,12 +173,3 @@ def _taper(span: Span) -> np.ndarray:
     place = np.arange(span.samples) / max(1, span.samples - 1) * span.seconds
     end = min(_TAPER, span.seconds / 8.0)
     return np.sin(0.5 * np.pi * np.clip(np.minimum(place, span.seconds - place) / end, 0.0, 1.0)) ** 2
-
-
-def _constant_speed(share: np.ndarray) -> np.ndarray:
-    """Return the way of a move at constant speed, with a fifth of its time to gain speed and to lose it."""
-    blend = 0.2
-    share = np.clip(share, 0.0, 1.0)
-    way = np.where(share < 0.5, share, 1.0 - share)
-    half = np.where(way < blend, way**2 / (2.0 * blend), way - 0.5 * blend) / (1.0 - blend)
-    return np.where(share < 0.5, half, 1.0 - half)

@@ -17,16 +17,11 @@ if TYPE_CHECKING:
 class FrequencyResponse:
     """Frequency response of the loop of one joint, sampled at each computation of its controller.
 
-    Args:
-        joint: Name of the joint.
-        frequencies: Ascending, up to half the rate of the controller [Hz], shape `(points,)`.
-        open_loop: Open loop, from the error to the feedback, complex.
-        closed_loop: Closed loop, from the position target to the position, complex, with the command delay.
-        gain_margin: Factor by which the gains may grow until the joint vibrates; below 1 it does.
-        phase_crossover: Frequency at which the phase of the open loop crosses −180° [Hz]; None if it does not.
-        phase_margin: Phase margin at the gain crossover [deg]; None if there is none.
-        gain_crossover: Frequency at which the magnitude of the open loop falls below 1 [Hz]; None if it does not.
-        bandwidth: Frequency at which the closed loop falls below −3 dB [Hz]; None if it does not.
+    Frequencies ascend to half its rate [Hz]. The open loop is from error to feedback, the closed one from position
+    target to position, with the command delay. Gains may grow by the gain margin until the joint vibrates; below 1 it
+    does. It is at `phase_crossover` [Hz], where the phase of the open loop crosses −180°; the phase margin [deg] is at
+    `gain_crossover` [Hz], where its magnitude falls below 1. The closed loop falls below −3 dB at `bandwidth` [Hz].
+    None for what is not.
     """
 
     joint: str

@@ -97,10 +97,7 @@ class Envelope:
 
 
 def draw_envelope(found: Envelope) -> Figure:
-    """Draw effort over speed, with thin lines for each clamp and a thick one for all, and over position if needed.
-
-    A clamp that equals the whole has no line of its own: its name is at that of the whole.
-    """
+    """Draw effort over speed, and position if needed: all clamps, and thin lines for those that are not the whole."""
     wide = len(found.positions) > 0
     drawn = figure(10, 9 if wide else 5.6, f"{found.joint}: effort envelope")
     # over speed and over position: they share no axis

@@ -20,20 +20,11 @@ _NEAR = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
-    """Commands and the predicted motion; arrays have the shape `(samples, joints)`.
+    """Commands [rad or m] and the predicted motion, speed and effort; arrays are `(samples, joints)`.
 
-    Args:
-        title: Title of the picture.
-        joints: Names of the joints.
-        time: [s], shape `(samples,)`.
-        command: Position targets [rad or m].
-        positions: Predicted positions [rad or m].
-        speeds: Predicted speeds, as shares of their limits.
-        efforts: Predicted efforts, as shares of their limits.
-        limits: Lowest and highest positions [rad or m], infinite for none, shape `(2, joints)`.
-        begins: Kind of motion by the time at which it begins [s].
-        used: Share of the limits that is used at most.
-        turns: Whether each joint turns; else it slides; None if that is unknown.
+    Speeds and efforts are shares of their limits, of which `used` is the largest. Limits of positions are
+    `(2, joints)`, infinite for none. `begins` has the kind of motion by the time at which it begins [s]. A joint that
+    does not turn slides; None if that is unknown.
     """
 
     title: str

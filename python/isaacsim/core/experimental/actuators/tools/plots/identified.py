@@ -45,20 +45,10 @@ class Comparison:
 
 @dataclass(frozen=True, eq=False)
 class TwoMotions:
-    """Two motions of the same joints, and the second one with all causes put equal.
+    """Two motions of the same joints, named sides, and their difference with all causes put equal, `remaining`.
 
-    Args:
-        title: Title of the picture.
-        names: Names of the two sides.
-        joints: Names of the joints.
-        time: [s], shape `(samples,)`.
-        target: Position targets [rad or m], shape `(samples, joints)`.
-        first: Positions on the first side [rad or m], same shape.
-        second: Positions on the second side [rad or m], same shape.
-        errors: Differences [rad or m], same shape.
-        remaining: Differences with all causes put equal [rad or m], same shape.
-        parted: Time at which the motions part [s]; None if they do not.
-        turns: Which joints turn; None where that is unknown.
+    Positions, targets and differences are `(samples, joints)` [rad or m]. They part at a time [s], or do not (None). A
+    joint that does not turn slides; None if that is unknown.
     """
 
     title: str

@@ -26,10 +26,7 @@ _SHOWN = 2.0
 
 @dataclass(frozen=True)
 class Response:
-    """One joint after a jump of its target at time 0; arrays `(steps,)` begin shortly before the jump.
-
-    Times are in [s], positions in [rad or m], efforts in [N·m or N]; there is no friction without passive stages.
-    """
+    """One joint after a jump of its target at time 0, `(steps,)` from shortly before; no friction if not passive."""
 
     time: np.ndarray
     target: np.ndarray
@@ -84,14 +81,10 @@ class Response:
 
 @dataclass(frozen=True)
 class StepResponse:
-    """A joint's step response, and that of an ideal drive in its place.
+    """A joint's step response, and that of an ideal drive in its place: the same gains without delay and clamps.
 
-    Args:
-        joint: Name of the joint.
-        actual: Response with its actuator.
-        ideal: Response with the same gains, without delay and clamps.
-        bounds: Lowest and highest effort within the clamps at each step, `(2, steps)`, NaN for none.
-        turns: Whether the joint turns; else it slides; None if that is unknown.
+    `bounds` are the lowest and highest effort within the clamps at each step, `(2, steps)`, NaN for none. A joint that
+    does not turn slides; None if that is unknown.
     """
 
     joint: str

@@ -31,8 +31,6 @@ BROAD: dict[str, Any] = {"linewidth": 5.0, "alpha": 0.35}
 """Style of a curve below another one."""
 DASHED: dict[str, Any] = {"color": GREY, "linestyle": "--", "linewidth": THIN}
 """Style of targets, limits and thresholds."""
-DOTS: dict[str, Any] = {"color": "black", "linestyle": "", "marker": ".", "markersize": 2.5, "zorder": 3}
-"""Style of points of a reference on top of curves."""
 SHADE = 0.12
 """Opacity of areas."""
 
@@ -70,16 +68,7 @@ def panels(
     columns: int = 1,
     heights: Sequence[float] | None = None,
 ) -> tuple[Figure, list[Axes]]:
-    """Return a figure and its panels, row by row; columns share the x axis, rows the y axis.
-
-    Args:
-        width: Width of the figure [inch].
-        height: Height of the figure [inch].
-        headline: Title of the figure.
-        rows: Number of rows of panels.
-        columns: Number of columns of panels.
-        heights: Relative heights of the rows.
-    """
+    """Return a figure [inch] with a headline and panels row by row; columns share the x axis, rows the y axis."""
     drawn = figure(width, height, headline)
     grid = drawn.subplots(rows, columns, sharex="col", sharey="row", squeeze=False, height_ratios=heights)
     dress(grid.flat)
@@ -192,10 +181,9 @@ def bands(panel: Axes, x: npt.ArrayLike, samples: np.ndarray, of: str, shares: S
 
 
 def label_ends(panel: Axes, labels: Sequence[tuple[np.ndarray, str, object]]) -> None:
-    """Write labels to the right of the ends of curves, in their colors and without overlap.
+    """Write labels to the right of the ends of curves, in their colors and without overlap, in the order of the ends.
 
-    Labels are in the order of the ends, also of ends beyond the panel; those of equal ends keep their order, the first
-    on top.
+    Ends beyond the panel count; labels of equal ends keep their order, the first on top.
     """
     ends = []
     # Matplotlib computes scales on request
@@ -208,7 +196,9 @@ def label_ends(panel: Axes, labels: Sequence[tuple[np.ndarray, str, object]]) ->
     ends = _ordered(ends)
     inside = np.clip([place for place, _ in ends], 0.0, 1.0)
     size = "small" if len(ends) <= _MANY else "xx-small"
-    apart = max(_APART, _LINES[size] / _height(panel))
+    drawn = panel.figure
+    assert drawn is not None
+    apart = max(_APART, _LINES[size] / float(panel.bbox.height / drawn.dpi))
     places = separate(inside.tolist(), min(apart, 1.0 / max(1, len(ends) - 1)))
     for place, (_, number) in zip(places, ends, strict=True):
         _, text, color = labels[number]
@@ -217,18 +207,8 @@ def label_ends(panel: Axes, labels: Sequence[tuple[np.ndarray, str, object]]) ->
         )
 
 
-def _height(panel: Axes) -> float:
-    """Return the height of a panel in inches, before the layout makes room for labels."""
-    drawn = panel.figure
-    assert drawn is not None
-    return float(panel.bbox.height / drawn.dpi)
-
-
 def _ordered(ends: Sequence[tuple[float, int]]) -> list[tuple[float, int]]:
-    """Return ends, each with the number of its curve, in ascending order; equal ones from the last curve to the first.
-
-    Equal ends share the mean of their places.
-    """
+    """Return ends and numbers of their curves in ascending order, equal ones at their mean, the last curve first."""
     groups: list[list[tuple[float, int]]] = []
     for place, number in sorted(ends):
         if groups and place - groups[-1][0][0] <= _ALIKE:

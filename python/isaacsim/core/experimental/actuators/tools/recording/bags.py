@@ -58,26 +58,23 @@ class Bag:
 
     def messages(self, topic: str) -> list[tuple[int, Any]]:
         """Return the messages of a topic, each with the time at which it was recorded [ns]."""
+        from rosbags.interfaces import MessageDefinitionFormat  # pyright: ignore[reportMissingImports]
+        from rosbags.typesys import get_types_from_msg  # pyright: ignore[reportMissingImports]
+
         with _parsing(self._path):
             wanted = [one for one in self._reader.connections if one.topic == topic]
+            # types that only the bag describes
             for one in wanted:
-                self._learn(one)
+                if one.msgtype not in self._store.fielddefs:
+                    if one.msgdef.format != MessageDefinitionFormat.MSG:
+                        raise ValueError(f"{one.topic} has {one.msgtype}, which the bag does not describe")
+                    described = get_types_from_msg(one.msgdef.data, one.msgtype)
+                    known = self._store.fielddefs
+                    self._store.register({name: one for name, one in described.items() if name not in known})
             return [
                 (time, self._store.deserialize_cdr(data, one.msgtype))
                 for one, time, data in self._reader.messages(connections=wanted)
             ]
-
-    def _learn(self, connection: Any) -> None:
-        """Add the type of a connection from its description in the bag, unless ROS 2 has it."""
-        from rosbags.interfaces import MessageDefinitionFormat  # pyright: ignore[reportMissingImports]
-        from rosbags.typesys import get_types_from_msg  # pyright: ignore[reportMissingImports]
-
-        if connection.msgtype not in self._store.fielddefs:
-            if connection.msgdef.format != MessageDefinitionFormat.MSG:
-                raise ValueError(f"{connection.topic} has {connection.msgtype}, which the bag does not describe")
-            described = get_types_from_msg(connection.msgdef.data, connection.msgtype)
-            known = self._store.fielddefs
-            self._store.register({name: one for name, one in described.items() if name not in known})
 
 
 @contextlib.contextmanager
@@ -99,9 +96,8 @@ def opened(path: Path) -> Iterator[Bag]:
 def save_mcap(path: Path, steps: np.ndarray, subject: Subject, arrays: Mapping[str, np.ndarray]) -> None:
     """Write a file of joint states that ROS 2, Foxglove and `actuators identify` read.
 
-    Topics are `/joint_states`, with positions, velocities and efforts of the motors, and `/joint_commands`, with the
-    targets; of several robots those below `/robot_0` and so on, with the name of the robot as `frame_id`. Other signals
-    are left out.
+    Topics are `/joint_states`, with positions, velocities and motor efforts, and `/joint_commands`, with targets; of
+    several robots those below `/robot_0` and so on, with the name as `frame_id`. Other signals are left out.
     """
     with needs("An MCAP file", "bags"):
         from rosbags.rosbag2 import StoragePlugin, Writer  # pyright: ignore[reportMissingImports]

@@ -14,14 +14,10 @@ from ..contents import arrays_in
 
 @dataclass(frozen=True)
 class Subject:
-    """Robots, joints and limits of a recording.
+    """Names of robots and joints of a recording, and its limits.
 
-    Args:
-        robots: Names of the robots.
-        joints: Names of the joints.
-        clamps: Class names of clamps by their number in `limited_by`, from 1; the first is empty.
-        max_efforts: Plain limits at the start of the recording [N·m or N], `(robots, joints)`, NaN for none.
-        turns: Whether each joint turns; else it slides; None if that is unknown. Tables have no column for it.
+    `clamps` are class names of clamps by their number in `limited_by`, from 1. `max_efforts` are plain limits at the
+    start [N·m or N], `(robots, joints)`, NaN for none. A joint that does not turn slides; tables do not know (None).
     """
 
     robots: tuple[str, ...]

@@ -110,10 +110,7 @@ class _Curves:
                 self.labels.append((values[:, column], word if self.alone else joint, own["color"]))
 
     def finish(self, title: str, ylabel: str, quantity: str | None = None) -> None:
-        """Add title, axis label, the labels of the curves, and the key of lines and areas.
-
-        `quantity` is a field of `Units`, whose unit the axis has, or the label of each joint if they differ.
-        """
+        """Add title, axis label with the unit of `quantity`, or joint labels with theirs, curve labels, and key."""
         caption(self.axes, title)
         self.scale(ylabel, quantity)
         label_ends(self.axes, self.labels)
@@ -243,20 +240,16 @@ def _draw_motion(first: _Curves, shown: Mapping[str, np.ndarray]) -> None:
         curves.add(shown[name], name, True, {"linewidth": PLAIN}, number)
         curves.scale(*words[name])
         if len(there) == 2:
-            _color_scale(panel, "right" if number else "left", COLORS[number])
+            # each scale in the color of its curve, with zero in the middle
+            panel.spines["right" if number else "left"].set_visible(True)
+            panel.yaxis.label.set_color(COLORS[number])
+            panel.tick_params(axis="y", colors=COLORS[number])
+            panel.spines[["top"]].set_visible(False)
+            panel.margins(x=0)
+            reach = max(map(abs, panel.get_ylim()))
+            panel.set_ylim(-reach, reach)
         elif not first.alone:
             label_ends(panel, curves.labels)
-
-
-def _color_scale(panel: Axes, side: str, color: str) -> None:
-    """Give one of two scales the color of its curve, with zero in the middle."""
-    panel.spines[side].set_visible(True)
-    panel.yaxis.label.set_color(color)
-    panel.tick_params(axis="y", colors=color)
-    panel.spines[["top"]].set_visible(False)
-    panel.margins(x=0)
-    reach = max(map(abs, panel.get_ylim()))
-    panel.set_ylim(-reach, reach)
 
 
 def _alike(shown: Mapping[str, np.ndarray]) -> bool:

@@ -40,17 +40,11 @@ _OF_MOTION = {"power", "losses", "passive_power", "sticking"}
 
 
 class Recorder(NotCopied):
-    """Records within a `with` block, whose value is the `Recording`.
+    """Records rows and joints within a `with` block, whose value is the `Recording`.
 
-    Args:
-        assembly: The actuators.
-        robot_names: Names of all robots.
-        signals: Names of signals, of `SIGNALS`; of all, those of laws only if a joint has such laws.
-        capacity: Number of steps to keep, the last ones; None means all.
-        robots: Rows to record.
-        joints: Joints to record, as the assembly numbers them.
-        turns: Which joints turn, by column, if that is known.
-        path: File in which the recording is saved at the end; Ctrl+C ends the block then, not the program.
+    Of all `SIGNALS`, those of laws are recorded only if a joint has such laws. The last `capacity` steps are kept, or
+    all. `turns` say which joints turn, by column, if that is known. It is saved at `path` at the end, also after
+    Ctrl+C, which does not end the program then.
     """
 
     _INSTEAD = "Copy or pickle the Recording that its block gives."
@@ -226,10 +220,10 @@ class Recorder(NotCopied):
 
 
 def _chosen(signals: Sequence[str], assembly: Assembly, joints: Sequence[int]) -> list[str]:
-    """Return the signals to record, in the order of `SIGNALS`, with those that others follow from.
+    """Return the signals to record in the order of `SIGNALS`, with those that they follow from.
 
-    Of all signals, those that no joint has a law for are left out, with those that follow from them. Beside efforts on
-    the shaft before the clamps there are those after the clamps.
+    Of all signals, those that no joint has a law for are left out. Efforts on the shaft before the clamps need those
+    after the clamps.
     """
     names = names_of("signals", signals)
     if odd := [name for name in names if name not in SIGNALS]:
@@ -274,10 +268,7 @@ def recorded_states(stage: object) -> Mapping[str, str]:
 
 
 class _Reader:
-    """Reads a recording's arrays: those of the tape, and those that follow from them.
-
-    The current velocities are read until `stop`; `found` are ratio and offset of transmissions, `(2, robots, joints)`.
-    """
+    """Reads arrays of the tape, and what follows from them; `found` are transmissions, `(2, robots, joints)`."""
 
     def __init__(
         self,
@@ -301,7 +292,9 @@ class _Reader:
         if name == "passive_efforts":
             return self._passive_efforts()
         if name == "at_voltage_limit":
-            return self._at_voltage_limit()
+            supplied = self._tape.read("supply_voltages")
+            available = np.where(supplied > 0.0, supplied, self._voltages)
+            return (np.abs(self._tape.read("terminal_voltages")) >= 0.9999 * available) & self._is_wound
         if name == "magnet_temperatures":
             return self._tape.read("housing_temperatures") + self._tape.read("magnet_rises")
         if name in OF_TRANSMISSIONS:
@@ -315,12 +308,6 @@ class _Reader:
             return np.where(self._is_wound, drawn - work, np.float32(0.0)) + self._tape.read("loss_power")
         efforts = self._tape.read("applied_efforts") if name == "power" else self._passive_efforts()
         return mean_power(efforts, before, after)
-
-    def _at_voltage_limit(self) -> np.ndarray:
-        """Return True where the voltage at a winding is that of its supply."""
-        supplied = self._tape.read("supply_voltages")
-        available = np.where(supplied > 0.0, supplied, self._voltages)
-        return (np.abs(self._tape.read("terminal_voltages")) >= 0.9999 * available) & self._is_wound
 
     def _on_shaft(self, name: str) -> np.ndarray:
         """Return a signal of the motor's shaft; NaN where the shaft moves by itself."""
@@ -412,8 +399,6 @@ class _Part:
         if "faults" in row:
             self._write_faults(row["faults"])
 
-    # inside
-
     def _write_faults(self, to: np.ndarray) -> None:
         for robot, slot, code, _ in self._step.faults():
             if robot in self._row and slot in self._place:
@@ -483,10 +468,9 @@ class _Part:
         """Return the targets that the controllers got, of all robots and slots."""
         if len(self._step.measured) == 4:
             return list(map(on_host, self._step.measured[2:]))
-        return self._delayed_between() if hasattr(self._step, "inserts") else self._delayed
-
-    def _delayed_between(self) -> list[np.ndarray]:
-        """Return the targets between the phases, with those that components delayed there."""
+        if not hasattr(self._step, "inserts"):
+            return self._delayed
+        # between the phases, with those that components delayed there
         shape = self._assembly.num_robots, len(self._step.plan.dof_names)
         found = [on_host(array).reshape(shape).copy() for array in self._step.handed[2:4]]
         for insert in self._step.inserts:

@@ -244,10 +244,7 @@ class Recording:
 
     @property
     def at_voltage_limit(self) -> np.ndarray:
-        """True where the voltage at a winding is that of its supply, which then limits the effort.
-
-        Without a `SupplyConfig` the voltage of a winding is that at the start of the recording.
-        """
+        """True where the voltage of a winding is that of its `SupplyConfig`, or else of its own at the start."""
         return self._get("at_voltage_limit")
 
     @property
@@ -437,8 +434,6 @@ class Recording:
         return (
             f"<Recording: {len(self)} steps of {len(self._subject.robots)} robots x {len(self._subject.joints)} joints>"
         )
-
-    # inside
 
     def _with_faults(self, table: _Table) -> _Table:
         """Return a table with a note on joints that had faults, which limits and friction do not show."""

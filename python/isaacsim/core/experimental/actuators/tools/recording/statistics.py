@@ -134,14 +134,13 @@ class FrictionTable(NotedTable[JointFriction]):
             return self._noted("no friction acted")
         turns = [one.turns for one in self]
         head = "robot", "joint", "sticks", "longest [s]", heading("largest effort", "effort", turns), "dissipated [J]"
-        return self._noted(text_table([head, *(_cells(one, are_mixed(turns)) for one in self)], 2))
-
-
-def _cells(row: JointFriction, with_unit: bool) -> tuple[str, ...]:
-    """Return the cells of a row, the effort with the unit of its joint if the heading has none."""
-    unit = f" {units_of([row.turns]).effort}" if with_unit else ""
-    numbers = f"{row.longest:.4g}", f"{row.largest_effort:.4g}{unit}", f"{row.dissipated:.4g}"
-    return row.robot, row.joint, f"{row.sticking:.1%}", *numbers
+        rows: list[tuple[str, ...]] = []
+        for row in self:
+            # with its unit if the heading has none
+            unit = f" {units_of([row.turns]).effort}" * are_mixed(turns)
+            numbers = f"{row.longest:.4g}", f"{row.largest_effort:.4g}{unit}", f"{row.dissipated:.4g}"
+            rows.append((row.robot, row.joint, f"{row.sticking:.1%}", *numbers))
+        return self._noted(text_table([head, *rows], 2))
 
 
 def friction(

@@ -70,15 +70,9 @@ _NUMBERS = {name: number for number, name in enumerate((*(name for name in KINDS
 
 
 class NativeTape:
-    """Recorder of a native step, from construction until `stop`.
+    """Recorder of some robots and slots of a native step, from construction until `stop`.
 
-    Args:
-        step: The step.
-        robots: Rows to record.
-        slots: Slots to record.
-        recorded: Names of the arrays.
-        capacity: Number of rows to keep, the last ones; None means all.
-        clamps: Number in the recording of each limit of the plan.
+    It keeps the last `capacity` rows, or all; `clamps` has the number in the recording of each limit of the plan.
     """
 
     def __init__(

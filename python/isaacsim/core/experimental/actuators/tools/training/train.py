@@ -23,7 +23,7 @@ from ...laws.networks.metadata import MOST_STEPS, Metadata
 from ...laws.networks.network import GRUCell, Kind, Linear, LSTMCell, Network, Operation, Unary
 from ...specs.arguments import number_of, require_type
 from .log import ActuatorLog, features_of
-from .trained import TrainedActuator
+from .trained import TrainedActuator, rms_of
 
 # rows of a recurrent network's window that count, after those of warm-up
 _WINDOW = 50
@@ -115,9 +115,12 @@ class _Fit:
     ) -> None:
         self._torch, self._warm_up = _torch(), warm_up
         self._kind: Kind = kind
-        self._sets = [_tensors_of(part, metadata) for part in parts]
         scale = metadata.effort_scale * metadata.effort_std
-        self._units = [scale / _size(part.effort[warm_up:]) for part in parts]
+        # normalized, `(steps, joints, inputs)` and `(steps, joints)`
+        tensor = self._torch.from_numpy
+        efforts = [(part.effort - np.float32(metadata.effort_mean)) / np.float32(scale) for part in parts]
+        self._sets = [(tensor(features_of(part, metadata)), tensor(y)) for part, y in zip(parts, efforts, strict=True)]
+        self._units = [scale / rms_of(part.effort[warm_up:]) for part in parts]
         self.inputs = int(self._sets[0][0].shape[2])
         """Number of inputs."""
         self._model = _model(kind, self.inputs, hidden)
@@ -210,7 +213,7 @@ def _metadata_of(log: ActuatorLog, kind: Kind, input_idx: tuple[int, ...]) -> Me
             )
     if kind == "gru":
         means, deviations = zip(
-            *((_mean(values), _size(values - _mean(values))) for values in signals.values()), strict=True
+            *((_mean(values), rms_of(values - _mean(values))) for values in signals.values()), strict=True
         )
         return Metadata(
             "gru",
@@ -220,7 +223,7 @@ def _metadata_of(log: ActuatorLog, kind: Kind, input_idx: tuple[int, ...]) -> Me
             effort_std=deviations[2],
             sample_dt=log.dt,
         )
-    position, velocity, effort = (_size(values) for values in signals.values())
+    position, velocity, effort = (rms_of(values) for values in signals.values())
     return Metadata(
         kind,
         input_idx=input_idx if kind == "mlp" else (0,),
@@ -233,10 +236,6 @@ def _metadata_of(log: ActuatorLog, kind: Kind, input_idx: tuple[int, ...]) -> Me
 
 def _mean(values: np.ndarray) -> float:
     return float(np.mean(values, dtype=np.float64))
-
-
-def _size(values: np.ndarray) -> float:
-    return float(np.sqrt(np.mean(np.square(values, dtype=np.float64))))
 
 
 def _json_of(metadata: Metadata, network: Network) -> dict[str, object]:
@@ -286,12 +285,6 @@ def _one_thread(torch: ModuleType) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
-
-
-def _tensors_of(log: ActuatorLog, metadata: Metadata) -> tuple[Any, Any]:
-    """Return normalized features `(steps, joints, inputs)` and efforts `(steps, joints)`."""
-    efforts = (log.effort - np.float32(metadata.effort_mean)) / np.float32(metadata.effort_scale * metadata.effort_std)
-    return _torch().from_numpy(features_of(log, metadata)), _torch().from_numpy(efforts)
 
 
 def _model(kind: Kind, inputs: int, hidden: tuple[int, ...]) -> Any:

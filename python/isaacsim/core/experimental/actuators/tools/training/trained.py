@@ -96,30 +96,23 @@ class TrainedActuator:
                 "Resample the log."
             )
         inputs = np.ascontiguousarray(features_of(log, metadata))
-        outputs = self._rows(inputs) if self.network.kind == "mlp" else self._sequence(inputs)
+        _, joints, columns = inputs.shape
+        outputs = np.empty(inputs.shape[:2], np.float32)
+        if self.network.kind == "mlp":
+            # without state, all rows at once
+            make_evaluator(self.network, outputs.size).evaluate(inputs.reshape(-1, columns), outputs.reshape(-1))
+        else:
+            evaluator = make_evaluator(self.network, joints)
+            shape = (self.network.num_layers, joints, self.network.hidden_size)
+            states = [np.zeros(shape, np.float32) for _ in range(2 if self.network.kind == "lstm" else 1)]
+            # the same arrays at each step, which the evaluator checks once
+            x, y = np.empty_like(inputs[0]), np.empty(joints, np.float32)
+            for step, row in enumerate(inputs):
+                x[:] = row
+                evaluator.evaluate(x, y, states, states)
+                outputs[step] = y
         scale = metadata.effort_scale * metadata.effort_std
         return outputs * np.float32(scale) + np.float32(metadata.effort_mean)
-
-    def _rows(self, inputs: np.ndarray) -> np.ndarray:
-        """Return the outputs of a network without state, all rows at once."""
-        outputs = np.empty(inputs[..., 0].size, np.float32)
-        make_evaluator(self.network, len(outputs)).evaluate(inputs.reshape(len(outputs), -1), outputs)
-        return outputs.reshape(inputs.shape[:2])
-
-    def _sequence(self, inputs: np.ndarray) -> np.ndarray:
-        """Return the outputs of a network with state, step by step."""
-        _, joints, _ = inputs.shape
-        evaluator = make_evaluator(self.network, joints)
-        shape = (self.network.num_layers, joints, self.network.hidden_size)
-        states = [np.zeros(shape, np.float32) for _ in range(2 if self.network.kind == "lstm" else 1)]
-        outputs = np.empty(inputs.shape[:2], np.float32)
-        # the same arrays at each step, which the evaluator checks once
-        x, y = np.empty_like(inputs[0]), np.empty(joints, np.float32)
-        for step, row in enumerate(inputs):
-            x[:] = row
-            evaluator.evaluate(x, y, states, states)
-            outputs[step] = y
-        return outputs
 
     def errors_on(self, log: ActuatorLog) -> Errors:
         """Return the errors of the network on a log, without its first `warm_up` rows.
@@ -131,7 +124,7 @@ class TrainedActuator:
             raise ValueError(f"log has {log.steps} steps: must have more than warm_up, {self.warm_up}. Log for longer.")
         measured = log.effort[self.warm_up :].astype(np.float64)
         error = self.predict(log)[self.warm_up :] - measured
-        return Errors(_rms(error), float(np.abs(error).max()), _rms(measured))
+        return Errors(rms_of(error), float(np.abs(error).max()), rms_of(measured))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the network and its metadata, for `NeuralControlConfig` and the controllers.
@@ -182,5 +175,6 @@ class TrainedActuator:
         return write_report(Path(folder), content, Curves(part, first * self.sample_dt, *efforts))
 
 
-def _rms(values: np.ndarray) -> float:
+def rms_of(values: np.ndarray) -> float:
+    """Root mean square in double precision."""
     return float(np.sqrt(np.mean(np.square(values, dtype=np.float64))))

@@ -126,7 +126,10 @@ def _alone(stages: Sequence[Component], positions: np.ndarray, velocities: np.nd
     """Return the bounds of each stage alone, at the joint, by name."""
     # stages that change no effort take part in the whole by the signals that they publish
     changing = [stage for stage in stages if KINDS[stage.KIND].changes_effort and not converts(stage)]
-    names = _disambiguate([type(stage).__name__ for stage in changing])
+    names = [type(stage).__name__ for stage in changing]
+    total = Counter(names)
+    # numbered if several are equal
+    names = [f"{name} {names[: at + 1].count(name)}" if total[name] > 1 else name for at, name in enumerate(names)]
     gear = list(filter(converts, stages))
     return {
         name: bounds([stage] if acts_at_joint(stage) else [stage, *gear], positions, velocities)
@@ -182,9 +185,3 @@ def _changes(found: Bounds) -> np.ndarray:
     """Return a mask of the intervals within which bounds change."""
     known = np.nan_to_num(found, nan=float(np.finfo(np.float32).max))
     return np.any(np.abs(np.diff(known)) > 1e-6 * np.abs(known[:, 1:]), axis=0)
-
-
-def _disambiguate(names: Sequence[str]) -> list[str]:
-    """Return the names, numbered if several are equal."""
-    total = Counter(names)
-    return [f"{one} {names[: at + 1].count(one)}" if total[one] > 1 else one for at, one in enumerate(names)]

@@ -37,15 +37,9 @@ def step_response(
     seconds: float,
     open_actuators: Callable[[str], ArticulationActuators] = ArticulationActuators,
 ) -> StepResponse:
-    """Return the step response of a joint, the others held at their pose.
+    """Return the response of a joint to a jump [rad or m], less if a limit is near, for some seconds after it.
 
-    Args:
-        open_simulation: Opens the file of the robot, once per response.
-        path: Path of the robot.
-        joint: Name of the joint.
-        amplitude: Amplitude of the jump [rad or m], less if a limit is near.
-        seconds: Duration after the jump [s].
-        open_actuators: Returns the actuators of the robot at a path; default those of its file.
+    The other joints hold their pose. A simulation is opened per response; actuators default to those of its file.
     """
     if not callable(open_simulation):
         raise TypeError(f"open_simulation = {shown(open_simulation)}: must be a function. Give one that opens a file.")

@@ -106,13 +106,10 @@ def clipped(room: Room, names: Sequence[str], jumps: tuple[Targets, np.ndarray |
 
 
 def from_csv(path: Path, names: Sequence[str], room: Room) -> tuple[Targets, float]:
-    """Read targets from a file: a column `time [s]` or `time`, and one per joint [rad or m].
+    """Read targets, and the time of the last line [s]: a column `time [s]` or `time`, and one per joint [rad or m].
 
     The name of a column is that of the joint, or `<joint>/command` as in the files of `actuators excite`. Targets are
     interpolated between lines and constant after the last one. Joints without a column hold their pose.
-
-    Returns:
-        The targets, and the time of the last line [s].
     """
     head, table = _table(path)
     head = [name if name in names else name.removesuffix(_OF_EXCITE) for name in head]

@@ -37,24 +37,12 @@ _FELT, _SHAKEN = 1e-4, 0.1
 
 @dataclass(frozen=True)
 class JointTrial:
-    """The result of one joint of one robot.
+    """The result of one joint of one robot; None without that part: actuator, passive stages, winding or heat.
 
-    Args:
-        robot: Path of the robot.
-        joint: Name of the joint.
-        target: Last target [rad or m].
-        position: Position at the end [rad or m].
-        largest_error: Largest distance from the target [rad or m].
-        rms_error: Root mean square of it [rad or m].
-        largest_effort: Largest effort of its motor [N·m or N]; None for a drive, whose effort is unknown.
-        limited: Share of time in which clamps limited it, 0 … 1; None without an actuator.
-        clamps: Names of these clamps, the largest share first.
-        beyond: Largest distance outside its limits [rad or m]; 0 up to 2 % of its range.
-        largest_friction: Largest friction effort [N·m or N]; None without passive stages.
-        sticking: Share of time in which it sticks, 0 … 1; None without passive stages.
-        largest_current: Largest current of the winding [A]; None without one.
-        at_voltage_limit: Share of time in which the supply limits it, 0 … 1; None without a winding.
-        hottest: Highest temperature of the winding [°C]; None without a thermal law.
+    Positions and errors are [rad or m], efforts [N·m or N], that of a drive unknown (None). Shares are of time, 0 … 1:
+    `limited` by `clamps`, the largest share first, `sticking`, and `at_voltage_limit` of the supply. `beyond` is the
+    largest distance outside position limits, 0 up to 2 % of their range. The largest current is [A], `hottest` that of
+    the winding [°C].
     """
 
     robot: str
@@ -76,14 +64,10 @@ class JointTrial:
 
 @dataclass(frozen=True)
 class Trial:
-    """Results of robots that followed targets.
+    """Results of joints of robots that followed targets, and a recording: of all joints without actuators.
 
-    Args:
-        joints: The result of each joint.
-        recording: Recording of the actuators; positions, velocities and targets of all joints without actuators.
-        buzzing: Joints that vibrate on their own, by robot and joint.
-        faults: Inputs or efforts that were not finite, in words.
-        diverged: Reason why physics stopped early, or None.
+    `buzzing` joints vibrate on their own, by robot and joint; `faults` name what was not finite, `diverged` why physics
+    stopped early, if it did.
     """
 
     joints: tuple[JointTrial, ...]

@@ -190,7 +190,23 @@ class Live:
             if path in paths:
                 self._driven[start + np.array(wrapper.commanded_dof_indices, int)] = True
         if wrapper.actuated_dof_indices and self.robots[self.robot] in paths:
-            self._watched.append(self._watch(wrapper, paths.index(self.robots[self.robot])))
+            row = paths.index(self.robots[self.robot])
+            capacity = max(2, math.ceil(HISTORY / self._sim.dt))
+            passive = any(map(has_passive_stages, wrapper.actuators))
+            warm = any(_thermal(actuator) is not None for actuator in wrapper.actuators)
+            signals = (*_SIGNALS, *(_FRICTION if passive else ()), *((_HEAT,) if warm else ()))
+            log = self._records.enter_context(wrapper.record(signals, capacity=capacity, robots=[row]))
+            found = _Watched(log, wrapper.actuated_dof_indices)
+            for actuator in wrapper.actuators:
+                count = len(actuator.dof_names)
+                columns = (
+                    actuator.indices.numpy()[row * count : (row + 1) * count] - row * wrapper.articulation.num_dofs
+                )
+                rows = range(row * count, (row + 1) * count)
+                found.places |= {column: (actuator, at) for column, at in zip(columns.tolist(), rows, strict=True)}
+                found.ratios |= zip(columns.tolist(), gears(actuator)[0, row].tolist(), strict=True)
+                found.bounds.append((columns.tolist(), StageBounds(known_of_motor(actuator), rows)))
+            self._watched.append(found)
 
     def _joints(self) -> list[Joint]:
         """Return the joints of the shown robot."""
@@ -258,10 +274,7 @@ class Live:
         return sorted(found, key=lambda effort: effort.column)
 
     def history(self, column: int) -> tuple[np.ndarray, ...]:
-        """Return times relative to now [s], computed and applied efforts of a joint in the last seconds.
-
-        With passive stages: computed efforts, those of the motor, and those of the passive stages.
-        """
+        """Times to now [s], computed and applied efforts of a joint; if passive, those of motor and passive stages."""
         passive = self._joint(column).passive
         names = ("computed_efforts", *(_FRICTION[:2] if passive else ("applied_efforts",)))
         for one in self._watched:
@@ -317,24 +330,6 @@ class Live:
     def reset(self) -> None:
         """Reset the environment."""
         self._sim.reset([self.env])
-
-    # inside
-
-    def _watch(self, wrapper: ArticulationActuators, row: int) -> _Watched:
-        capacity = max(2, math.ceil(HISTORY / self._sim.dt))
-        passive = any(map(has_passive_stages, wrapper.actuators))
-        warm = any(_thermal(actuator) is not None for actuator in wrapper.actuators)
-        signals = (*_SIGNALS, *(_FRICTION if passive else ()), *((_HEAT,) if warm else ()))
-        log = self._records.enter_context(wrapper.record(signals, capacity=capacity, robots=[row]))
-        found = _Watched(log, wrapper.actuated_dof_indices)
-        for actuator in wrapper.actuators:
-            count = len(actuator.dof_names)
-            columns = actuator.indices.numpy()[row * count : (row + 1) * count] - row * wrapper.articulation.num_dofs
-            rows = range(row * count, (row + 1) * count)
-            found.places |= {column: (actuator, at) for column, at in zip(columns.tolist(), rows, strict=True)}
-            found.ratios |= zip(columns.tolist(), gears(actuator)[0, row].tolist(), strict=True)
-            found.bounds.append((columns.tolist(), StageBounds(known_of_motor(actuator), rows)))
-        return found
 
     def _joint(self, column: int) -> Joint:
         """Return a joint, which may no longer exist."""

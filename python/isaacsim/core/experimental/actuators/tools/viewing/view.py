@@ -142,8 +142,6 @@ class View(NotCopied):
         where = "closed" if self._screen is None else self.url or "a window"
         return f"<View of {', '.join(self._live.robots)}: {where}>"
 
-    # inside
-
     @property
     def _can_step(self) -> bool:
         return self.is_running and self._sim.playing

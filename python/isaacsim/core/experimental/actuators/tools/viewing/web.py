@@ -82,7 +82,14 @@ class Page:
     def __init__(self, live: Live, ask: Ask, host: str, port: int, allowed_hosts: Sequence[str] = ()) -> None:
         self._ask = ask
         with _quietly():
-            self._server = server = _open_server(host, port, host_names(allowed_hosts))
+            with _opening, _checking(host, host_names(allowed_hosts)) as checked:
+                server = viser.ViserServer(host=host, port=port, label="live view", verbose=False)
+            if not checked:
+                server.stop()
+                raise HostError(
+                    f"viser {viser.__version__}: must serve by websockets.asyncio.server.serve. Install viser 1.1."
+                )
+            self._server = server
         self.url: str | None = f"http://{f'[{host}]' if ':' in host else host}:{server.get_port()}"
         """Address."""
         self.is_open = True
@@ -283,20 +290,17 @@ class Page:
                 self._sliders = [self._slider(live, column) for column in everything]
             self._gains: dict[str, viser.GuiSliderHandle[float]] = {}
             if driven:
-                self._build_motor(live, [live.joints[at].name for at in driven])
+                names = [live.joints[at].name for at in driven]
+                # the chart and the gains of one motor, which can be chosen
+                with gui.add_folder("one motor"):
+                    self._choice = gui.add_dropdown("joint", names, initial_value=names[0])
+                    self._listen(self._choice, lambda name: self._choose(live, name))
+                    self._key, self._chart = self._add_chart(*_curves(False, BOTH.effort))
+                    self._motion_key, self._motion = self._add_chart(*_motions(BOTH.position))
+                    self._pipeline = gui.add_html("")
+                    self._gain_folder = gui.add_folder(None)
+                    self._add_gains(live)
         self._panel_shown = -math.inf
-
-    def _build_motor(self, live: Live, driven: list[str]) -> None:
-        """Make the chart and the gains of one motor, which can be chosen."""
-        gui = self._server.gui
-        with gui.add_folder("one motor"):
-            self._choice = gui.add_dropdown("joint", driven, initial_value=driven[0])
-            self._listen(self._choice, lambda name: self._choose(live, name))
-            self._key, self._chart = self._add_chart(*_curves(False, BOTH.effort))
-            self._motion_key, self._motion = self._add_chart(*_motions(BOTH.position))
-            self._pipeline = gui.add_html("")
-            self._gain_folder = gui.add_folder(None)
-            self._add_gains(live)
 
     def _slider(self, live: Live, column: int) -> Any:
         joint, now = live.joints[column], float(live.targets()[column])
@@ -373,7 +377,14 @@ class Page:
             self._fill_bars(live, efforts)
         if any(joint.driven for joint in live.joints):
             self._set(self._choice, live.joints[self._chosen].name)
-            self._fill_motor(live)
+            if self._chosen != self._gains_of:
+                self._add_gains(live)
+            for name, gain in self._gains.items():
+                self._follow(gain, live.gain(self._chosen, name))
+            least = _FLAT * self._scales.get(self._chosen, 0.0)
+            _draw_curves(self._chart, live.history(self._chosen), least)
+            shown = live.joints[self._chosen]
+            _draw_curves(self._motion, live.motion(self._chosen), _FLAT * (shown.upper - shown.lower))
 
     def _fill_choices(self, live: Live) -> None:
         """Show what is held, and the environment and robot that are shown."""
@@ -395,22 +406,8 @@ class Page:
             for effort, unit in zip(efforts, units, strict=True)
         )
 
-    def _fill_motor(self, live: Live) -> None:
-        """Show gains and efforts of the chosen motor."""
-        if self._chosen != self._gains_of:
-            self._add_gains(live)
-        for name, slider in self._gains.items():
-            self._follow(slider, live.gain(self._chosen, name))
-        least = _FLAT * self._scales.get(self._chosen, 0.0)
-        _draw_curves(self._chart, live.history(self._chosen), least)
-        joint = live.joints[self._chosen]
-        _draw_curves(self._motion, live.motion(self._chosen), _FLAT * (joint.upper - joint.lower))
-
     def _bar(self, joint: Joint, effort: Effort, unit: str, is_warm: bool) -> str:
-        """Return a line of HTML: name, effort of the motor within its envelope, friction below it, number, temperature.
-
-        It is red if it is limited, and its temperature is red where it derates; `is_warm` leaves room for temperatures.
-        """
+        """HTML of name, effort in its envelope, friction below, and temperature, if any `is_warm`; red if limited."""
         friction = 0.0 if effort.friction is None else effort.friction
         ends = [abs(end) for end in (effort.lower, effort.upper) if math.isfinite(end)]
         scale = max([self._scales.get(effort.column, 0.0), *ends, abs(effort.motor), abs(friction), 1e-9])
@@ -597,22 +594,9 @@ def _index(options: Sequence[str], value: object) -> int:
     return options.index(value) if value in options else len(options)
 
 
-def _open_server(host: str, port: int, allowed: set[str]) -> viser.ViserServer:
-    """Return a server that rejects the requests that `refusal` refuses."""
-    with _opening, _checking(host, allowed) as checked:
-        server = viser.ViserServer(host=host, port=port, label="live view", verbose=False)
-    if not checked:
-        server.stop()
-        raise HostError(f"viser {viser.__version__}: must serve by websockets.asyncio.server.serve. Install viser 1.1.")
-    return server
-
-
 @contextlib.contextmanager
 def _checking(own: str, allowed: set[str]) -> Iterator[list[object]]:
-    """Make servers that viser opens within the block check each request; viser has no option for it.
-
-    The value is a list with an entry for each of them.
-    """
+    """Check requests to servers that viser opens in the block, listed in its value: viser has no option for it."""
     module: Any = websockets.asyncio.server
     serve, handlers = module.serve, []
 

@@ -44,7 +44,12 @@ def register_if_missing(ext_id: str) -> Literal["no OmniGraph", "found", "regist
     from .OgnArticulationActuators import GENERATED, OgnArticulationActuators
 
     extension = ext_id.partition("-")[0]
-    keys, icon = _self_contained(OgnArticulationActuators)
+    # the keys of the `.ogn` file without references to other files: text alone has no folder
+    folder = Path(inspect.getfile(OgnArticulationActuators)).parent
+    keys = json.loads((folder / f"{OgnArticulationActuators.__name__}.ogn").read_text(encoding="utf-8"))[NODE_TYPE]
+    icon = folder / keys.pop("icon")
+    definitions = json.loads((folder / keys.pop("categoryDefinitions")).read_text(encoding="utf-8"))
+    keys["categories"] = definitions["categoryDefinitions"]
     wrapper = ogn.NodeInterfaceWrapper(json.dumps({NODE_TYPE: keys}), extension)
     source = ogn.generate_python(
         ogn.GeneratorConfiguration(
@@ -79,14 +84,3 @@ def _deregister() -> None:
     while _registered:
         sys.modules.pop(GENERATED, None)
         _registered.pop().deregister()
-
-
-def _self_contained(node_class: type) -> tuple[dict[str, Any], Path]:
-    """The keys of a node's `.ogn` file without references to other files, and its icon: text alone has no folder."""
-    folder = Path(inspect.getfile(node_class)).parent
-    ogn: dict[str, Any] = json.loads((folder / f"{node_class.__name__}.ogn").read_text(encoding="utf-8"))
-    keys = ogn[NODE_TYPE]
-    icon = folder / keys.pop("icon")
-    definitions = json.loads((folder / keys.pop("categoryDefinitions")).read_text(encoding="utf-8"))
-    keys["categories"] = definitions["categoryDefinitions"]
-    return keys, icon

@@ -66,10 +66,7 @@ class Node:
 
 
 class Ports:
-    """One group of a node's ports as attributes: `db.inputs.stepDt`, `db.outputs.efforts`, `db.outputs.efforts_size`.
-
-    Inputs are read-only, their arrays too.
-    """
+    """A group of ports as attributes, `db.inputs.stepDt`, `db.outputs.efforts_size`; inputs and arrays read-only."""
 
     def __init__(self, database: Database, group: str) -> None:
         # plain attributes are the ports

@@ -37,13 +37,9 @@ class ExecutionAttributeState(enum.IntEnum):
 
 @dataclass(frozen=True)
 class OgnType:
-    """A parsed attribute type.
+    """A parsed attribute type: its text, `double[3][]` for instance, and `base`, or `union` for a list of types.
 
-    Args:
-        text: As written, `double[3][]` for instance.
-        base: Without brackets; `union` for a list of types.
-        shape: Of one element: empty for scalars, `(3,)` for `double[3]`, `(4, 4)` for `matrixd[4]`.
-        is_array: True for an array of such elements.
+    `shape` is that of one element: empty for scalars, `(3,)` for `double[3]`, `(4, 4)` for `matrixd[4]`.
     """
 
     text: str

@@ -56,7 +56,17 @@ class Graph(Scope):
         self._runs = 0
         for event in [node for node in self.nodes.values() if node.is_event]:
             self._computed.clear()
-            self.pulses += self._run_from(event)
+            has_happened = False
+            waiting: list[tuple[GraphNode, list[str]]] = [(event, [])]
+            while waiting:
+                node, fired = waiting.pop()
+                # pure nodes it depends on run first
+                if all(map(self._compute_once, node.upstream)) and self._run_one(node, fired):
+                    following = list(node.pulsed())
+                    has_happened |= bool(following)
+                    # the last one in is the next one out
+                    waiting += reversed(following)
+            self.pulses += has_happened
 
     def read(self, attribute: str) -> Any:
         """Return the value of a node's port as it is now."""
@@ -79,22 +89,6 @@ class Graph(Scope):
         """Release the resources of the nodes, robots for example; calling it again does nothing."""
         for node in self.nodes.values():
             node.db.release_instance(node)
-
-    # inside
-
-    def _run_from(self, event: GraphNode) -> bool:
-        """Evaluate an event and run its followers; return True if it happened."""
-        happened = False
-        waiting: list[tuple[GraphNode, list[str]]] = [(event, [])]
-        while waiting:
-            node, fired = waiting.pop()
-            # pure nodes it depends on run first
-            if all(map(self._compute_once, node.upstream)) and self._run_one(node, fired):
-                following = list(node.pulsed())
-                happened |= bool(following)
-                # the last one in is the next one out
-                waiting += reversed(following)
-        return happened
 
     def _run_one(self, node: GraphNode, fired: Iterable[str] = ()) -> bool:
         """Run a node alone, and report its messages; return True if it succeeded."""

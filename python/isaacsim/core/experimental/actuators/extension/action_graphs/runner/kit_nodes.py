@@ -313,10 +313,7 @@ class IsaacArticulationController:
 
 
 class IsaacArticulationState:
-    """Positions [rad or m] and velocities [rad/s or m/s] of joints, robot after robot.
-
-    Efforts, forces and torques, which Isaac Sim measures, are not available.
-    """
+    """Positions [rad or m] and velocities of joints, robot after robot; Isaac Sim alone measures efforts."""
 
     PORTS = NodePorts(
         inputs={"execIn": "execution", **_SELECTION},

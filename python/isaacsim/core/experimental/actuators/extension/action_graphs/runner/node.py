@@ -48,14 +48,7 @@ class Variables:
 
 @dataclass(frozen=True)
 class Clock:
-    """The time of one evaluation of a graph.
-
-    Args:
-        time: Simulated time since play [s].
-        delta: Duration of an evaluation: a frame, or a physics step [s].
-        frame: Frames since play.
-        total_time: Simulated time of this play and those before it [s].
-    """
+    """Simulated time, of this play and in total, duration of an evaluation [s], and frames, at one evaluation."""
 
     time: float = 0.0
     delta: float = 0.0
@@ -107,18 +100,14 @@ class GraphNode(Node):
         done = self.db.evaluate(*fired)
         if not done and not self.get_compute_messages(Severity.ERROR):
             self.db.log_error("compute returned False.")
-        return done and self._fires_plainly()
+        for port in self.followers if done else ():
+            if (state := self.db.read(port)) not in (ExecutionAttributeState.DISABLED, ExecutionAttributeState.ENABLED):
+                self.db.log_error(f"{port} = {state.name}: must be ENABLED or DISABLED outside Kit. Use one of them.")
+                return False
+        return done
 
     def pulsed(self) -> Iterator[tuple[GraphNode, list[str]]]:
         """Followers on the execution outputs that the node fired, in the order of its ports."""
         for port, nodes in self.followers.items():
             if self.db.read(port):
                 yield from nodes.items()
-
-    def _fires_plainly(self) -> bool:
-        """True if each execution output is either enabled or disabled."""
-        for port in self.followers:
-            if (state := self.db.read(port)) not in (ExecutionAttributeState.DISABLED, ExecutionAttributeState.ENABLED):
-                self.db.log_error(f"{port} = {state.name}: must be ENABLED or DISABLED outside Kit. Use one of them.")
-                return False
-        return True

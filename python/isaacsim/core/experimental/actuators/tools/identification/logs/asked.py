@@ -10,15 +10,11 @@ from ....specs.lerobot import ServoCalibration
 
 @dataclass(frozen=True)
 class Asked:
-    """What is wanted of the files of logs.
+    """What is wanted of the files of logs: joints, and the number of the robot in a recording of several.
 
-    Args:
-        joints: Names of the joints of the robot.
-        robot: Number of the robot in a recording of several.
-        topics: Topic of a ROS 2 bag by role, `command` and `position`; see `choose`.
-        units: Unit by joint; the entry with an empty name is that of all others.
-        calibration: Calibrations of servos by joint.
-        columns: Name and unit of columns of tables, `name:unit`, by what they are; see `with_columns`.
+    `topics` are those of a ROS 2 bag by role, `command` and `position`; see `choose`. `units` are by joint, with an
+    empty name for all others, as are calibrations of servos. `columns` are names and units, `name:unit`; see
+    `with_columns`.
     """
 
     joints: Sequence[str]

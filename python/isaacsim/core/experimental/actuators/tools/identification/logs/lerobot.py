@@ -39,7 +39,10 @@ def read_dataset(folder: Path, asked: Asked) -> list[MotorLog]:
     """Read the logs in a dataset, one per episode."""
     names = {signal: _names(folder, feature) for signal, feature in _FEATURES.items()}
     there = _joints(folder, names, asked.joints)
-    conversions = _conversions(folder, there, asked)
+    try:
+        conversions = {joint: conversion(joint, asked) for joint in there}
+    except ValueError as error:
+        raise ValueError(f"{folder}: {error}") from None
     columns, signals = _columns(folder), {}
     for signal, feature in _FEATURES.items():
         matrix = _matrix(folder, feature, columns[feature], len(names[signal]))
@@ -62,13 +65,6 @@ def _joints(folder: Path, names: Mapping[str, Sequence[str]], joints: Sequence[s
         rule = f"must have some of {', '.join(joints)} in both. Rename the joints of the robot file"
         raise ValueError(f"{folder} has {told}: {rule}.")
     return there
-
-
-def _conversions(folder: Path, joints: Sequence[str], asked: Asked) -> dict[str, Convert]:
-    try:
-        return {joint: conversion(joint, asked) for joint in joints}
-    except ValueError as error:
-        raise ValueError(f"{folder}: {error}") from None
 
 
 def _names(folder: Path, feature: str) -> list[str]:

@@ -132,21 +132,18 @@ def _require_use(asked: Asked, readers: Sequence[_Read]) -> None:
 
 
 def _read_table(path: Path, asked: Asked) -> list[MotorLog]:
-    return [_log_of(path, _TABLES[path.suffix.lower()](path), asked)]
-
-
-def _log_of(path: Path, found: Table | Found, asked: Asked) -> MotorLog:
     """Return the log in a table or a recording."""
+    found = _TABLES[path.suffix.lower()](path)
     if asked.columns and (not isinstance(found, Table) or "robot" in found.columns):
         raise ValueError(f"{path}: columns: must not be given for a recording of this package. Leave them out.")
     if not isinstance(found, Table):
-        return recorded(path, found, {}, asked)
+        return [recorded(path, found, {}, asked)]
     found = with_columns(found, asked)
     if "joint" not in found.columns:
-        return wide(found, asked.joints)
+        return [wide(found, asked.joints)]
     if "robot" in found.columns:
-        return recorded(path, recording_of(path, found.columns), found.settings, asked)
-    return wide(widened(found, asked.joints), asked.joints)
+        return [recorded(path, recording_of(path, found.columns), found.settings, asked)]
+    return [wide(widened(found, asked.joints), asked.joints)]
 
 
 def _read_parquet(path: Path) -> Table:

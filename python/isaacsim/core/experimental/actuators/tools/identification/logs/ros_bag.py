@@ -18,11 +18,10 @@ from .asked import Asked
 
 
 def read_bag(path: Path, asked: Asked) -> list[MotorLog]:
-    """Read the log in a ROS 2 bag.
+    """Read the log in a ROS 2 bag, a row for each message of measured positions that has all joints.
 
-    A row is a message of measured positions that has all joints of the robot that any of them has. Each command holds
-    until the next one of its joint. Times are those of the headers where all messages of both topics have one, else
-    those of the recording for both: two clocks would shift commands against positions.
+    Each command holds until the next one of its joint. Times are those of the headers where all messages of both topics
+    have one, else those of the recording for both: two clocks would shift commands against positions.
     """
     with opened(path) as bag:
         chosen = choose(path, bag.topics, asked.topics)
@@ -112,14 +111,9 @@ NAMELESS = "std_msgs/msg/Float64MultiArray"
 
 @dataclass(frozen=True)
 class Sample:
-    """Content of one message.
+    """Content of one message, recorded at a time [ns] and stamped in its header [ns], 0 for none.
 
-    Args:
-        time: Time at which it was recorded [ns].
-        stamp: Time in its header [ns]; 0 for none.
-        joints: Names of its joints.
-        signals: Numbers by name, `position` [rad or m], `velocity` and `effort`, one per joint each; without those that
-            the message leaves empty.
+    Signals are `position` [rad or m], `velocity` and `effort` by joint, without those that the message leaves empty.
     """
 
     time: int
@@ -143,23 +137,16 @@ def samples_of(kind: str, messages: Sequence[tuple[int, object]], joints: Sequen
         names, signals = COMMANDS[kind](message)
         names = tuple(joints) if names is None else tuple(names)
         present = {name: np.asarray(values, np.float64) for name, values in signals.items() if len(values)}
-        _require_lengths(number, names, present)
-        samples.append(Sample(time, _stamp(message), names, present))
+        for name, values in present.items():
+            if len(values) != len(names):
+                raise ValueError(
+                    f"message {number} has {len(values)} of {name}: must be {len(names)}, one per joint of "
+                    f"{', '.join(names)}. Correct the joints after the topic, or record again"
+                )
+        header = getattr(message, "header", None)
+        stamp = 0 if header is None else header.stamp.sec * 10**9 + header.stamp.nanosec
+        samples.append(Sample(time, stamp, names, present))
     return samples
-
-
-def _require_lengths(number: int, names: Sequence[str], present: Mapping[str, np.ndarray]) -> None:
-    for name, values in present.items():
-        if len(values) != len(names):
-            raise ValueError(
-                f"message {number} has {len(values)} of {name}: must be {len(names)}, one per joint of "
-                f"{', '.join(names)}. Correct the joints after the topic, or record again"
-            )
-
-
-def _stamp(message: object) -> int:
-    header = getattr(message, "header", None)
-    return 0 if header is None else header.stamp.sec * 10**9 + header.stamp.nanosec
 
 
 _Clock = Callable[[Sample], int]

@@ -37,15 +37,10 @@ class Source(NamedTuple):
 
 @dataclass(frozen=True)
 class Table:
-    """Columns of a file by name, as they stand there.
+    """Columns of a file by name, as they stand there, and values of parameters during the log.
 
-    Args:
-        path: The file.
-        columns: Texts or numbers by the name of the column.
-        settings: Values of parameters during the log.
-        places: Where each row stands in the file, such as `line 3`; empty for `row 0` and so on.
-        skipped: What was not understood.
-        sources: Columns that the file has under another name or in another unit, by name here.
+    `places` say where each row stands, such as `line 3`; empty for `row 0` and so on. `skipped` was not understood, and
+    `sources` are columns that the file has under another name or in another unit, by name here.
     """
 
     path: Path
@@ -131,7 +126,12 @@ def read_csv(path: Path) -> Table:
     settings, skipped = _settings(lines[:start])
     names = _names(path, lines[start][1] if start < len(lines) else [])
     body = lines[start + 1 :]
-    _require_cells(path, body, names)
+    for number, line in body:
+        if len(line) != len(names):
+            raise ValueError(
+                f"{path}, line {number} has {len(line)} cells: must have {len(names)}, one per column from {names[0]} "
+                f"to {names[-1]}, with commas between. Cut the log there, or repair it."
+            )
     columns = zip(*(line for _, line in body), strict=True) if body else [()] * len(names)
     places = [f"line {number}" for number, _ in body]
     return Table(path, dict(zip(names, columns, strict=True)), settings, places, skipped)
@@ -160,15 +160,6 @@ def _names(path: Path, cells: Sequence[str]) -> list[str]:
     if twice := [name for place, name in enumerate(names) if name in names[:place]]:
         raise ValueError(f"{path} has {', '.join(twice)} in several columns: must be in one. Drop the others.")
     return names
-
-
-def _require_cells(path: Path, body: Sequence[_Line], names: Sequence[str]) -> None:
-    for number, line in body:
-        if len(line) != len(names):
-            raise ValueError(
-                f"{path}, line {number} has {len(line)} cells: must have {len(names)}, one per column from {names[0]} "
-                f"to {names[-1]}, with commas between. Cut the log there, or repair it."
-            )
 
 
 # arrays in NPZ files: columns by name, or a matrix per signal with the names of its joints
