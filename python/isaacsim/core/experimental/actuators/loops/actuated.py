@@ -28,11 +28,11 @@ from ..engine.implicit.damping_requests import require_no_damping_in_engine
 from ..engine.motors import resolve_motors
 from ..engine.step.fault import Fault
 from ..engine.user_components import entries_from_configs, in_joint_order
-from ..laws.contract.coupling import inertias_of, shaft_inertias
+from ..laws.contract.coupling import inertias_of
 from ..specs.arguments import names_of, number_of
 from ..specs.effort_modes import EffortModes, in_effort_mode
 from ..specs.motors import Motors
-from ..specs.signals import INERTIAS, SHAFT_INERTIA
+from ..specs.signals import INERTIAS, OF_SHAFTS
 
 if TYPE_CHECKING:
     from .model_inertias import ModelInertias
@@ -97,6 +97,9 @@ class Actuated(ActuatorSet):
         # names of the signals that are told, by calls and by the model, and whether laws can do without the others
         self._told: set[str] = set()
         self._inertias: ModelInertias | None = None
+        # inverses of mass matrices, and loads, that were set
+        self._admittances: np.ndarray | None = None
+        self._loads: np.ndarray | None = None
         self._is_unchecked = True
         with quiet_warp():
             entries, self._properties = self._entries(motors, effort_mode)
@@ -189,13 +192,8 @@ class Actuated(ActuatorSet):
             raise ValueError("mass_matrix: must be finite and symmetric. Give that of all joints, armatures included.")
         for name, values in zip(INERTIAS, inertias_of(given), strict=True):
             self._set_signal(name, values)
-        if shafts := self._assembly.shafts:
-            columns = [self._names.index(one) - count for one in self._assembly.dof_names]
-            inertias = np.zeros((len(given.reshape(-1, count, count)), count))
-            inertias[:, [columns[joint] for joint in shafts]] = shaft_inertias(
-                given.reshape(-1, count, count), shafts, columns
-            )
-            self._set_signal(SHAFT_INERTIA, inertias)
+        self._admittances = np.linalg.inv(given.reshape(-1, count, count))
+        self._set_shafts()
 
     def set_loads(self, loads: ArrayLike, *, are_whole: bool = False) -> None:
         """Set the efforts that balance what else acts on the joints, for laws that step a joint.
@@ -219,6 +217,8 @@ class Actuated(ActuatorSet):
             )
         self._set_signal("load", given)
         self._set_signal("load_is_whole", np.full(shape[1], float(are_whole)))
+        self._loads = given.reshape(-1, shape[1])
+        self._set_shafts()
 
     def close(self) -> None:
         """Release the given components: they keep their values and can be used elsewhere."""
@@ -276,6 +276,20 @@ class Actuated(ActuatorSet):
         every = np.broadcast_to(np.asarray(values, np.float32), (self._num_robots, len(self._names)))
         for joints, array in self._assembly.signals.get(name, ()):
             array.assign(np.ascontiguousarray(every[:, [columns[joint] for joint in joints]]))
+
+    def _set_shafts(self) -> None:
+        """Set the signals of shafts, of the mass matrices and loads that were set last."""
+        if (shafts := self._assembly.shafts) is None:
+            return
+        columns = [self._names.index(one) for one in self._assembly.dof_names]
+        # without a mass matrix, the loads nearest in least squares
+        inverse = np.eye(len(self._names))[None] if self._admittances is None else self._admittances
+        loads = None if self._loads is None else self._loads[:, columns]
+        for name, values in shafts.signals(inverse[:, columns][:, :, columns], loads).items():
+            if self._admittances is not None or name == OF_SHAFTS["load"]:
+                every = np.zeros((len(values), len(self._names)))
+                every[:, [columns[joint] for joint in shafts.motors]] = values
+                self._set_signal(name, every)
 
     def _follow_inertias(self, places: np.ndarray, joints: Sequence[int], rows: Sequence[int]) -> None:
         """Let the inertias be those of mass matrices of the model, if laws ask for them; see `ModelInertias`.
