@@ -793,6 +793,8 @@ NOINLINE void find_chords(const Problem& p, const Block& b, const Truth& truth, 
     std::copy_n(end_qd, b.size, there);
     for (int64_t i = 0; i < b.size; ++i) end_qd[i] = qd[i], end_q[i] = q[i] + p.dt * qd[i];
     evaluate_motors<false>(p, b, commanded, held, scratch);
+    for (int64_t i = 0; !p.linkages.empty() && i < b.size; ++i)
+        if (p.sums.pulls[i % p.sums.length]) held[i] = chosen(held[i] < 0.0f, 0.0f, held[i]);
     for (int64_t i = 0; i < b.size; ++i) {
         damping[i] = -chord(at_end[i], held[i], slope_there[i], there[i], qd[i], p.dt);
         lifts[i] = damping[i] * there[i];
@@ -884,9 +886,9 @@ NOINLINE bool limit_at_end(const Problem& p, Block& b, float* efforts, float* th
     if (k <= p.first_following) note_motor(p, b, efforts, false);
     if (k < p.ends)
         step_joints(p, b, k, efforts, truth, commanded, scratch);
-    else
-        std::copy_n(efforts, b.size, end_array(p, b, kLow));
-    if (!p.linkages.empty()) slacken_at_end(p, b, efforts, truth);
+    else if (!p.linkages.empty())
+        slacken_at_end(p, b, efforts, truth);
+    if (k == p.ends) std::copy_n(efforts, b.size, end_array(p, b, kLow));
     const Use& mode = p.limits[p.ends];
     if (hands_over(mode, Arrays<ImplicitEffort>(mode, b), b.size))
         find_chords(p, b, truth, commanded, scratch);

@@ -73,9 +73,7 @@ def test_joints_are_in_every_mode_that_they_can_have() -> None:
         modes = {joint.mode for joint in mine} - {MODES[0]}
         is_explicit = law.by_network or law.kind in ("rate", "effort_delay") or not law.kind
         is_explicit = is_explicit or KINDS[law.kind].converts or KINDS[law.kind].coordinates == "shaft"
-        # an armature is of a joint alone
-        most = 2 if law.kind == "linkage" else 3
-        assert modes == (set() if is_explicit else {*MODES[1:most]}), law.config.__name__
+        assert modes == (set() if is_explicit else {*MODES[1:]}), law.config.__name__
 
 
 @pytest.mark.slow

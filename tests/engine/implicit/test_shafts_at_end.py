@@ -3,6 +3,7 @@
 # MuJoCo ships no type stubs
 # pyright: reportAttributeAccessIssue=false
 
+from pathlib import Path
 from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 from driven import driven
 from isaacsim.core.experimental.actuators.base import native
+from isaacsim.core.experimental.actuators.base.errors import HostError
 from isaacsim.core.experimental.actuators.laws.contract.coupling import Shafts, coupled_inertias
 from isaacsim.core.experimental.actuators.simulators.mujoco.address import mujoco
 
@@ -144,6 +146,78 @@ def test_stiff_tendon_is_at_rest_where_an_explicit_one_vibrates() -> None:
         assert abs(angles[-1] - 0.42) < 0.01 / kp
 
 
+TENDON = (
+    """<tendon><fixed name="rope"><joint joint="a" coef="2"/><joint joint="b" coef="1.2"/></fixed></tendon></mujoco>"""
+)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "finger.xml"
+    path.write_text(FINGER.replace("</mujoco>", TENDON))
+    return path
+
+
+@pytest.mark.parametrize("num_envs", [1, 2])
+def test_simulator_takes_the_slope_of_a_tendon_over(file: Path, num_envs: int) -> None:
+    """(M + h·(h·kp + kd)·gᵀg)·(v⁺ − v) = h·(gᵀ·(kp·(target − φ − h·φ̇) − kd·φ̇) − bias), of all joints together."""
+    g, kp, kd = np.array([1.0, 0.6, 0.0]), 500.0, 10.0
+    shaft = aa.LinkageConfig.tendon({"a": 1.0, "b": 0.6})
+    motors = {"a": [aa.PDControlConfig(kp, kd), shaft, aa.ImplicitConfig(in_engine=True)]}
+    with aa.Simulation(file, DT, num_envs) as sim:
+        with pytest.warns(UserWarning, match="joints c have no motor"):
+            actuators = aa.ArticulationActuators.from_configs(".*", motors)
+        sim.play()
+        robot = actuators.articulation
+        free = np.array([[0.05, 0.02, 0.0]] * num_envs, np.float32)
+        for tick in range(300):
+            robot.set_dof_position_targets(free)
+            q, v = (np.array(one().numpy(), float) for one in (robot.get_dof_positions, robot.get_dof_velocities))
+            mass = np.array(robot.get_mass_matrices().numpy(), float)
+            loads = (
+                robot.get_dof_gravity_compensation_forces,
+                robot.get_dof_coriolis_and_centrifugal_compensation_forces,
+            )
+            bias = sum(np.array(one().numpy(), float) for one in loads)
+            springs = np.array([0.05, 0.05, 0.02]) * q
+            sim.step()
+            if tick in (0, 3, 299):
+                pulled = kp * (free - q - DT * v) @ g - kd * v @ g
+                push = pulled[:, None] * g - bias - springs - 5e-4 * v
+                whole = mass + DT * (5e-4 * np.eye(3) + (kd + DT * kp) * np.outer(g, g))
+                expected = v + DT * np.linalg.solve(whole, push[:, :, None])[:, :, 0]
+                found = np.array(robot.get_dof_velocities().numpy(), float)
+                np.testing.assert_allclose(found, expected, rtol=2e-3, atol=2e-3)
+        assert np.abs(found).max() < 0.1 and abs(g @ q[0] - g @ free[0]) < 1e-4 and not actuators.faults
+
+
+def test_cable_in_the_simulator_pulls_within_its_limits(file: Path) -> None:
+    shaft = aa.LinkageConfig.tendon({"a": 1.0, "b": 0.6}, unilateral=True)
+    mode = aa.ImplicitConfig(in_engine=True)
+    cable = [aa.PDControlConfig(20.0, 0.4), aa.MaxEffortClampingConfig(0.2), shaft, mode]
+    found = []
+    for motors in ({"a": cable, "c": [aa.PDControlConfig(20.0, 0.4), mode]}, {"a": cable}):
+        with aa.Simulation(file, DT) as sim:
+            actuators = driven(".*", motors)
+            sim.play()
+            with actuators.record() as log:
+                for target in (0.6, -0.2, 0.3):
+                    actuators.articulation.set_dof_position_targets(np.array([[target, 0.5 * target, 0.0]], np.float32))
+                    sim.step(400)
+            pulled = log.applied_efforts[:, 0]
+            np.testing.assert_allclose(pulled[:, 1], 0.6 * pulled[:, 0], rtol=1e-5, atol=1e-6)
+            assert -1e-6 < pulled[:, 0].min() < 1e-6 and pulled[:, 0].max() < 0.2 + 1e-5
+            assert "LinkageShaft" in log.limited_by[600:, 0, 0] and not actuators.faults
+            assert np.abs(log.velocities[-1]).max() < 0.05
+            if "c" in motors:
+                # signals of joints are without the armature of the step
+                mass = np.array(actuators.articulation.get_mass_matrices().numpy(), float)[0]
+                told = [array for joints, array in actuators._assembly.signals["inertia"]][0]
+                np.testing.assert_allclose(told.numpy().ravel(), 1 / np.linalg.inv(mass)[2, 2], rtol=1e-2)
+            found.append(log.positions[-1, 0, :2] @ [1.0, 0.6])
+    np.testing.assert_allclose(found, 0.39, atol=0.01)
+
+
 def test_four_bar_knee_is_solved_at_its_crank() -> None:
     bar = aa.LinkageConfig.four_bar("a", 0.05, 0.2, 0.06, 0.2, 0.7, 2.5, nodes=33)
     arrays = aa.ActuatedArrays(["a"], {"a": motor(bar)})
@@ -156,7 +230,7 @@ def test_four_bar_knee_is_solved_at_its_crank() -> None:
     assert abs(q - target) < 1e-4 and abs(speed) < 1e-3 and not arrays.faults
 
 
-def test_what_has_no_effort_at_the_end_of_the_step_is_named() -> None:
+def test_what_has_no_effort_at_the_end_of_the_step_is_named(tmp_path: Path) -> None:
     shaft = aa.LinkageConfig.tendon({"a": 1.0, "b": 0.5})
     for stage, name in (
         (aa.TransmissionConfig(2.0), "TransmissionGear"),
@@ -166,8 +240,22 @@ def test_what_has_no_effort_at_the_end_of_the_step_is_named() -> None:
         with pytest.raises(TypeError, match=f"ImplicitEffort beside {name}: must be left out"):
             aa.ActuatedArrays(NAMES, {"a": motor(shaft, stage)})
     model = mujoco.MjModel.from_xml_string(FINGER)
-    with aa.MujocoSimulation(model, mujoco.MjData(model)), pytest.raises(TypeError, match="armature is of a joint"):
+    with aa.MujocoSimulation(model, mujoco.MjData(model)), pytest.raises(HostError, match="no armatures per physics"):
         driven("finger", {"a": motor(shaft, in_engine=True)})
+    # no tendon, and one across branches, of which MuJoCo has the diagonal alone
+    branch = '<geom/></body></body><body pos="0 .03 0"><joint name="d"/><geom/></body></body>'
+    forked = FINGER.replace("<geom/></body></body></body>", branch).replace(
+        "</mujoco>", TENDON.replace('"b"', '"d"', 1)
+    )
+    forked = forked.replace('joint="a"', 'joint="b"')
+    for text, joints in ((FINGER, "ab"), (forked, "bd")):
+        (tmp_path / "other.xml").write_text(text)
+        shaft = aa.LinkageConfig.tendon(dict(zip(joints, (1.0, 0.6), strict=True)))
+        with aa.Simulation(tmp_path / "other.xml", DT) as sim:
+            actuators = driven(".*", {joints[0]: motor(shaft, in_engine=True)})
+            with pytest.raises(HostError, match=f"over joints {joints[0]}, {joints[1]}: must be a fixed tendon"):
+                sim.play()
+            actuators.close()
 
 
 def test_motors_of_a_linkage_have_one_mode_and_an_inertia() -> None:

@@ -32,7 +32,7 @@ from ..specs.fields import Parameter, parameters_of
 from ..specs.signals import OF_SHAFTS, SIGNALS, SUMMED
 from ..specs.stages import KINDS, Kind, follows_limits, is_geared, is_linked, kind_of, moves_behind, parts_of
 from .entry import ActuatorEntry
-from .linkages import PlannedLinkage, plan_linkages
+from .linkages import PlannedLinkage, plan_linkages, shaft_of
 
 if TYPE_CHECKING:
     from ..laws.networks.network_law import NetworkLaw
@@ -572,7 +572,7 @@ def _require_laws(entry: ActuatorEntry) -> None:
         _require_laws_of_rate(entry, rates[0], custom)
     for mode in effort_modes(entry):
         _require_laws_of_effort_mode(entry, type(mode).__name__, custom)
-        _require_no_armature(entry, mode)
+        _require_no_table(entry, mode)
 
 
 def has_law(component: object) -> bool:
@@ -814,14 +814,13 @@ def _is_at_start(kind: str, stage: Component, linked: bool) -> bool:
     return kind in ("rate", "effort_delay") or line.converts or line.coordinates == "shaft" or is_at_joint
 
 
-def _require_no_armature(entry: ActuatorEntry, mode: Component) -> None:
-    """Raise for an effort mode of a linkage whose slope the simulator is to take over."""
-    given = getattr(mode, "in_engine", None)
-    if is_linked(entry) and given is not None and (_values_of(given) > 0.5).any():
+def _require_no_table(entry: ActuatorEntry, mode: Component) -> None:
+    """Raise for an effort mode of a table whose slope the simulator is to take over."""
+    found, given = shaft_of(entry), getattr(mode, "in_engine", None)
+    if found is not None and found.shaft.is_table and given is not None and (_values_of(given) > 0.5).any():
         raise TypeError(
-            f"actuator {entry.label!r}: {type(mode).__name__}.in_engine = True beside a linkage: must be left out, "
-            "because an armature is of a joint alone, and a shaft moves several. Set it to False: the effort is then "
-            "solved at the shaft."
+            f"actuator {entry.label!r}: {type(mode).__name__}.in_engine = True beside a linkage that is a table: must "
+            "be left out, because no simulator has its inertia. Set it to False: it is then solved at the shaft."
         )
 
 

@@ -46,6 +46,7 @@ class ImplicitConfig(Config):
     """True if the simulator takes over how the effort falls with the final velocity, as armature of the joint.
 
     Contacts and coupling then count in the step in which they act, at any gain. It needs a simulator that takes
-    armatures per physics step: `Simulation` on MuJoCo or PhysX. Others refuse it, when the actuators are made, and so
-    do motors with a linkage: an armature is of a joint alone.
+    armatures per physics step: `Simulation` on MuJoCo or PhysX. Others refuse it, when the actuators are made. That of
+    a linkage is the armature of a fixed tendon, of a MuJoCo model that has the shaft as one, with its joints on one
+    chain; what is none is refused when physics starts.
     """

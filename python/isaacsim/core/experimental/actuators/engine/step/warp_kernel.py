@@ -664,7 +664,6 @@ class _KernelText:
         self._phase, self._observed = phase, observed
         self._linkage, self._hoists, self._num_stages = laws.linkage, laws.hoists, len(laws.stages)
         self._is_rated, self._has_mode = laws.is_rated, laws.has_mode
-        self._num_laws = len(laws.stages) + len(laws.feedback)
         self.functions = dict(_FUNCTIONS)
         self._rows: list[str] = []
         # lines at the start of the kernel
@@ -689,6 +688,8 @@ class _KernelText:
         self._sensing = ["seen_q = q", "seen_qd = qd"] if laws.feedback else []
         self._sensing_motor: list[str] = []
         self._ends: list[str] = []
+        # cables that only pull: their flags are behind those of all laws
+        self._pulls = self._has(len(laws.stages) + len(laws.feedback)) if laws.has_mode else ""
         seen = " or ".join(map(self._has, laws.sensors_at_joint))
         self._see_end = _see_end(seen)
         self._see_ahead = _see_ahead(seen)
@@ -818,9 +819,8 @@ class _KernelText:
             law = dataclasses.replace(law, signals=names | dict(warp_end.OF_JOINT))
             return law, [*warp_end.damping_lines(warp_end.OF_JOINT), *law.lines(), *warp_end.note_end("effort")]
         if law.kind.couples:
-            # a slack cable: the flags of those that only pull are behind those of all laws
             slack = ["effort = 0.0", "slope = 0.0", *warp_end.note_end("effort"), f"limiter = {number + 1}"]
-            return law, _under(f"if {self._has(self._num_laws)} and effort < 0.0:", slack)
+            return law, _under(f"if {self._pulls} and effort < 0.0:", slack)
         if not warp_end.acts_at_end(law.owner):
             law = dataclasses.replace(law, signals=names | end)
             self._replayed.append((self._if_it_has(number), law))
@@ -850,7 +850,10 @@ class _KernelText:
         for where, law in self._chain:
             signals = {name: names.get(value, value) for name, value in law.signals.items()} | {"effort": result}
             lines += _under(where, dataclasses.replace(law, signals=signals).value_lines(result))
-        return lines
+        return [
+            *lines,
+            *(_under(f"if {self._pulls} and {result} < 0.0:", [f"{result} = 0.0"]) if self._is_linked else ()),
+        ]
 
     def _step_joint(self) -> list[str]:
         """Lines of friction, which is evaluated again where the line of the motor bends."""
