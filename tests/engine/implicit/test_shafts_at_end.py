@@ -212,7 +212,7 @@ def test_cable_in_the_simulator_pulls_within_its_limits(file: Path) -> None:
             if "c" in motors:
                 # signals of joints are without the armature of the step
                 mass = np.array(actuators.articulation.get_mass_matrices().numpy(), float)[0]
-                told = [array for joints, array in actuators._assembly.signals["inertia"]][0]
+                (_, told), *_ = actuators._assembly.signals["inertia"]
                 np.testing.assert_allclose(told.numpy().ravel(), 1 / np.linalg.inv(mass)[2, 2], rtol=1e-2)
             found.append(log.positions[-1, 0, :2] @ [1.0, 0.6])
     np.testing.assert_allclose(found, 0.39, atol=0.01)
