@@ -24,7 +24,7 @@ from ..base.quiet_warp import device_of
 from ..laws.contract import newton_classes
 from ..laws.contract.base import Component
 from ..laws.contract.coupling import Shafts
-from ..specs.signals import SHAFT_INERTIA
+from ..specs.signals import OF_SHAFTS, SHAFT_INERTIA
 from .actuator import Actuator, PlannedActuator
 from .entry import ActuatorEntry
 from .faults import found_faults, in_words
@@ -229,6 +229,8 @@ class Assembly:
     @property
     def shafts(self) -> Shafts | None:
         """Shafts whose inertia laws need; of a table, at its middle. None where all laws assume an inertia."""
+        if self.signals.keys().isdisjoint(OF_SHAFTS.values()):
+            return None
         count = len(self.dof_names)
         rows, linked = np.eye(count), np.eye(count, dtype=bool)
         needing, at_end, alone = (np.zeros(count, bool) for _ in range(3))
@@ -238,7 +240,7 @@ class Assembly:
             at_shafts = bool(plan.names_of_signals)
             # an idle shaft has no effort
             at_end[joints] = at_shafts & (plan.controller_kind >= 0)
-            alone[joints] = plan.has_mode and not at_shafts
+            alone[joints] = plan.has_mode != at_shafts
             for stage in plan.stages_asking(SHAFT_INERTIA):
                 needing[joints] |= stage.used
                 is_needed |= bool((~(step.values(stage.rows["assumed_inertia"]) > 0.0) & stage.used).any())

@@ -28,7 +28,7 @@ from ..engine.implicit.damping_requests import require_no_damping_in_engine
 from ..engine.motors import resolve_motors
 from ..engine.step.fault import Fault
 from ..engine.user_components import entries_from_configs, in_joint_order
-from ..laws.contract.coupling import inertias_of
+from ..laws.contract.coupling import Shafts, inertias_of
 from ..specs.arguments import names_of, number_of
 from ..specs.effort_modes import EffortModes, in_effort_mode
 from ..specs.motors import Motors
@@ -97,7 +97,7 @@ class Actuated(ActuatorSet):
         # names of the signals that are told, by calls and by the model, and whether laws can do without the others
         self._told: set[str] = set()
         self._inertias: ModelInertias | None = None
-        # inverses of mass matrices, and loads, that were set
+        # inverses of mass matrices, and loads, that were set for shafts
         self._admittances: np.ndarray | None = None
         self._loads: np.ndarray | None = None
         self._is_unchecked = True
@@ -192,8 +192,9 @@ class Actuated(ActuatorSet):
             raise ValueError("mass_matrix: must be finite and symmetric. Give that of all joints, armatures included.")
         for name, values in zip(INERTIAS, inertias_of(given), strict=True):
             self._set_signal(name, values)
-        self._admittances = np.linalg.inv(given.reshape(-1, count, count))
-        self._set_shafts()
+        if (shafts := self._assembly.shafts) is not None:
+            self._admittances = np.linalg.inv(given.reshape(-1, count, count))
+            self._set_shafts(shafts)
 
     def set_loads(self, loads: ArrayLike, *, are_whole: bool = False) -> None:
         """Set the efforts that balance what else acts on the joints, for laws that step a joint.
@@ -217,8 +218,9 @@ class Actuated(ActuatorSet):
             )
         self._set_signal("load", given)
         self._set_signal("load_is_whole", np.full(shape[1], float(are_whole)))
-        self._loads = given.reshape(-1, shape[1])
-        self._set_shafts()
+        if (shafts := self._assembly.shafts) is not None:
+            self._loads = given.reshape(-1, shape[1]).copy()
+            self._set_shafts(shafts)
 
     def close(self) -> None:
         """Release the given components: they keep their values and can be used elsewhere."""
@@ -277,10 +279,8 @@ class Actuated(ActuatorSet):
         for joints, array in self._assembly.signals.get(name, ()):
             array.assign(np.ascontiguousarray(every[:, [columns[joint] for joint in joints]]))
 
-    def _set_shafts(self) -> None:
+    def _set_shafts(self, shafts: Shafts) -> None:
         """Set the signals of shafts, of the mass matrices and loads that were set last."""
-        if (shafts := self._assembly.shafts) is None:
-            return
         columns = [self._names.index(one) for one in self._assembly.dof_names]
         # without a mass matrix, the loads nearest in least squares
         inverse = np.eye(len(self._names))[None] if self._admittances is None else self._admittances
