@@ -515,9 +515,9 @@ def _parts_of(entries: Sequence[ActuatorEntry], device: wp.DeviceLike) -> list[_
     for linked in filter(None, map(shaft_of, entries)):
         # motors of a linkage run in one plan
         mine = [at for at, entry in enumerate(entries) if not {*linked.shaft.joints}.isdisjoint(entry.dof_names)]
-        together = np.array([parts[at] for at in mine])
-        is_custom, has_mode = bool(together[:, 0].any()), bool(together[:, 2].any())
-        part = _Part(is_custom, bool(together[:, 1].all()), has_mode, at_shafts=has_mode)
+        together = np.array([parts[at] for at in mine], bool).reshape(-1, len(_Part._fields))
+        has_mode = bool(together[:, 2].any())
+        part = _Part(bool(together[:, 0].any()), bool(together[:, 1].all()), has_mode, at_shafts=has_mode)
         parts = [part if at in mine else one for at, one in enumerate(parts)]
     return parts
 
