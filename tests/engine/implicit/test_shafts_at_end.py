@@ -267,3 +267,20 @@ def test_motors_of_a_linkage_have_one_mode_and_an_inertia() -> None:
     zero = np.zeros((1, 3), np.float32)
     with pytest.raises(ValueError, match=r"Joints a, b: ImplicitConfig needs the effective inertia"):
         arrays.step(zero, zero, zero, DT)
+
+
+@pytest.mark.filterwarnings("ignore:.*no joint drive stands for")
+def test_a_hand_comes_to_rest_at_the_same_place_in_every_mode() -> None:
+    path = Path(__file__).parents[3] / "data" / "robots" / "shadow_hand.xml"
+    motors = aa.motors_of_model(mujoco.MjModel.from_xml_path(str(path)))
+    places = []
+    for mode in ("explicit", "implicit", "in_engine"):
+        with aa.Simulation(path) as sim:
+            actuators = aa.ArticulationActuators.from_configs(".*", motors, effort_mode=mode)
+            sim.play()
+            robot = actuators.articulation
+            robot.set_dof_position_targets(np.full((1, robot.num_dofs), 0.3, np.float32))
+            sim.step(1500)
+            places.append(np.array(robot.get_dof_positions().numpy())[0])
+            assert not actuators.faults
+    assert np.abs(np.array(places[1:]) - places[0]).max() < 2e-3
