@@ -232,7 +232,7 @@ class Assembly:
         if self.signals.keys().isdisjoint(OF_SHAFTS.values()):
             return None
         count = len(self.dof_names)
-        rows, linked = np.eye(count), np.eye(count, dtype=bool)
+        rows, linked, growth = np.eye(count), np.eye(count, dtype=bool), np.ones(count)
         needing, at_end, alone = (np.zeros(count, bool) for _ in range(3))
         is_needed = False
         for joints, step in self._parts:
@@ -246,11 +246,12 @@ class Assembly:
                 is_needed |= bool((~(step.values(stage.rows["assumed_inertia"]) > 0.0) & stage.used).any())
             for linkage in plan.linkages:
                 mine = np.ix_(*2 * [[joints[slot] for slot in linkage.slots]])
-                rows[mine], linked[mine] = linkage.steepest if at_shafts else linkage.middle, True
+                rows[mine], linked[mine] = linkage.middle, True
+                growth[mine[1]] = linkage.growth if at_shafts else 1.0
         if not (is_needed or at_end.any()):
             return None
         motors = np.flatnonzero(needing | at_end)
-        return Shafts(motors.tolist(), rows[motors], linked[motors], at_end[motors], alone)
+        return Shafts(motors.tolist(), rows[motors], growth[motors], linked[motors], at_end[motors], alone)
 
     @property
     def assumes_inertias(self) -> bool:

@@ -71,13 +71,11 @@ class PlannedLinkage:
         return self.nodes[int(self.rows[0]) // 2 * columns + columns // 2].reshape(count, 1 + count)[:, 1:]
 
     @property
-    def steepest(self) -> np.ndarray:
-        """Slopes with which no shaft is heavier than it is: of a table those of its middle, by their largest growth."""
-        if not len(self.nodes):
-            return self.matrix
-        count, middle = len(self.slots), self.middle.astype(np.float64)
-        slopes = self.nodes.reshape(-1, count, 1 + count)[:, :, 1:]
-        return middle * np.linalg.norm(slopes @ np.linalg.inv(middle), 2, axis=(1, 2)).max()
+    def growth(self) -> float:
+        """By how much slopes of a table are larger than those of its middle, at most; 1 for a linear linkage."""
+        count = len(self.slots)
+        slopes = self.nodes.reshape(-1, count, 1 + count)[:, :, 1:].astype(np.float64)
+        return float(np.linalg.norm(slopes @ np.linalg.inv(self.middle), 2, axis=(1, 2)).max(initial=1.0))
 
     @property
     def for_core(self) -> tuple[list[Any], ...]:

@@ -100,6 +100,7 @@ class Actuated(ActuatorSet):
         # inverses of mass matrices, and loads, that were set for shafts
         self._admittances: np.ndarray | None = None
         self._loads: np.ndarray | None = None
+        self._are_whole = False
         self._is_unchecked = True
         with quiet_warp():
             entries, self._properties = self._entries(motors, effort_mode)
@@ -219,7 +220,7 @@ class Actuated(ActuatorSet):
         self._set_signal("load", given)
         self._set_signal("load_is_whole", np.full(shape[1], float(are_whole)))
         if (shafts := self._assembly.shafts) is not None:
-            self._loads = given.reshape(-1, shape[1]).copy()
+            self._loads, self._are_whole = given.reshape(-1, shape[1]).copy(), are_whole
             self._set_shafts(shafts)
 
     def close(self) -> None:
@@ -285,8 +286,11 @@ class Actuated(ActuatorSet):
         # without a mass matrix, the loads nearest in least squares
         inverse = np.eye(len(self._names))[None] if self._admittances is None else self._admittances
         loads = None if self._loads is None else self._loads[:, columns]
-        for name, values in shafts.signals(inverse[:, columns][:, :, columns], loads).items():
-            if self._admittances is not None or name == OF_SHAFTS["load"]:
+        signals = shafts.signals(inverse[:, columns][:, :, columns], loads)
+        if loads is not None:
+            signals[OF_SHAFTS["load_is_whole"]] = signals[OF_SHAFTS["load_is_whole"]] * self._are_whole
+        for name, values in signals.items():
+            if self._admittances is not None or "load" in name:
                 every = np.zeros((len(values), len(self._names)))
                 every[:, [columns[joint] for joint in shafts.motors]] = values
                 self._set_signal(name, every)

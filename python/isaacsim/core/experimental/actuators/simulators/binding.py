@@ -285,7 +285,7 @@ def _with_shafts(articulation: Any, given: JointViews, shafts: Shafts, columns: 
     if shafts.at_end.any():
         getters = [getattr(articulation, name) for name in _LOADS if hasattr(articulation, name)]
         getters = [lambda: given.arrays["load"]] if "load" in given.arrays else getters
-        names = [*OF_SHAFTS.values()][: None if getters else 2]
+        names = [*OF_SHAFTS.values()][: 3 if getters else 2]
     found = {name: wp.zeros((len(articulation.paths), count), dtype=wp.float32, device="cpu") for name in names}
 
     def refresh() -> None:

@@ -98,6 +98,7 @@ OF_SHAFTS: Final[dict[str, str]] = {
     "inertia": "shaft_effective_inertia",
     "coupled_inertia": SHAFT_INERTIA,
     "load": "shaft_load",
+    "load_is_whole": "shaft_load_is_whole",
 }
 """Names under which hosts tell signals of shafts to efforts of the end of the step behind which a linkage is."""
 

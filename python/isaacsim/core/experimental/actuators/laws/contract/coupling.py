@@ -17,7 +17,7 @@ import numpy as np
 
 from ...specs.signals import OF_SHAFTS
 
-_INERTIA, _COUPLED, _LOAD = OF_SHAFTS.values()
+_INERTIA, _COUPLED, _LOAD, _IS_WHOLE = OF_SHAFTS.values()
 
 
 def inertias_of(mass_matrix: np.ndarray, first: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -71,7 +71,8 @@ class Shafts:
 
     Args:
         motors: Joint at which the motor of each shaft is.
-        rows: G, the angle of each shaft per position of each joint, `(shafts, joints)`.
+        rows: G, the angle of each shaft per position of each joint, `(shafts, joints)`; of a table at its middle.
+        growth: By how much these are larger elsewhere in the table, `(shafts,)`; 1 for a constant.
         linked: True for the joints of the linkage of each shaft, likewise.
         at_end: True for shafts with an effort of the end of the step, `(shafts,)`.
         alone: True for joints with one and without a linkage, `(joints,)`.
@@ -79,12 +80,15 @@ class Shafts:
 
     motors: list[int]
     rows: np.ndarray
+    growth: np.ndarray
     linked: np.ndarray
     at_end: np.ndarray
     alone: np.ndarray
 
     def signals(self, inverse: np.ndarray, loads: np.ndarray | None = None) -> dict[str, np.ndarray]:
         """Return effective and coupled inertias, and loads if they are given, by name, float64 `(robots, shafts)`.
+
+        Loads of a table are estimates, which are not whole.
 
         Args:
             inverse: Rows and columns of the joints in inverse mass matrices, `(robots, joints, joints)`.
@@ -102,7 +106,10 @@ class Shafts:
             # what is not correlated has no share
             more = count[:, None] * square / np.where(share > 0.0, share, 1.0)
             found[_COUPLED] = 1.0 / (1.0 / found[_COUPLED] + admittance * more.sum(axis=-1) * self.at_end)
+        # with the smallest inertias of a table
+        found = {name: values / self.growth**2 for name, values in found.items()}
         if loads is not None:
+            found[_IS_WHOLE] = np.broadcast_to(self.growth <= 1.0, admittance.shape)
             found[_LOAD] = (across @ loads[:, :, None])[:, :, 0] / admittance
         return found
 
