@@ -99,6 +99,8 @@ class EngineDamping:
         """Replace the efforts of joints that shafts move, and return the armatures of those that are handed over."""
         slopes: Any = part.shafts
         joints, (stepped, whole, damping) = inputs[_VELOCITY][:, part.columns].astype(np.float64), part.states()
+        # what is not finite is of its linkage alone
+        joints = np.where(np.isfinite(joints), joints, 0.0)
         with np.errstate(invalid="ignore", over="ignore"):
             velocities = joints @ slopes.T
             good = np.abs(stepped - velocities) <= 1e-5 * (np.abs(joints) @ np.abs(slopes.T))
