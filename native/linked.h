@@ -167,9 +167,8 @@ NOINLINE inline void link_in(const Problem& p, Block& b) {
     for (int s = 0; s < kSignals; ++s) b.input[s] = shafts + s * b.pitch;
 }
 
-// Replace efforts of shafts by those of the linked joints, whose signals the block has; a slack cable limits its motor.
-NOINLINE inline void link_out(const Problem& p, const Block& b, float* RESTRICT efforts) {
-    float* RESTRICT const shafts = b.derived + p.link_arrays * b.pitch;
+// Efforts of shafts without those that would push a cable, which is slack then and limits its motor.
+inline void slacken(const Problem& p, const Block& b, const float* efforts, float* shafts) {
     const int32_t* const pulls = p.sums.pulls.data();
     for (int64_t first = 0; first < b.size; first += p.sums.length)
         for (int64_t k = 0; k < std::min(p.sums.length, b.size - first); ++k) {
@@ -178,6 +177,12 @@ NOINLINE inline void link_out(const Problem& p, const Block& b, float* RESTRICT 
             shafts[first + k] = is_slack ? 0.0f : effort;
             if (p.limited_by && is_slack) p.limited_by[b.first + first + k] = static_cast<uint8_t>(p.linkage_stage + 1);
         }
+}
+
+// Replace efforts of shafts by those of the linked joints, whose signals the block has.
+NOINLINE inline void link_out(const Problem& p, const Block& b, float* RESTRICT efforts) {
+    float* RESTRICT const shafts = b.derived + p.link_arrays * b.pitch;
+    slacken(p, b, efforts, shafts);
     sum_linked(AtOnce<1>{}, p.sums, Sums::kBack, shafts, efforts, b.pitch, b.size);
     for (int64_t i = 0; i < b.size; ++i) efforts[i] = nan_unless(finite(efforts[i]), efforts[i]);
     for (const Linkage& one : p.linkages)

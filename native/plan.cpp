@@ -457,7 +457,8 @@ void Plan::prepare() {
         p_.derived += kLinkArrays;
         p_.sums = Sums(p_.linkages, p_.period);
     }
-    if (!limits_.empty()) p_.limits.back().restores = false;
+    // behind an effort mode of shafts is their linkage
+    if (!limits_.empty()) p_.limits.back().restores = p_.ends >= 0 && !p_.linkages.empty();
     point_at_state();
     find_kept();
     prepare_lag();

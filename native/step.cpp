@@ -548,13 +548,14 @@ NOINLINE void find_faults(const Problem& p, const Block& b, const float* const* 
     }
 }
 
-// ---- efforts at the end of the step, of all elements of a plan
+// ---- efforts at the end of the step, of all elements of a plan: of shafts until they leave the linkage, if there is
+// one
 
 // Note the end of the step under given efforts, of all elements or of those of a stage.
 template <class At>
 void note_end_of(const Problem& p, const Block& b, const Truth& truth, const float* efforts, int64_t count,
                  const At at) {
-    const float *const q = truth.joints[0], *const free = end_array(p, b, kFreeVelocity),
+    const float *const q = truth.shafts[0], *const free = end_array(p, b, kFreeVelocity),
                        *const gain = end_array(p, b, kGain);
     float *RESTRICT const end_q = end_array(p, b, kEndPosition), *RESTRICT const end_qd = end_array(p, b, kEndVelocity);
     const float dt = p.dt;
@@ -579,7 +580,7 @@ NOINLINE void find_ends(const Problem& p, const Block& b, const Truth& truth, fl
     std::fill_n(none, b.size, 0.0f);
     note_end(p, b, truth, none);
     // what the stages get of the joint; those of motors get no inertia, for their velocity is that of the end
-    const float *const free = end_array(p, b, kFreeVelocity), *const qd = truth.joints[1],
+    const float *const free = end_array(p, b, kFreeVelocity), *const qd = truth.shafts[1],
                        *const whole = p.asked[kLoadIsWhole] + b.first;
     float *RESTRICT const of_joint = end_array(p, b, kInertiaOfJoint),
                           *RESTRICT const told = end_array(p, b, kLoadOfJoint),
@@ -787,11 +788,13 @@ NOINLINE void find_chords(const Problem& p, const Block& b, const Truth& truth, 
                  *const there = end_array(p, b, kLineVelocity), *const at_end = end_array(p, b, kLow),
                  *const held = end_array(p, b, kHigh), *const damping = end_array(p, b, kDamping),
                  *const lifts = end_array(p, b, kLift);
-    const float *const q = truth.joints[0], *const qd = truth.joints[1];
+    const float *const q = truth.shafts[0], *const qd = truth.shafts[1];
     std::copy_n(slopes, b.size, slope_there);
     std::copy_n(end_qd, b.size, there);
     for (int64_t i = 0; i < b.size; ++i) end_qd[i] = qd[i], end_q[i] = q[i] + p.dt * qd[i];
     evaluate_motors<false>(p, b, commanded, held, scratch);
+    for (int64_t i = 0; !p.linkages.empty() && i < b.size; ++i)
+        if (p.sums.pulls[i % p.sums.length]) held[i] = chosen(held[i] < 0.0f, 0.0f, held[i]);
     for (int64_t i = 0; i < b.size; ++i) {
         damping[i] = -chord(at_end[i], held[i], slope_there[i], there[i], qd[i], p.dt);
         lifts[i] = damping[i] * there[i];
@@ -819,7 +822,7 @@ NOINLINE void step_joints(const Problem& p, Block& b, int first, float* efforts,
         std::copy_n(efforts, b.size, line);
         std::copy_n(slopes, b.size, line_slopes);
         std::copy_n(end_qd, b.size, line_qd);
-        act_on(b, truth.joints[0], truth.joints[1]);
+        act_on(b, truth.shafts[0], truth.shafts[1]);
         for (int k = first; k < p.ends; ++k) {
             lift(p, b);
             if (p.limits[k].curve >= 0) look_up(p.limits[k], b, scratch);
@@ -857,6 +860,18 @@ NOINLINE void step_joints(const Problem& p, Block& b, int first, float* efforts,
     }
 }
 
+// Cables that would push are slack: their shafts end the step as if without a motor.
+NOINLINE void slacken_at_end(const Problem& p, const Block& b, float* efforts, const Truth& truth) {
+    slacken(p, b, efforts, efforts);
+    float *const end_q = end_array(p, b, kEndPosition), *const end_qd = end_array(p, b, kEndVelocity);
+    const float* const free = end_array(p, b, kFreeVelocity);
+    for (int64_t i = 0; i < b.size; ++i) {
+        if (!p.sums.pulls[i % p.sums.length] || efforts[i] != 0.0f) continue;
+        end_array(p, b, kSlope)[i] = 0.0f;
+        end_qd[i] = free[i], end_q[i] = truth.shafts[0][i] + p.dt * free[i];
+    }
+}
+
 // All stages after the controllers, at the end of the step. Returns true if an effort is not finite.
 NOINLINE bool limit_at_end(const Problem& p, Block& b, float* efforts, float* there, const Truth& truth,
                            const float* const* measured, const Scratch& scratch) {
@@ -871,8 +886,9 @@ NOINLINE bool limit_at_end(const Problem& p, Block& b, float* efforts, float* th
     if (k <= p.first_following) note_motor(p, b, efforts, false);
     if (k < p.ends)
         step_joints(p, b, k, efforts, truth, commanded, scratch);
-    else
-        std::copy_n(efforts, b.size, end_array(p, b, kLow));
+    else if (!p.linkages.empty())
+        slacken_at_end(p, b, efforts, truth);
+    if (k == p.ends) std::copy_n(efforts, b.size, end_array(p, b, kLow));
     const Use& mode = p.limits[p.ends];
     if (hands_over(mode, Arrays<ImplicitEffort>(mode, b), b.size))
         find_chords(p, b, truth, commanded, scratch);
@@ -882,8 +898,13 @@ NOINLINE bool limit_at_end(const Problem& p, Block& b, float* efforts, float* th
                        *const motor_slope = end_array(p, b, kMotorSlope);
     for (int64_t i = 0; p.motor && i < b.size; ++i) p.motor[b.first + i] += motor_slope[i] * (end_qd[i] - motor_qd[i]);
     write_states_at_end(p, b, commanded, efforts, there, scratch);
-    act_on(b, truth.joints[0], truth.joints[1]);
+    act_on(b, truth.shafts[0], truth.shafts[1]);
     p.route.stages[p.ends](p, b, p.limits[p.ends], efforts);
+    if (!p.linkages.empty()) {
+        leave_linkage(p, b, efforts, truth, scratch);
+        // nothing acts behind it
+        if (p.motor) std::copy_n(efforts, b.size, p.motor + b.first);
+    }
     b.given = efforts;
     return (b.driven ? sweep<Given, true> : sweep<Given, false>)(p, b);
 }
@@ -1199,7 +1220,7 @@ void choose(Problem& p) {
             p.route.has_states_at_end |= use.states > 0 && number < p.ends && !steps_joint(p, number);
             marked(use, steps_joint(p, number), p.route.rubs);
         }
-        const bool others = !p.networks.empty() || p.free_slots || !p.feedback.empty();
+        const bool others = !p.networks.empty() || p.free_slots || !p.feedback.empty() || !p.linkages.empty();
         if (!others && !masked && !p.computed && !p.limited_by && !p.motor)
             p.route.whole = find_end_sweep(EffortStages{}, p);
         return;

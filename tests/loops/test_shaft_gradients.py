@@ -47,7 +47,10 @@ def test_gradients_are_those_of_the_formula(unilateral, own) -> None:
         np.testing.assert_allclose(mine, other.grad, rtol=1e-3, atol=1e-3)
 
 
-def test_a_linkage_with_a_table_has_none() -> None:
+def test_a_linkage_with_a_table_or_an_effort_mode_has_none() -> None:
     bar = aa.LinkageConfig.four_bar("a", 0.05, 0.2, 0.06, 0.2, 0.7, 2.5)
     with pytest.raises(NotImplementedError, match="a linkage with a table has none"):
         aa.ActuatedArrays(NAMES, {"a": [aa.PDControlConfig(KP, KD), bar]}, requires_grad=True)
+    at_end = [aa.PDControlConfig(KP, KD), aa.LinkageConfig.tendon({"a": 1.0, "b": 0.6}), aa.ImplicitConfig()]
+    with pytest.raises(NotImplementedError, match="an effort at the end of the step of a linkage has none"):
+        aa.ActuatedArrays(NAMES, {"a": at_end}, requires_grad=True)

@@ -72,7 +72,7 @@ def test_joints_are_in_every_mode_that_they_can_have() -> None:
         mine = [joint for joint in joints if any(isinstance(one, law.config) for axis in joint.axes for one in axis)]
         modes = {joint.mode for joint in mine} - {MODES[0]}
         is_explicit = law.by_network or law.kind in ("rate", "effort_delay") or not law.kind
-        is_explicit = is_explicit or KINDS[law.kind].is_before_joint or KINDS[law.kind].coordinates == "shaft"
+        is_explicit = is_explicit or KINDS[law.kind].converts or KINDS[law.kind].coordinates == "shaft"
         assert modes == (set() if is_explicit else {*MODES[1:]}), law.config.__name__
 
 

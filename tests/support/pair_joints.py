@@ -113,7 +113,11 @@ class Joint:
         if mode == MODES[0]:
             return self
         rng = np.random.default_rng(zlib.crc32(self.name.encode()))
-        axes = tuple((*axis, valid(aa.ImplicitConfig, rng, in_engine=mode == MODES[2])) for axis in self.axes)
+        # an idle shaft has the mode of the motors of its linkage
+        axes = tuple(
+            axis if at and len(axis) == 1 else (*axis, valid(aa.ImplicitConfig, rng, in_engine=mode == MODES[2]))
+            for at, axis in enumerate(self.axes)
+        )
         return Joint(f"{self.name}, {mode}", axes)
 
 

@@ -177,6 +177,9 @@ class _Articulation(ArrayArticulation):
     def set_step_armatures(self, armatures: object, *, dof_indices: object = None) -> None:
         """They are of the simulator, and efforts are what is looked at."""
 
+    def set_step_tendon_armatures(self, armatures: object, shafts: object) -> None:
+        """As those of joints."""
+
     def joint_signals(self, wanted: Sequence[str]) -> JointViews:
         signals = self._backend
         return JointViews({name: one for name, one in signals.signals.items() if name in wanted}, lambda: None)

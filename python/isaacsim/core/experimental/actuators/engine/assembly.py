@@ -23,11 +23,12 @@ from ..base.memory import Array, on_host, warp_view
 from ..base.quiet_warp import device_of
 from ..laws.contract import newton_classes
 from ..laws.contract.base import Component
-from ..specs.signals import SHAFT_INERTIA
+from ..laws.contract.coupling import Shafts
+from ..specs.signals import OF_SHAFTS, SHAFT_INERTIA
 from .actuator import Actuator, PlannedActuator
 from .entry import ActuatorEntry
 from .faults import found_faults, in_words
-from .linkages import add_rotors, shaft_of
+from .linkages import add_rotors, shaft_of, share_modes
 from .measured import measured_by
 from .parameters import Parameters
 from .plan import array_stages, compile_plan, effort_modes, in_sequence, is_built_in
@@ -55,11 +56,13 @@ class _Part(NamedTuple):
         is_custom: True with components that compute arrays.
         on_core: True on the native core.
         has_mode: True with efforts of the end of the step, which solve what others only evaluate.
+        at_shafts: True if these are of motors with a linkage, whose signals are those of their shafts.
     """
 
     is_custom: bool
     on_core: bool
     has_mode: bool
+    at_shafts: bool = False
 
 
 class Watcher(Protocol):
@@ -102,6 +105,7 @@ class Assembly:
         self.num_robots, self.device = num_robots, device_of(device)
         joints = in_sequence(entries)
         add_rotors(entries, num_robots, self.device)
+        share_modes(entries, num_robots, self.device)
         self.columns = list(range(sum(map(len, joints))) if columns is None else columns)
         """Column of each joint in the articulation, in the order of the entries."""
         self.dof_names: list[str] = list(itertools.chain.from_iterable(entry.dof_names for entry in entries))
@@ -212,30 +216,42 @@ class Assembly:
         """Signals that laws ask for, by name: joints and array of each part, float32 `(robots, these joints)`.
 
         The host of the robot writes them in place before a step; until then they are neutral, see `specs/signals.py`.
-        Published values of laws and totals are written at the start of a step.
+        Published values of laws and totals are written at the start of a step. Those of shafts are in the columns of
+        their motors.
         """
         found: dict[str, list[tuple[list[int], wp.array]]] = {}
         for joints, part in self._parts:
+            names_of = part.plan.names_of_signals
             for name, array in part.signals.items():
-                found.setdefault(name, []).append((joints, array))
+                found.setdefault(names_of.get(name, name), []).append((joints, array))
         return found
 
     @property
-    def shafts(self) -> dict[int, np.ndarray]:
-        """Angle per position of each joint, `(joints,)`, of shafts whose inertia laws need, by joint of the motor.
-
-        Of a table it is that at its middle. None where all laws assume an inertia.
-        """
-        rows, needing, is_needed = np.eye(len(self.dof_names)), list[int](), False
+    def shafts(self) -> Shafts | None:
+        """Shafts whose inertia laws need; of a table, at its middle. None where all laws assume an inertia."""
+        if self.signals.keys().isdisjoint(OF_SHAFTS.values()):
+            return None
+        count = len(self.dof_names)
+        rows, linked, growth = np.eye(count), np.eye(count, dtype=bool), np.ones(count)
+        needing, at_end, alone = (np.zeros(count, bool) for _ in range(3))
+        is_needed = False
         for joints, step in self._parts:
-            for stage in step.plan.stages:
-                if SHAFT_INERTIA in stage.law.ASKS:
-                    needing += [joints[slot] for slot in np.flatnonzero(stage.used)]
-                    is_needed |= bool((~(step.values(stage.rows["assumed_inertia"]) > 0.0) & stage.used).any())
-            for linkage in step.plan.linkages:
-                mine = [joints[slot] for slot in linkage.slots]
-                rows[np.ix_(mine, mine)] = linkage.middle
-        return {joint: rows[joint] for joint in sorted({*needing})} if is_needed else {}
+            plan = step.plan
+            at_shafts = bool(plan.names_of_signals)
+            # an idle shaft has no effort
+            at_end[joints] = at_shafts & (plan.controller_kind >= 0)
+            alone[joints] = plan.has_mode != at_shafts
+            for stage in plan.stages_asking(SHAFT_INERTIA):
+                needing[joints] |= stage.used
+                is_needed |= bool((~(step.values(stage.rows["assumed_inertia"]) > 0.0) & stage.used).any())
+            for linkage in plan.linkages:
+                mine = np.ix_(*2 * [[joints[slot] for slot in linkage.slots]])
+                rows[mine], linked[mine] = linkage.middle, True
+                growth[mine[1]] = linkage.growth if at_shafts else 1.0
+        if not (is_needed or at_end.any()):
+            return None
+        motors = np.flatnonzero(needing | at_end)
+        return Shafts(motors.tolist(), rows[motors], growth[motors], linked[motors], at_end[motors], alone)
 
     @property
     def assumes_inertias(self) -> bool:
@@ -498,9 +514,11 @@ def _parts_of(entries: Sequence[ActuatorEntry], device: wp.DeviceLike) -> list[_
         for entry in entries
     ]
     for linked in filter(None, map(shaft_of, entries)):
-        # motors of a linkage run in one plan, and have no effort mode
+        # motors of a linkage run in one plan
         mine = [at for at, entry in enumerate(entries) if not {*linked.shaft.joints}.isdisjoint(entry.dof_names)]
-        part = _Part(any(parts[at].is_custom for at in mine), all(parts[at].on_core for at in mine), False)
+        together = np.array([parts[at] for at in mine], bool).reshape(-1, len(_Part._fields))
+        has_mode = bool(together[:, 2].any())
+        part = _Part(bool(together[:, 0].any()), bool(together[:, 1].all()), has_mode, at_shafts=has_mode)
         parts = [part if at in mine else one for at, one in enumerate(parts)]
     return parts
 

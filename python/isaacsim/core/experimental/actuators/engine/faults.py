@@ -31,10 +31,12 @@ def without_inertia(parts: Parts, told: Collection[str], remedy: str = "") -> st
     """Return which joints have a law that needs the inertia, and what helps; empty if none."""
     names: dict[type, list[str]] = {}
     for _, step in parts:
+        names_of = step.plan.names_of_signals
+        untold = {name: array for name, array in step.signals.items() if names_of.get(name, name) not in told}
         # laws that need an inertia ask for one
-        if (step.signals.keys() & _TOLD).issubset(told):
+        if untold.keys().isdisjoint(_TOLD):
             continue
-        known = {name: name in told or on_host(array) != 0.0 for name, array in step.signals.items()}
+        known = dict.fromkeys(step.signals, True) | {name: on_host(array) != 0.0 for name, array in untold.items()}
         for law, lacks in _lacking(step, known.__getitem__):
             slots = np.flatnonzero(lacks.any(axis=0))
             names.setdefault(law, []).extend(step.plan.dof_names[slot] for slot in slots)

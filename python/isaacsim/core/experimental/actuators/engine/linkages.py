@@ -13,6 +13,7 @@ import numpy as np
 import warp as wp
 
 from ..laws.contract.base import repeated
+from ..laws.implicit_effort import ImplicitEffort
 from ..laws.linkage_shaft import LinkageShaft
 from ..laws.shaft_inertia import ShaftInertia
 from ..specs.actuator_spec import ActuatorSpec
@@ -68,6 +69,13 @@ class PlannedLinkage:
             return self.matrix
         columns = int(self.rows[-1]) if count == 2 else 1
         return self.nodes[int(self.rows[0]) // 2 * columns + columns // 2].reshape(count, 1 + count)[:, 1:]
+
+    @property
+    def growth(self) -> float:
+        """By how much slopes of a table are larger than those of its middle, at most; 1 for a linear linkage."""
+        count = len(self.slots)
+        slopes = self.nodes.reshape(-1, count, 1 + count)[:, :, 1:].astype(np.float64)
+        return float(np.linalg.norm(slopes @ np.linalg.inv(self.middle), 2, axis=(1, 2)).max(initial=1.0))
 
     @property
     def for_core(self) -> tuple[list[Any], ...]:
@@ -271,6 +279,38 @@ def _move_rotor(entry: ActuatorEntry, found: LinkageShaft, num_robots: int, devi
     entry.others.append(ShaftInertia(*numbers))
     # of a table, the engine takes what changes with the slopes
     found.inertia = 0.0
+
+
+def share_modes(entries: Sequence[ActuatorEntry], num_robots: int, device: wp.DeviceLike) -> None:
+    """Give idle shafts the effort mode of the motors of their linkage.
+
+    Raises:
+        ValueError: These motors differ in it.
+    """
+    for joints in dict.fromkeys(tuple(found.shaft.joints) for found in map(shaft_of, entries) if found):
+        mine = [entry for entry in entries if not {*joints}.isdisjoint(entry.dof_names)]
+        modes = {_has_mode(entry) for entry in mine if entry.controller is not None}
+        if len(modes) > 1:
+            raise ValueError(
+                f"effort modes of the motors of joints {', '.join(joints)}: must be the same, because their linkage is "
+                "solved as a whole. Make all of them implicit, or none."
+            )
+        for idle in filter(lambda entry: entry.controller is None, mine):
+            _give_mode(idle, True in modes, num_robots, device)
+
+
+def _give_mode(idle: ActuatorEntry, has_mode: bool, num_robots: int, device: wp.DeviceLike) -> None:
+    """Give an idle shaft an effort mode, or none."""
+    idle.others = [one for one in idle.others if getattr(one, "END", None) is None]
+    if has_mode:
+        # it has no effort, whatever its inertia is
+        numbers = (repeated(1.0, num_robots * len(idle.dof_names), device) for _ in range(2))
+        idle.others.append(ImplicitEffort(*numbers))
+
+
+def _has_mode(entry: ActuatorEntry) -> bool:
+    """True for an effort of the end of the step."""
+    return any(getattr(stage, "END", None) is not None for stage in entry.others)
 
 
 def armatures(inertia: Sequence[float], shafts: Sequence[LinkageConfig], *, attached: bool = False) -> list[float]:

@@ -14,7 +14,7 @@ import dataclasses
 import itertools
 import math
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeGuard, TypeVar, cast
 
@@ -29,10 +29,10 @@ from ..laws.contract.late import LateComponent
 from ..laws.contract.law import FELT_SIGNALS, NEWEST, UNSET, LawClass, keeping_states, require_law, state_names
 from ..laws.delay import Delay
 from ..specs.fields import Parameter, parameters_of
-from ..specs.signals import SIGNALS, SUMMED
+from ..specs.signals import OF_SHAFTS, SIGNALS, SUMMED
 from ..specs.stages import KINDS, Kind, follows_limits, is_geared, is_linked, kind_of, moves_behind, parts_of
 from .entry import ActuatorEntry
-from .linkages import PlannedLinkage, plan_linkages
+from .linkages import PlannedLinkage, plan_linkages, shaft_of
 
 if TYPE_CHECKING:
     from ..laws.networks.network_law import NetworkLaw
@@ -400,6 +400,20 @@ class Plan:
         """True for slots with a transmission."""
         return np.logical_or.reduce([np.zeros(self.num_slots, bool), *(stage.used for stage in self.transmissions)])
 
+    def stages_asking(self, signal: str) -> list[PlannedStage]:
+        """Stages after the controllers whose laws ask for a signal."""
+        return [stage for stage in self.stages if signal in stage.law.ASKS]
+
+    @property
+    def names_of_signals(self) -> Mapping[str, str]:
+        """Names, for the host of the robot, of signals that are those of shafts: of efforts of the end of the step."""
+        return OF_SHAFTS if self.linkages and self.has_mode else {}
+
+    @property
+    def has_mode(self) -> bool:
+        """True if efforts are those of the end of the step."""
+        return any(law.END is not None for law, _ in self.laws)
+
     @property
     def motor_stages(self) -> int:
         """Number of leading stages that do not follow limits and transmission."""
@@ -435,9 +449,9 @@ def is_built_in(entry: ActuatorEntry) -> bool:
     return all(base_of(one) is not None or network_law_of(one) is not None for one in components)
 
 
-def effort_modes(entry: ActuatorEntry) -> list[type]:
-    """Return the classes of the effort modes of an actuator; none if its efforts are those of the start of the step."""
-    return [type(stage) for stage in entry.stages if getattr(type(stage), "END", None) is not None]
+def effort_modes(entry: ActuatorEntry) -> list[Component]:
+    """Return the effort modes of an actuator; none if its efforts are those of the start of the step."""
+    return [stage for stage in entry.stages if getattr(type(stage), "END", None) is not None]
 
 
 def compile_plan(
@@ -556,8 +570,9 @@ def _require_laws(entry: ActuatorEntry) -> None:
         _require_laws_of_feedback(entry, custom)
     if rates := [type(stage).__name__ for stage in entry.stages if getattr(type(stage), "TICK", None) is not None]:
         _require_laws_of_rate(entry, rates[0], custom)
-    if modes := effort_modes(entry):
-        _require_laws_of_effort_mode(entry, modes[0].__name__, custom)
+    for mode in effort_modes(entry):
+        _require_laws_of_effort_mode(entry, type(mode).__name__, custom)
+        _require_no_table(entry, mode)
 
 
 def has_law(component: object) -> bool:
@@ -783,12 +798,30 @@ def _require_laws_of_effort_mode(entry: ActuatorEntry, mode: str, custom: ArrayS
         )
     if custom is not None:
         raise TypeError(f"{subject} beside a stage that computes arrays: must be left out. Give the latter a LAW.")
+    linked = is_linked(entry)
     for kind, stage in entry.by_kind:
-        if kind in ("rate", "effort_delay") or KINDS[kind].is_before_joint or KINDS[kind].coordinates == "shaft":
+        if _is_at_start(kind, stage, linked):
             raise TypeError(
                 f"{subject} beside {type(stage).__name__}: must be left out, as its effort is not that of the end "
                 "of the step. Use the explicit mode, or leave out the other."
             )
+
+
+def _is_at_start(kind: str, stage: Component, linked: bool) -> bool:
+    """Return True for a stage without an effort at the end of the step, `linked` for one beside a linkage."""
+    line = KINDS[kind]
+    is_at_joint = linked and kind != "effort_mode" and (follows_limits(kind) or moves_behind(stage))
+    return kind in ("rate", "effort_delay") or line.converts or line.coordinates == "shaft" or is_at_joint
+
+
+def _require_no_table(entry: ActuatorEntry, mode: Component) -> None:
+    """Raise for an effort mode of a table whose slope the simulator is to take over."""
+    found, given = shaft_of(entry), getattr(mode, "in_engine", None)
+    if found is not None and found.shaft.is_table and given is not None and (_values_of(given) > 0.5).any():
+        raise TypeError(
+            f"actuator {entry.label!r}: {type(mode).__name__}.in_engine = True beside a linkage that is a table: must "
+            "be left out, because no simulator has its inertia. Set it to False: it is then solved at the shaft."
+        )
 
 
 def _require_laws_of_motor(entry: ActuatorEntry, custom: ArrayStages | None) -> None:

@@ -33,6 +33,9 @@ The effort of the step before is then p′ − d′·v, with today's velocity. W
 would act if the joint kept its velocity, d is that of the chord between there and the end, at most −F′: so the effort
 stays within the limit as long as v⁺ is between the velocity that is kept and the one that is predicted.
 Without `in_engine`, d is 0 and p the effort: the states `previous_effort` and `engine_damping` are p and d.
+A motor with a linkage is solved at its shaft: v and q are those of the shaft, R = G·M⁻¹·Gᵀ takes the place of M⁻¹, and
+its load is G·M⁻¹·load/R_ss. All motors of a linkage have the mode. A cable that would push is slack: τ = 0. The joints
+get Gᵀ·τ, and `in_engine` Gᵀ·(p − d·v) with h·d more armature of the tendon that the shaft is.
 Edges: an inertia that is not known gives NaN, which the plan's guard turns into zero and a fault.
 Source: backward Euler in the velocity; a diagonal R·D with the row sums R of the correlations of D⁻½·M⁻¹·D⁻½,
 D = diag(M⁻¹), bounds M⁻¹ from above (Gershgorin), which makes the steps contract.

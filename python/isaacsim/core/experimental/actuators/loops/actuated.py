@@ -28,11 +28,11 @@ from ..engine.implicit.damping_requests import require_no_damping_in_engine
 from ..engine.motors import resolve_motors
 from ..engine.step.fault import Fault
 from ..engine.user_components import entries_from_configs, in_joint_order
-from ..laws.contract.coupling import inertias_of, shaft_inertias
+from ..laws.contract.coupling import Shafts, inertias_of
 from ..specs.arguments import names_of, number_of
 from ..specs.effort_modes import EffortModes, in_effort_mode
 from ..specs.motors import Motors
-from ..specs.signals import INERTIAS, SHAFT_INERTIA
+from ..specs.signals import INERTIAS, OF_SHAFTS
 
 if TYPE_CHECKING:
     from .model_inertias import ModelInertias
@@ -97,6 +97,10 @@ class Actuated(ActuatorSet):
         # names of the signals that are told, by calls and by the model, and whether laws can do without the others
         self._told: set[str] = set()
         self._inertias: ModelInertias | None = None
+        # inverses of mass matrices, and loads, that were set for shafts
+        self._admittances: np.ndarray | None = None
+        self._loads: np.ndarray | None = None
+        self._are_whole = False
         self._is_unchecked = True
         with quiet_warp():
             entries, self._properties = self._entries(motors, effort_mode)
@@ -184,13 +188,9 @@ class Actuated(ActuatorSet):
             raise ValueError("mass_matrix: must be finite and symmetric. Give that of all joints, armatures included.")
         for name, values in zip(INERTIAS, inertias_of(given), strict=True):
             self._set_signal(name, values)
-        if shafts := self._assembly.shafts:
-            columns = [self._names.index(one) - count for one in self._assembly.dof_names]
-            inertias = np.zeros((len(given.reshape(-1, count, count)), count))
-            inertias[:, [columns[joint] for joint in shafts]] = shaft_inertias(
-                given.reshape(-1, count, count), shafts, columns
-            )
-            self._set_signal(SHAFT_INERTIA, inertias)
+        if (shafts := self._assembly.shafts) is not None:
+            self._admittances = np.linalg.inv(given.reshape(-1, count, count))
+            self._set_shafts(shafts)
 
     def set_loads(self, loads: ArrayLike, *, are_whole: bool = False) -> None:
         """Set the efforts that balance what else acts on the joints, for laws that step a joint.
@@ -214,6 +214,9 @@ class Actuated(ActuatorSet):
             )
         self._set_signal("load", given)
         self._set_signal("load_is_whole", np.full(shape[1], float(are_whole)))
+        if (shafts := self._assembly.shafts) is not None:
+            self._loads, self._are_whole = given.reshape(-1, shape[1]).copy(), are_whole
+            self._set_shafts(shafts)
 
     def close(self) -> None:
         """Release the given components: they keep their values and can be used elsewhere."""
@@ -269,6 +272,21 @@ class Actuated(ActuatorSet):
         every = np.broadcast_to(np.asarray(values, np.float32), (self._num_robots, len(self._names)))
         for joints, array in self._assembly.signals.get(name, ()):
             array.assign(np.ascontiguousarray(every[:, [columns[joint] for joint in joints]]))
+
+    def _set_shafts(self, shafts: Shafts) -> None:
+        """Set the signals of shafts, of the mass matrices and loads that were set last."""
+        columns = [self._names.index(one) for one in self._assembly.dof_names]
+        # without a mass matrix, the loads nearest in least squares
+        inverse = np.eye(len(self._names))[None] if self._admittances is None else self._admittances
+        loads = None if self._loads is None else self._loads[:, columns]
+        signals = shafts.signals(inverse[:, columns][:, :, columns], loads)
+        if loads is not None:
+            signals[OF_SHAFTS["load_is_whole"]] = signals[OF_SHAFTS["load_is_whole"]] * self._are_whole
+        for name, values in signals.items():
+            if self._admittances is not None or "load" in name:
+                every = np.zeros((len(values), len(self._names)))
+                every[:, [columns[joint] for joint in shafts.motors]] = values
+                self._set_signal(name, every)
 
     def _follow_inertias(self, places: np.ndarray, joints: Sequence[int], rows: Sequence[int]) -> None:
         """Let inertias be those of mass matrices, if laws ask; `joints` has coordinates of axes, -1 for no joint."""

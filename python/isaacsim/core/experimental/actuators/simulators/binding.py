@@ -11,8 +11,8 @@ import warp as wp
 from ..base.errors import HostError
 from ..base.memory import Array
 from ..base.values import ArrayLike, as_numpy
-from ..laws.contract.coupling import inertias_of, shaft_inertias
-from ..specs.signals import SHAFT_INERTIA
+from ..laws.contract.coupling import Shafts, inertias_of, inverses_of
+from ..specs.signals import OF_SHAFTS, SHAFT_INERTIA
 from .port import ArticulationPort, Buffers, JointViews, nothing, require_members
 from .transfer import transfer
 
@@ -107,15 +107,16 @@ class Binding:
         columns: Sequence[int],
         *,
         from_matrices: bool = True,
-        shafts: Mapping[int, np.ndarray] | None = None,
+        shafts: Shafts | None = None,
     ) -> Callable[[], None]:
         """Return what puts signals of joints into arrays that laws read, to be called before each step.
 
         `wanted` has joints and arrays by name, as `Assembly.signals`, and `shafts` those of `Assembly.shafts`.
         """
-        views = self.joint_views(wanted, from_matrices=from_matrices)
-        if shafts:
-            views = _with_shafts(self.articulation, views, shafts, columns)
+        if shafts is None:
+            views = self.joint_views(wanted, from_matrices=from_matrices)
+        else:
+            views = self._views_with(shafts, wanted, columns, from_matrices)
         self.told = ()
         if views is None:
             return nothing
@@ -140,6 +141,15 @@ class Binding:
             take()
 
         return follow
+
+    def _views_with(
+        self, shafts: Shafts, wanted: Collection[str], columns: Sequence[int], from_matrices: bool
+    ) -> JointViews:
+        """What the simulator tells of joints and shafts; nothing of shafts without mass matrices."""
+        asked = {*wanted, "load"} if shafts.at_end.any() else wanted
+        given = self.joint_views(asked, from_matrices=from_matrices) or JointViews({}, nothing)
+        has_matrices = hasattr(self.articulation, "get_mass_matrices")
+        return _with_shafts(self.articulation, given, shafts, columns) if has_matrices else given
 
     def _copies(self, columns: list[int]) -> Buffers:
         robots = self.articulation
@@ -259,24 +269,25 @@ def signals_of_matrices(articulation: ArticulationPort, wanted: Collection[str])
     return JointViews(arrays, refresh)
 
 
-def _with_shafts(
-    articulation: ArticulationPort,
-    views: JointViews | None,
-    shafts: Mapping[int, np.ndarray],
-    columns: Sequence[int],
-) -> JointViews | None:
-    """What an articulation tells, and inertias of shafts in columns of their motors; nothing without mass matrices."""
-    if (read := getattr(articulation, "get_mass_matrices", None)) is None:
-        return views
-    count, own = articulation.num_dofs, [columns[joint] for joint in shafts]
-    found = wp.zeros((len(articulation.paths), count), dtype=wp.float32, device="cpu")
-    given = JointViews({}, nothing) if views is None else views
+def _with_shafts(articulation: Any, given: JointViews, shafts: Shafts, columns: Sequence[int]) -> JointViews:
+    """What an articulation with mass matrices tells, and signals of shafts in columns of their motors."""
+    count, names, getters = articulation.num_dofs, [SHAFT_INERTIA], list[Callable[[], Any]]()
+    own, last = [columns[joint] for joint in shafts.motors], [column - count for column in columns]
+    if shafts.at_end.any():
+        getters = [getattr(articulation, name) for name in _LOADS if hasattr(articulation, name)]
+        getters = [lambda: given.arrays["load"]] if "load" in given.arrays else getters
+        names = [*OF_SHAFTS.values()][: 3 if getters else 2]
+    found = {name: wp.zeros((len(articulation.paths), count), dtype=wp.float32, device="cpu") for name in names}
 
     def refresh() -> None:
         given.refresh()
-        found.numpy()[:, own] = shaft_inertias(_numbers(read), shafts, [column - count for column in columns])
+        inverses, known = inverses_of(_numbers(articulation.get_mass_matrices))
+        loads = sum((_numbers(getter)[:, last] for getter in getters), np.zeros((len(inverses), len(last))))
+        signals = shafts.signals(inverses[:, last][:, :, last], loads)
+        for name, array in found.items():
+            array.numpy()[:, own] = signals[name] * known[:, None]
 
-    return JointViews({**given.arrays, SHAFT_INERTIA: found}, refresh)
+    return JointViews({**given.arrays, **found}, refresh)
 
 
 def _numbers(getter: Callable[[], Any]) -> np.ndarray:

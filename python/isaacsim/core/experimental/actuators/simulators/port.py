@@ -230,6 +230,13 @@ class ArticulationExtras(Protocol):
         """Add to armatures in the physics steps to come, not in what is read; see `ImplicitConfig.in_engine`."""
         ...
 
+    def set_step_tendon_armatures(self, armatures: ArrayLike, shafts: Array) -> None:
+        """The same of shafts that are tendons: angles per position of each DOF, `(shafts, DOFs)`.
+
+        Without it, motors with a linkage have no effort mode in the simulator.
+        """
+        ...
+
     def get_mass_matrices(self, *, indices: Indices = None) -> Array:
         """Mass matrices with the armatures in them, shape `(robots, C, C)`; the DOFs are the last coordinates.
 

@@ -17,7 +17,9 @@ class ImplicitConfig(Config):
     effort; `effort_mode="implicit"` adds this stage. Without it an effort is explicit: that of the start of the step,
     which a real motor controller computes, and which vibrates if gains are too large for step and inertia. Isaac Lab
     calls another thing implicit: the drive of its simulator. Not with a rate, an effort delay, a network or a
-    transmission; a sensor that is late is read as it is. The schema is our own.
+    gear; a sensor that is late is read as it is. A motor with a `LinkageConfig` is solved at its shaft, which is moved
+    by all its joints: with the inertia that the shaft feels, and nothing of its own between shaft and joints. The
+    schema is our own.
     """
 
     SCHEMA: ClassVar[str] = "ActuatorImplicitAPI"
@@ -26,7 +28,7 @@ class ImplicitConfig(Config):
     assumed_inertia: float = parameter(
         0.0, attribute="actuator:implicit:assumedInertia", type="float", unit="kg·m² or kg", fallback=0.0, lower=0.0
     )
-    """Effective inertia of the joint [kg·m² or kg] where the simulator provides none.
+    """Effective inertia of the joint, or of the shaft of a linkage [kg·m² or kg], where the simulator provides none.
 
     Too small an estimate is stable, and slower; twice the true one vibrates. With 0 every step on such a simulator is a
     fault.
@@ -44,5 +46,7 @@ class ImplicitConfig(Config):
     """True if the simulator takes over how the effort falls with the final velocity, as armature of the joint.
 
     Contacts and coupling then count in the step in which they act, at any gain. It needs a simulator that takes
-    armatures per physics step: `Simulation` on MuJoCo or PhysX. Others refuse it, when the actuators are made.
+    armatures per physics step: `Simulation` on MuJoCo or PhysX. Others refuse it, when the actuators are made. That of
+    a linkage is the armature of a fixed tendon, of a MuJoCo model that has the shaft as one, with its joints on one
+    chain; what is none is refused when physics starts.
     """

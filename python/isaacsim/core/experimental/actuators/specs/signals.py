@@ -94,5 +94,13 @@ INERTIAS: Final = ("inertia", "coupled_inertia")
 SHAFT_INERTIA: Final = "shaft_inertia"
 """That of a shaft which moves several joints."""
 
+OF_SHAFTS: Final[dict[str, str]] = {
+    "inertia": "shaft_effective_inertia",
+    "coupled_inertia": SHAFT_INERTIA,
+    "load": "shaft_load",
+    "load_is_whole": "shaft_load_is_whole",
+}
+"""Names under which hosts tell signals of shafts to efforts of the end of the step behind which a linkage is."""
+
 SUMMED: Final = frozenset(signal.total_of for signal in SIGNALS.values() if signal.total_of)
 """The signals that a total adds up."""

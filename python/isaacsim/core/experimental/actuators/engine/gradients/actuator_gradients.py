@@ -93,8 +93,8 @@ def require_gradients(label: str, step: Step, *, linked: bool = False) -> None:
     """Raise for a step without gradients; `linked` is True if the caller has those of linkages of coefficients."""
     if not isinstance(step, NativeStep | WarpStep):
         _refuse_own_code(label, step)
-    if linked and any(len(one.nodes) for one in step.plan.linkages):
-        refuse(label, "a linkage with a table has none. Leave it out, or give coefficients")
+    if linked:
+        _refuse_linkages(label, step.plan)
     _refuse_laws(label, [law for law, _ in step.plan.laws if not (linked and KINDS[law.KIND].couples)])
     _refuse_sensors_at_motors(label, step.plan)
     _refuse_hidden_motors(label, step.plan)
@@ -112,6 +112,14 @@ def _refuse_own_code(label: str, step: Step) -> NoReturn:
         "caller's has none. Leave it out, or give the law as a wp.func"
     )
     refuse(label, ": ".join(filter(None, (", ".join(names), why))))
+
+
+def _refuse_linkages(label: str, plan: Plan) -> None:
+    """Raise for linkages that are no matrix, and for those of efforts at the end of the step."""
+    if any(len(one.nodes) for one in plan.linkages):
+        refuse(label, "a linkage with a table has none. Leave it out, or give coefficients")
+    if plan.linkages and plan.has_mode:
+        refuse(label, "an effort at the end of the step of a linkage has none. Take the explicit mode")
 
 
 def _refuse_sensors_at_motors(label: str, plan: Plan) -> None:

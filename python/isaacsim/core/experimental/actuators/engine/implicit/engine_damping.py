@@ -1,8 +1,9 @@
 """Efforts of the end of the step of which the simulator takes over the slope, `ImplicitConfig.in_engine`.
 
 Of each such joint the law leaves a damping d and the effort p at a final velocity of zero. The simulator gets, for the
-coming physics step, the effort p − d·v and h·d more armature; `laws/implicit_effort.py` says why. In NumPy, on
-the CPU.
+coming physics step, the effort p − d·v and h·d more armature; `laws/implicit_effort.py` says why. Those of a shaft
+that moves several joints are the effort Gᵀ·(p − d·v) at these, and an armature of the tendon that the shaft is in the
+simulator. In NumPy, on the CPU.
 """
 
 from __future__ import annotations
@@ -39,6 +40,10 @@ class _Part:
     slots: np.ndarray
     columns: np.ndarray
     in_engine: Row
+    shafts: np.ndarray | None
+    """Angles of shafts per position of each joint of the step, `(joints, joints)`; None without linkages."""
+    together: np.ndarray
+    """True for joints of one linkage, likewise."""
 
     def is_handed(self) -> np.ndarray:
         """True for the joints whose damping the simulator computes, `(robots, joints)`."""
@@ -56,7 +61,15 @@ class EngineDamping:
     def __init__(self, assembly: Assembly, articulation: Any) -> None:
         self._assembly, self._articulation = assembly, articulation
         self._parts = [one for part in assembly.parts for one in _parts_of(part, assembly.columns)]
-        self._columns = np.concatenate([part.columns for part in self._parts])
+        self._joints = [part for part in self._parts if part.shafts is None]
+        self._linked = [part for part in self._parts if part.shafts is not None and part.is_handed().any()]
+        self._columns = np.concatenate([np.zeros(0, int), *(part.columns for part in self._joints)])
+        self._shafts = self._rows_of_shafts()
+
+    @property
+    def has_shafts(self) -> bool:
+        """True if there are shafts of several joints among them."""
+        return len(self._shafts) > 0
 
     def before(self) -> None:
         """Nothing is to be done before a step."""
@@ -65,8 +78,8 @@ class EngineDamping:
         """Replace the efforts, and set the armatures of the coming physics step."""
         binding = self._assembly.bound[0]
         efforts, inputs = numpy_view(binding.efforts), [numpy_view(one) for one in binding.inputs]
-        armatures = []
-        for part in self._parts:
+        armatures, of_shafts = [], [self._after_linkage(part, dt, efforts, inputs) for part in self._linked]
+        for part in self._joints:
             velocities = inputs[_VELOCITY][:, part.columns]
             stepped, whole, damping = part.states()
             # a joint with a fault has no effort, and the states of a step before
@@ -77,7 +90,39 @@ class EngineDamping:
                 handed = whole - damping.astype(np.float64) * velocities
             efforts[:, part.columns] = np.where(good, handed, efforts[:, part.columns])
             armatures.append(np.where(good, dt * damping, 0.0))
-        self._set(np.concatenate(armatures, axis=1))
+        if armatures:
+            self._set(np.concatenate(armatures, axis=1))
+        if len(self._shafts):
+            self._set_shafts(np.concatenate(of_shafts, axis=1))
+
+    def _after_linkage(self, part: _Part, dt: float, efforts: np.ndarray, inputs: Sequence[np.ndarray]) -> np.ndarray:
+        """Replace the efforts of joints that shafts move, and return the armatures of those that are handed over."""
+        slopes: Any = part.shafts
+        joints, (stepped, whole, damping) = inputs[_VELOCITY][:, part.columns].astype(np.float64), part.states()
+        # what is not finite is of its linkage alone
+        joints = np.where(np.isfinite(joints), joints, 0.0)
+        with np.errstate(invalid="ignore", over="ignore"):
+            velocities = joints @ slopes.T
+            good = np.abs(stepped - velocities) <= 1e-5 * (np.abs(joints) @ np.abs(slopes.T))
+            for one in inputs:
+                good &= np.isfinite(one[:, part.columns])
+            # a fault of one is one of all joints of its linkage
+            good = ~(~good @ part.together)
+            handed = np.where(part.is_handed() & good & (damping > 0.0), damping.astype(np.float64), 0.0)
+            pulled = np.where(good, whole - handed * velocities, 0.0) @ slopes
+        mine = handed @ part.together > 0.0
+        efforts[:, part.columns] = np.where(mine, pulled, efforts[:, part.columns])
+        return dt * handed[:, part.is_handed().any(axis=0)]
+
+    def _rows_of_shafts(self) -> np.ndarray:
+        """Angles of shafts per position of each DOF of the articulation, `(shafts, DOFs)`."""
+        rows = [np.zeros((0, int(self._articulation.num_dofs) if self._linked else 0))]
+        for part in self._linked:
+            mine: Any = part.shafts
+            mine = mine[part.is_handed().any(axis=0)]
+            rows.append(np.zeros((len(mine), rows[0].shape[1])))
+            rows[-1][:, part.columns] = mine
+        return np.concatenate(rows)
 
     def reset(self, robots: Sequence[int] | wp.array | None) -> None:
         """Take it back; the next step hands over again."""
@@ -86,10 +131,16 @@ class EngineDamping:
     def take_back(self) -> None:
         """Leave the joints the armatures that they have of their own, as far as physics runs."""
         if self._articulation.is_physics_tensor_entity_valid():
-            self._set(np.zeros((self._assembly.num_robots, len(self._columns))))
+            if self._joints:
+                self._set(np.zeros((self._assembly.num_robots, len(self._columns))))
+            if self._linked:
+                self._set_shafts(np.zeros((self._assembly.num_robots, len(self._shafts))))
 
     def _set(self, armatures: np.ndarray) -> None:
         self._articulation.set_step_armatures(armatures.astype(np.float32), dof_indices=self._columns)
+
+    def _set_shafts(self, armatures: np.ndarray) -> None:
+        self._articulation.set_step_tendon_armatures(armatures, self._shafts)
 
 
 def hand_damping_over(
@@ -107,6 +158,11 @@ def hand_damping_over(
     if not assembly.device.is_cpu:
         raise HostError(f"{subject} the arrays are on {assembly.device}: must be in CPU memory. Set it to False.")
     watcher = EngineDamping(assembly, articulation)
+    if watcher.has_shafts and not hasattr(articulation, "set_step_tendon_armatures"):
+        raise HostError(
+            f"{subject} must be False for motors with a linkage on {type(articulation).__name__}, which takes no "
+            "armatures of tendons. Set it to False, or use a Simulation on MuJoCo."
+        )
     assembly.watch(watcher)
     return watcher
 
@@ -116,4 +172,8 @@ def _parts_of(part: tuple[list[int], Any], columns: Sequence[int]) -> Iterator[_
     joints, step = part
     for number, having, rows in step.plan.uses_of(ImplicitEffort):
         places = np.array([columns[joints[slot]] for slot in having], int)
-        yield _Part(step, number, having, places, rows["in_engine"])
+        slopes, together = np.eye(step.plan.num_slots), np.eye(step.plan.num_slots, dtype=bool)
+        for linkage in step.plan.linkages:
+            mine = np.ix_(linkage.slots, linkage.slots)
+            slopes[mine], together[mine] = linkage.matrix, True
+        yield _Part(step, number, having, places, rows["in_engine"], slopes if step.plan.linkages else None, together)

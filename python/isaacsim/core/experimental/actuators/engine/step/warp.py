@@ -32,7 +32,7 @@ from .warp_functions import (
     reset_kernel,
     total_kernel,
 )
-from .warp_kernel import LINKED, OBSERVING, publishing_kernel, step_kernel
+from .warp_kernel import COMMANDING, LINKED, OBSERVING, publishing_kernel, step_kernel
 
 if TYPE_CHECKING:
     from .linkage_kernels import Links
@@ -91,6 +91,7 @@ class WarpStep:
         self._before: StepState | None = None
         # linkages, position and velocity of the joints, and the physics step on the device
         self._links: Links | None = None
+        self._at_shafts = bool(plan.names_of_signals)
         self._shafts: list[wp.array] = []
         if plan.linkages:
             self._link(plan)
@@ -168,7 +169,7 @@ class WarpStep:
             self._launch("gather", dt)
             size = self.plan.num_robots, len(self.plan.linkages)
             wp.launch(self._link_kernels[0], size, [self._links, *self._shafts[:5]], device=self.device)
-        self._launch("command", dt)
+        self._launch("shaft" if self._at_shafts else "command", dt)
         for number, network in self._networks.items():
             network.compute(self._handed_flat, self._now.laws[number])
         self._advance()
@@ -178,7 +179,8 @@ class WarpStep:
         if self._links is None:
             self._launch("limit", self._dt)
         else:
-            self._launch("motor", self._dt)
+            if not self._at_shafts:
+                self._launch("motor", self._dt)
             self._dt_there.fill_(self._dt)
             limited = (self._linkage_stage, self._observed[1]) if self._observed else (0, None)
             inputs = [self._links, self._dt_there, *self._shafts[5:], self._handed_over[6], *limited]
@@ -395,7 +397,7 @@ class WarpStep:
         if self._published:
             wp.load_module(publishing_kernel(len(self._published)).module, device=self.device)
         stages, feedback = (tuple(stage.law for stage in some) for some in (self.plan.stages, self.plan.feedback))
-        cut = LINKED if self._links is not None else ("command", "limit")
+        cut = LINKED[self._at_shafts] if self._links is not None else ("command", "limit")
         at_motor = tuple(bool(stage.is_behind) for stage in self.plan.feedback)
         for phase in cut if self._handed_over else ("step",):
             if (binding, phase) not in self._kernels:
@@ -437,7 +439,7 @@ class WarpStep:
     def _launch(self, phase: str, dt: float) -> None:
         """Launch the kernel of a phase; launches are recorded per binding and pair of states."""
         binding = self._binding
-        if isinstance(binding, Indices) and phase in ("step", "command"):
+        if isinstance(binding, Indices) and phase in COMMANDING:
             binding.check_indices()
         key = phase, binding, self._now, self._after
         launch = self._recorded(*key)
@@ -477,7 +479,7 @@ class WarpStep:
         arguments += [self.signals[name] for name in self.plan.asked]
         arguments += [*self._arguments_of(before), *self._arguments_of(self._after)]
         arguments += [int(self._now is not self._after)]
-        measured = self._measured if phase in ("step", "command") else ()
+        measured = self._measured if phase in COMMANDING else ()
         arguments += [self._faults, *measured, *observed, *self._handed_over, *self._shafts, *efforts]
         kernel, shape = self._kernels[_kind(binding), phase], (self.plan.num_robots, self.plan.num_slots)
         return recorded(kernel, shape, arguments, [], self.device)
@@ -535,7 +537,10 @@ class WarpStep:
         stateful = [one for one in plan.stateful if not is_network(one.law)]
         slots.law_count = self._ints([one.count for one in stateful])
         slots.law_place = self._per_slot(one.places for one in stateful)
-        slots.has = self._per_slot(_words([stage.used for stage in (*plan.stages, *plan.feedback)]))
+        pulling = np.zeros(plan.num_slots, bool)
+        for linkage in plan.linkages:
+            pulling[list(linkage.slots)] = linkage.pulls
+        slots.has = self._per_slot(_words([*(stage.used for stage in (*plan.stages, *plan.feedback)), pulling]))
         slots.asked = self._per_slot(plan.asked.values())
         self._add_curves(slots)
         return slots

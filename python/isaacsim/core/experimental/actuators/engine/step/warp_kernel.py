@@ -201,6 +201,19 @@ _HAND_ON = """
     $note_limiter
 """
 
+_SHAFT = """
+    # shafts at the end of the step
+    $joint
+"""
+
+_HAND_ON_AT_END = """
+    # hand on
+    handed_bad[robot, slot] = fault
+    handed_efforts[robot, slot] = effort
+    handed_computed[robot, slot] = raw
+    $note_limiter
+"""
+
 _RECALL_LIMITER = """
     limiter = wp.int32(0)
     $recall_limiter
@@ -256,15 +269,18 @@ _PHASES = {
     # with linkages, before and behind which threads of several joints run
     "gather": ("in", _GATHER),
     "motor": ("in", _TAKE_SHAFTS, _TAKE_OVER, _MOTOR, _STATE_OUT, _HAND_ON),
+    "shaft": ("in", _COMMAND, _PASS_ON, _MOTOR, _SHAFT, _STATE_OUT, _HAND_ON_AT_END),
     "joint": ("in", _TAKE_OVER, _RECALL_LIMITER, _JOINT, _STATE_OUT, _HAND_BACK, "out"),
 }
-LINKED = ("gather", "command", "motor", "joint")
-"""Phases of a step with linkages."""
-OBSERVING = ("step", "limit", "motor", "joint")
+LINKED = {False: ("gather", "command", "motor", "joint"), True: ("gather", "shaft", "joint")}
+"""Phases of a step with linkages; True with an effort mode, which solves what motors do up to the shaft."""
+COMMANDING = ("step", "command", "shaft")
+"""Phases that evaluate controllers and sensors."""
+OBSERVING = ("step", "limit", "motor", "shaft", "joint")
 # phases that end a step: they keep faults and count
 _LATCHING = ("step", "limit", "joint")
-# phases that evaluate controllers and sensors; stages at motors; and stages at joints
-_EVALUATING = (("step", "command"), ("step", "limit", "motor"), ("step", "limit", "joint"))
+# phases that evaluate stages at motors, and stages at joints
+_EVALUATING = (("step", "limit", "motor", "shaft"), ("step", "limit", "joint"))
 _BETWEEN = "".join(f"handed_{name}: wp.array2d[float], " for name in ("q", "qd", "q_target", "qd_target", "ff"))
 _BETWEEN += "handed_bad: wp.array2d[int], handed_efforts: wp.array2d[float], handed_computed: wp.array2d[float],"
 _SHAFTS = "".join(f"shaft_{name}: wp.array2d[float], " for name in ("q", "qd", "q_target", "qd_target", "ff"))
@@ -672,6 +688,8 @@ class _KernelText:
         self._sensing = ["seen_q = q", "seen_qd = qd"] if laws.feedback else []
         self._sensing_motor: list[str] = []
         self._ends: list[str] = []
+        # cables that only pull: their flags are behind those of all laws
+        self._pulls = self._has(len(laws.stages) + len(laws.feedback)) if laws.has_mode else ""
         seen = " or ".join(map(self._has, laws.sensors_at_joint))
         self._see_end = _see_end(seen)
         self._see_ahead = _see_ahead(seen)
@@ -697,7 +715,7 @@ class _KernelText:
         """Add the lines that keep what the controller sees."""
         seen = [self._motor.commanded[name] for name in ("position", "velocity")]
         seen += [] if all(KINDS[law.KIND].senses for law in feedback) else _COMMANDS[:2]
-        self._measures = len(seen) if self._phase in _EVALUATING[0] else 0
+        self._measures = len(seen) if self._phase in COMMANDING else 0
         kept = [f"keep({one}, measured_{k}, robot, slot)" for k, one in enumerate(seen)]
         self._sensing_motor += _under("if due != 0:", kept) if self._is_rated else kept
 
@@ -762,7 +780,7 @@ class _KernelText:
 
     def _of_joint(self) -> list[str]:
         """Lines from the end of the limits on."""
-        if not self._has_mode:
+        if not self._has_mode or self._phase == "joint":
             return self._joint
         lines = [*_MOTOR_BEFORE, *self._joint, *self._step_joint(), *_MOTOR_AFTER]
         return [*lines, *self._chords, *self._write_states(), *self._at_last]
@@ -775,7 +793,7 @@ class _KernelText:
         where = f"if kind == {number}:"
         lines = self._solved_controller(law, where) if self._has_mode else law.lines()
         self._laws += _under(where, law.after_state(_under(self._runs, lines)))
-        self._add_state_out(where, law, evaluated=self._phase in _EVALUATING[0])
+        self._add_state_out(where, law, evaluated=self._phase in COMMANDING)
 
     def _solved_controller(self, law: _Law, where: str) -> list[str]:
         """Lines of a controller at the end of the step, without its state."""
@@ -800,6 +818,9 @@ class _KernelText:
         if self._is_behind_motor(law.owner):
             law = dataclasses.replace(law, signals=names | dict(warp_end.OF_JOINT))
             return law, [*warp_end.damping_lines(warp_end.OF_JOINT), *law.lines(), *warp_end.note_end("effort")]
+        if law.kind.couples:
+            slack = ["effort = 0.0", "slope = 0.0", *warp_end.note_end("effort"), f"limiter = {number + 1}"]
+            return law, _under(f"if {self._pulls} and effort < 0.0:", slack)
         if not warp_end.acts_at_end(law.owner):
             law = dataclasses.replace(law, signals=names | end)
             self._replayed.append((self._if_it_has(number), law))
@@ -829,7 +850,10 @@ class _KernelText:
         for where, law in self._chain:
             signals = {name: names.get(value, value) for name, value in law.signals.items()} | {"effort": result}
             lines += _under(where, dataclasses.replace(law, signals=signals).value_lines(result))
-        return lines
+        return [
+            *lines,
+            *(_under(f"if {self._pulls} and {result} < 0.0:", [f"{result} = 0.0"]) if self._is_linked else ()),
+        ]
 
     def _step_joint(self) -> list[str]:
         """Lines of friction, which is evaluated again where the line of the motor bends."""
@@ -899,10 +923,11 @@ class _KernelText:
         if self._observed and law.kind.is_limit:
             lines = ["before = effort", *lines, *_under("if effort != before:", [f"limiter = {number + 1}"])]
         self._block_of(number, owner).extend(_under(where, law.after_state(_under("if wp.isfinite(effort):", lines))))
-        _, at_motor, at_joint = _EVALUATING
-        evaluated = self._phase in (at_joint if number > self._linkage else at_motor)
+        at_motor, at_joint = _EVALUATING
+        before = number <= max(self._linkage, self._num_stages * self._has_mode)
+        evaluated = self._phase in (at_motor if before else at_joint)
         # the last phase restores states after a fault at the joint
-        if evaluated or (self._phase == "joint" and number < self._linkage):
+        if evaluated or (self._phase == "joint" and before):
             self._add_state_out(where, law, evaluated=evaluated)
 
     def _add_sensor(self, number: int, owner: LawClass, at_motor: bool) -> None:
@@ -917,7 +942,7 @@ class _KernelText:
         where = self._if_it_has(self._num_stages + number)
         block = self._sensing_motor if at_motor else self._sensing
         block += _under(where, law.after_state(_under(self._runs, law.lines())))
-        self._add_state_out(where, law, evaluated=self._phase in _EVALUATING[0])
+        self._add_state_out(where, law, evaluated=self._phase in COMMANDING)
 
     def _add_state_out(self, where: str, law: _Law, *, evaluated: bool) -> None:
         if law.state_number is not None:
@@ -962,7 +987,7 @@ class _KernelText:
 def _slot_lines(phase: str) -> list[str]:
     """Lines at the start of a kernel that read what a slot has."""
     lines = ["kind = slots.controller[slot]"]
-    if phase in ("step", "command"):
+    if phase in COMMANDING:
         lines.append("delay_place = slots.delay_place[slot]")
     if phase in _LATCHING:
         lines.append("latched = wp.int32(0)")

@@ -11,9 +11,13 @@ together. Source: Gershgorin, applied to the correlations of A.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
+
+from ...specs.signals import OF_SHAFTS
+
+_INERTIA, _COUPLED, _LOAD, _IS_WHOLE = OF_SHAFTS.values()
 
 
 def inertias_of(mass_matrix: np.ndarray, first: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -56,17 +60,58 @@ def inverses_of(mass_matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.linalg.inv(masses), known
 
 
-def shaft_inertias(mass_matrices: np.ndarray, shafts: Mapping[int, np.ndarray], columns: Sequence[int]) -> np.ndarray:
-    """Return coupled inertias of shafts among each other [kg·m² or kg], `(robots, shafts)`, 0 where they are not known.
+@dataclass(frozen=True, eq=False)
+class Shafts:
+    """Shafts whose inertia laws need: their inverse mass matrix is R = G·A·Gᵀ.
+
+    Joints i with an effort of the end of the step are stepped beside shafts s with one, each with its coupled inertia.
+    In that of the joint is the sum b_i of its correlations with the joints of the linkage. So a shaft among m of a
+    linkage has m·c²/b_i more in its own sum, with c = |(G·A)_si|/√(R_ss·A_ii): then all of them contract together,
+    and a joint does not change with the linkages beside it.
 
     Args:
-        mass_matrices: As for `inverses_of`; the DOFs are the last coordinates.
-        shafts: Angle per position of each joint, `(joints,)`.
-        columns: Columns of these joints among the DOFs, counted from the last one: negative.
+        motors: Joint at which the motor of each shaft is.
+        rows: G, the angle of each shaft per position of each joint, `(shafts, joints)`; of a table at its middle.
+        growth: By how much these are larger elsewhere in the table, `(shafts,)`; 1 for a constant.
+        linked: True for the joints of the linkage of each shaft, likewise.
+        at_end: True for shafts with an effort of the end of the step, `(shafts,)`.
+        alone: True for joints with one and without a linkage, `(joints,)`.
     """
-    inverse, known = inverses_of(mass_matrices)
-    rows = np.array([*shafts.values()])
-    return coupled_inertias(rows @ inverse[:, columns][:, :, columns] @ rows.T) * known[:, None]
+
+    motors: list[int]
+    rows: np.ndarray
+    growth: np.ndarray
+    linked: np.ndarray
+    at_end: np.ndarray
+    alone: np.ndarray
+
+    def signals(self, inverse: np.ndarray, loads: np.ndarray | None = None) -> dict[str, np.ndarray]:
+        """Return effective and coupled inertias, and loads if they are given, by name, float64 `(robots, shafts)`.
+
+        Loads of a table are estimates, which are not whole.
+
+        Args:
+            inverse: Rows and columns of the joints in inverse mass matrices, `(robots, joints, joints)`.
+            loads: Loads of the joints [N·m or N], `(robots, joints)`.
+        """
+        across = self.rows @ inverse
+        among = across @ self.rows.T
+        admittance, joints = (np.diagonal(one, axis1=1, axis2=2) for one in (among, inverse))
+        found = {_INERTIA: 1.0 / admittance, _COUPLED: coupled_inertias(among)}
+        if self.alone.any() and self.at_end.any():
+            correlated = np.abs(inverse) / np.sqrt(joints[:, :, None] * joints[:, None, :])
+            share = self.linked @ correlated[:, :, self.alone]
+            count = ((self.linked @ self.linked.T.astype(int) > 0) & self.at_end).sum(axis=1)
+            square = across[:, :, self.alone] ** 2 / (admittance[:, :, None] * joints[:, None, self.alone])
+            # what is not correlated has no share
+            more = count[:, None] * square / np.where(share > 0.0, share, 1.0)
+            found[_COUPLED] = 1.0 / (1.0 / found[_COUPLED] + admittance * more.sum(axis=-1) * self.at_end)
+        # with the smallest inertias of a table
+        found = {name: values / self.growth**2 for name, values in found.items()}
+        if loads is not None:
+            found[_IS_WHOLE] = np.broadcast_to(self.growth <= 1.0, admittance.shape)
+            found[_LOAD] = (across @ loads[:, :, None])[:, :, 0] / admittance
+        return found
 
 
 def coupled_inertias(inverse: np.ndarray) -> np.ndarray:

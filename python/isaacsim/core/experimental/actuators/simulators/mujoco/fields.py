@@ -52,6 +52,8 @@ class ModelFields(Fields):
         self._own: dict[str, np.ndarray] = {}
         self.added: np.ndarray | None = None
         """Armatures that joints have in the steps to come besides their own, `(environments, velocities)`, or None."""
+        self.added_to_tendons: np.ndarray | None = None
+        """The same of tendons, `(environments, tendons)`, or None."""
         # MuJoCo's arrays, with the sums
         self._stepped: dict[str, np.ndarray] = {}
 
@@ -90,7 +92,19 @@ class ModelFields(Fields):
         self._write_sums()
         return is_first
 
+    def add_tendon_armatures(self, envs: np.ndarray, tendons: np.ndarray, values: np.ndarray) -> bool:
+        """Let tendons have these armatures besides their own, as `add_armatures` does."""
+        is_first = self.added_to_tendons is None
+        if self.added_to_tendons is None:
+            self.added_to_tendons = np.zeros((self._batch.nsim, self._model.ntendon))
+            self._batch.expand("tendon_armature")
+        self.added_to_tendons[envs, tendons] = values
+        self._write_sums()
+        return is_first
+
     def _write_sums(self) -> None:
+        if self.added_to_tendons is not None:
+            self._batch.expand("tendon_armature")[:] = self._model.tendon_armature + self.added_to_tendons
         for name, stepped in self._stepped.items():
             stepped[:] = self._own[name] + self.added
 
@@ -98,6 +112,8 @@ class ModelFields(Fields):
         """Have MuJoCo compute its constants, of joints with the armatures of their own."""
         for name, stepped in self._stepped.items():
             stepped[:] = self._own[name]
+        if self.added_to_tendons is not None:
+            self._batch.expand("tendon_armature")[:] = self._model.tendon_armature
         self._batch.set_const(envs)
         for name, stepped in self._stepped.items():
             self._own[name][:] = stepped
@@ -127,6 +143,9 @@ class ModelFields(Fields):
         if self.added is not None:
             count, width = self.added.shape
             other.add_armatures(np.arange(count)[:, None], np.arange(width), self.added)
+        if self.added_to_tendons is not None:
+            count, width = self.added_to_tendons.shape
+            other.add_tendon_armatures(np.arange(count)[:, None], np.arange(width), self.added_to_tendons)
 
     def bodies_to(self, other: Batch) -> None:
         """Give other simulations of the same bodies their masses, inertias, places and armatures."""

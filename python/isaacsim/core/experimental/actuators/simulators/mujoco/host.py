@@ -446,6 +446,15 @@ class MujocoHost(NotCopied):
             self._connect(arrays)
             self._choose_settling()
 
+    def add_tendon_armatures(self, values: np.ndarray, tendons: np.ndarray, envs: np.ndarray) -> None:
+        """Add to the armatures of tendons in the steps to come, `(robots, tendons)` each; `envs` `(robots, 1)`."""
+        self._working_batch()
+        if self._fields.add_tendon_armatures(envs, tendons, values):
+            arrays = self._arrays
+            assert arrays is not None
+            self._connect(arrays)
+            self._choose_settling()
+
     def gravity_efforts(self) -> np.ndarray:
         """Efforts that balance gravity, in the order of the mirrors."""
         return self._efforts(lambda equations, state: equations.gravity(state))
@@ -770,7 +779,7 @@ class MujocoHost(NotCopied):
             (self._qvel, at.velocity, grid["velocities"], every),
             (drive, at.velocity, self._drive, every),
             (contact, columns, self._contact, columns),
-            *self._signals.bind(lambda name: [(0, bind(name))], self._fields.added),
+            *self._signals.bind(lambda name: [(0, bind(name))], self._fields.added, self._fields.added_to_tendons),
             watched=self._motion,
         )
         self._commit = transfer(

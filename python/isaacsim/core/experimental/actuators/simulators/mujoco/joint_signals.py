@@ -50,12 +50,13 @@ class JointSignals:
             self.arrays[name] = np.zeros(self._shape, np.float32)
         return bool(new)
 
-    def bind(self, blocks: Blocks, added: np.ndarray | None = None) -> list[Item]:
+    def bind(self, blocks: Blocks, added: np.ndarray | None = None, of_tendons: np.ndarray | None = None) -> list[Item]:
         """Follow simulations, by blocks as in `own_data`; return what to copy after each physics step.
 
-        `added` is the part of mass diagonals to leave out, live, `(environments, velocities)`, for one block.
+        `added` is the part of mass diagonals to leave out, live, `(environments, velocities)`, and `of_tendons` that of
+        armatures of tendons, `(environments, tendons)`, for one block.
         """
-        runs = list(self._inertias(blocks, added))
+        runs = list(self._inertias(blocks, added, of_tendons))
         self.follow = functools.partial(_run_all, runs) if len(runs) > 1 else runs[0] if runs else None
         items: list[Item] = []
         if (loads := self.arrays.get("load")) is not None:
@@ -64,15 +65,17 @@ class JointSignals:
         self._copy = transfer(*items)
         return items
 
-    def _inertias(self, blocks: Blocks, added: np.ndarray | None) -> Iterator[Callable[[], None]]:
+    def _inertias(
+        self, blocks: Blocks, added: np.ndarray | None, of_tendons: np.ndarray | None
+    ) -> Iterator[Callable[[], None]]:
         """Yield what computes the requested inertias, one function a block; arguments as for `bind`."""
         model, (inertias, coupled) = self._model, map(self.arrays.get, INERTIAS)
         if inertias is None and coupled is None:
             return
         alone = np.zeros(self._shape, np.float32) if inertias is None else inertias
-        if added is not None:
+        if added is not None or of_tendons is not None:
             ((_, masses),) = blocks("M")
-            yield _InertiasWithout(model, masses, added, self._columns, alone, coupled).run
+            yield _InertiasWithout(model, masses, (added, of_tendons), self._columns, alone, coupled).run
             return
         layout = [one.tolist() for one in (model.M_rownnz, model.M_rowadr, model.M_colind)]
         make: Any = _EffectiveInertias if core is None else core.EffectiveInertias
@@ -136,18 +139,20 @@ class _EffectiveInertias:
 
 
 class _InertiasWithout:
-    """Inertias without `added`, `(environments, velocities)`, in NumPy: to `out`, and coupled ones to `coupled`."""
+    """Inertias without `added`, armatures `(environments, velocities)` and of tendons: to `out`, and to `coupled`."""
 
     def __init__(
         self,
         model: mujoco.MjModel,
         masses: np.ndarray,
-        added: np.ndarray,
+        added: tuple[np.ndarray | None, np.ndarray | None],
         chosen: list[int],
         out: np.ndarray,
         coupled: np.ndarray | None,
     ) -> None:
-        self._masses, self._added, self._chosen, self._out, self._coupled = masses, added, chosen, out, coupled
+        self._masses, self._chosen, self._out, self._coupled = masses, chosen, out, coupled
+        self._added, self._of_tendons = added
+        self._lengths = tendon_rows(model)
         self._rows, self._columns, self._entries = mass_entries(model)
         self._diagonal = np.arange(model.nv)
 
@@ -157,7 +162,10 @@ class _InertiasWithout:
         mass = np.zeros((len(self._masses), count, count))
         entries = self._masses[:, self._entries]
         mass[:, self._rows, self._columns] = mass[:, self._columns, self._rows] = entries
-        mass[:, self._diagonal, self._diagonal] -= self._added
+        if self._added is not None:
+            mass[:, self._diagonal, self._diagonal] -= self._added
+        if self._of_tendons is not None:
+            mass -= self._lengths.T @ (self._of_tendons[:, :, None] * self._lengths)
         inverse, known = inverses_of(mass)
         inverse = inverse[:, self._chosen][:, :, self._chosen]
         inverse[~known] = 0.0
@@ -170,6 +178,16 @@ def mass_entries(model: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray, np.ndar
     starts = model.M_rowadr - np.cumsum(counts) + counts
     entries = np.repeat(starts, counts) + np.arange(counts.sum())
     return np.repeat(np.arange(model.nv), counts), model.M_colind[entries], entries
+
+
+def tendon_rows(model: mujoco.MjModel) -> np.ndarray:
+    """Return the change of the length of fixed tendons with each coordinate, `(tendons, velocities)`; 0 of others."""
+    rows = np.zeros((model.ntendon, model.nv))
+    for tendon, (first, count) in enumerate(zip(model.tendon_adr, model.tendon_num, strict=True)):
+        parts = slice(first, first + count)
+        if (model.wrap_type[parts] == mujoco.mjtWrap.mjWRAP_JOINT).all():
+            np.add.at(rows[tendon], model.jnt_dofadr[model.wrap_objid[parts]], model.wrap_prm[parts])
+    return rows
 
 
 def mass_matrix_at_start(model: mujoco.MjModel) -> np.ndarray:

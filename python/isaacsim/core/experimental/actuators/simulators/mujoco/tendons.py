@@ -10,10 +10,12 @@ import mujoco
 import numpy as np
 import warp as wp
 
+from ...base.errors import HostError
 from ...base.values import Indices, resolve_indices
 from ..articulation import name_in
 from ..physics_articulation import PhysicsArticulation
 from ..transfer import warp_copy
+from .joint_signals import mass_entries, tendon_rows
 
 
 class FixedTendons(PhysicsArticulation):
@@ -57,6 +59,51 @@ class FixedTendons(PhysicsArticulation):
         """Lengths at which the springs pull no more, shape `(robots, tendons)`; of a dead band the lower end."""
         model, ids = self._tendons()
         return self._of_rows(model.tendon_lengthspring[ids, 0], indices)
+
+    def set_step_tendon_armatures(self, armatures: np.ndarray, shafts: np.ndarray) -> None:
+        """Add to the armatures of tendons in the physics steps to come, until others are given.
+
+        Args:
+            armatures: Inertias at shafts [kg·m² or kg], >= 0, `(robots, shafts)`.
+            shafts: Angle of each per position of each DOF, `(shafts, DOFs)`: a multiple of the length of a tendon.
+
+        Raises:
+            HostError: Physics does not run, or a shaft is no fixed tendon whose joints are on one chain.
+        """
+        self._live()
+        model = self._backend.model
+        if self._matched is None or self._matched[0] is not model or self._matched[1] is not shafts:
+            self._matched = model, shafts, *self._tendons_of(model, shafts)
+        _, _, tendons, squares = self._matched
+        envs = np.array([[robot.env] for robot in self._robots])
+        self._backend.add_tendon_armatures(squares * armatures, tendons, envs)
+
+    _matched: tuple[mujoco.MjModel, np.ndarray, np.ndarray, np.ndarray] | None = None
+
+    def _tendons_of(self, model: mujoco.MjModel, shafts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The tendon of each shaft, and the square of the shaft's angle per length, `(robots, shafts)` each."""
+        lengths, (rows, columns, _) = tendon_rows(model), mass_entries(model)
+        coupled = np.zeros((model.nv, model.nv), bool)
+        coupled[rows, columns] = coupled[columns, rows] = True
+        found = []
+        for robot in self._robots:
+            dofs = self._backend.layout_of(robot.prototype[0]).dofs
+            for shaft in shafts:
+                whole = np.zeros(model.nv)
+                whole[dofs] = shaft
+                scales = lengths @ whole / np.maximum((lengths**2).sum(axis=1), 1e-30)
+                off = np.abs(whole - scales[:, None] * lengths).max(axis=1, initial=0.0)
+                mine = np.flatnonzero(whole)
+                is_tendon = (off < 1e-5 * np.abs(shaft).max()) & coupled[np.ix_(mine, mine)].all()
+                if not is_tendon.any():
+                    names = ", ".join(self.dof_names[at] for at in np.flatnonzero(shaft))
+                    raise HostError(
+                        f"ImplicitConfig.in_engine = True of a shaft over joints {names}: must be a fixed tendon of "
+                        "the model whose joints are on one chain, which MuJoCo gives an armature. Set it to False."
+                    )
+                found.append((np.argmax(is_tendon), scales[np.argmax(is_tendon)] ** 2))
+        tendons, squares = np.transpose(found).reshape(2, len(self._robots), -1)
+        return tendons.astype(int), squares
 
     def _tendons(self) -> tuple[mujoco.MjModel, np.ndarray]:
         """The model, and which of its tendons are fixed tendons of this robot."""
