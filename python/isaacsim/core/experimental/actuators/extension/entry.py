@@ -39,7 +39,11 @@ class Extension(IExt):  # pyright: ignore[reportGeneralTypeIssues]
     _trusted: Permission | None = None
 
     def on_startup(self, ext_id: str) -> None:
-        """Log the version, trust listed checkpoints, register schemas, and the node if Kit does not find it."""
+        """Log the running version, trust listed checkpoints, register schemas, and the node if Kit does not find it.
+
+        Args:
+            ext_id: The extension as Kit names it: name, a dash, version.
+        """
         import carb  # pyright: ignore[reportMissingImports]
         import omni.kit.app  # pyright: ignore[reportMissingImports]
 

@@ -299,7 +299,11 @@ class ArrayArticulation(DofAccess):
         return "cpu"
 
     def envs_to_rows(self, env_ids: Sequence[int]) -> list[int]:
-        """Rows that belong to the given environments; a `ValueError` if they are no integers."""
+        """Rows that belong to the given environments.
+
+        Raises:
+            ValueError: They are no integers.
+        """
         self._current()
         return np.flatnonzero(np.isin(self._envs, as_integers(env_ids, "environment"))).tolist()
 

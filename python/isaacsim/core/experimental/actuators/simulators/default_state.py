@@ -37,10 +37,15 @@ class BodyState(ArrayArticulation):
     def set_world_poses(
         self, positions: ArrayLike | None = None, orientations: ArrayLike | None = None, *, indices: Indices = None
     ) -> None:
-        """Place the root links, and the robots with them; joint positions, velocities and what is None stay.
+        """Place the root links, and the robots with them; joint positions and all velocities stay.
 
-        Positions are `(robots, 3)` [m], orientations quaternions, `(robots, 4)`, of any length but 0. A `HostError` for
-        a root link that hangs on a joint that moves.
+        Args:
+            positions: [m], shape `(robots, 3)`; None leaves them.
+            orientations: Quaternions, `(robots, 4)`, of any length but 0; None leaves them.
+            indices: Rows; None means all.
+
+        Raises:
+            HostError: A root link hangs on a joint that moves.
         """
         robots = self._picked(indices)
         poses = self._backend.root_poses(robots)
@@ -62,7 +67,16 @@ class BodyState(ArrayArticulation):
         *,
         indices: Indices = None,
     ) -> None:
-        """Set linear [m/s] and angular [rad/s] velocities of root links that float, `(robots, 3)`; None stays."""
+        """Set velocities of the root links; what is None stays.
+
+        Args:
+            linear_velocities: [m/s], shape `(robots, 3)`.
+            angular_velocities: [rad/s], `(robots, 3)`.
+            indices: Rows; None means all.
+
+        Raises:
+            HostError: A base does not float.
+        """
         robots = self._picked(indices)
         velocities = self._backend.root_velocities(robots)
         if linear_velocities is not None:
@@ -91,11 +105,18 @@ class BodyState(ArrayArticulation):
         """Direction of gravity in the frames of the root links, shape `(robots, 3)`: a policy's sense of what is down.
 
         Unit vectors, (0, 0, -1) for a robot that stands upright; zeros where the stage has no gravity.
+
+        Args:
+            indices: Rows; None means all.
         """
         return warp_copy(self._of_roots("gravity", indices))
 
     def buffers(self) -> Buffers:
-        """Joint arrays, and those of the root links where the simulator keeps them, to be read, while physics runs."""
+        """Joint arrays as without root links, and those of the root links where the simulator keeps them, to be read.
+
+        Raises:
+            HostError: Physics is not running.
+        """
         views, arrays, numbers = super().buffers(), self._backend.root_arrays(), self._numbers
         if arrays is None:
             return views
@@ -147,11 +168,20 @@ class BodyState(ArrayArticulation):
         They are given in the frame that the joint has in the link, about its origin; in that of the link's axes where
         MuJoCo read the robot from URDF or MJCF. When they act: see `get_dof_projected_joint_forces`. Zero for a root
         that floats.
+
+        Args:
+            indices: Rows; None means all.
+            link_indices: Links; None means all.
         """
         return _split(self._collect(self._backend.incoming_forces, indices, link_indices))
 
     def set_link_masses(self, masses: ArrayLike, *, indices: Indices = None, link_indices: Indices = None) -> None:
-        """Set masses [kg] > 0, `(robots, links)`, until physics stops, but not with PhysX; inertias stay."""
+        """Set masses [kg], shape `(robots, links)`, until physics stops; inertias stay as they are.
+
+        Raises:
+            HostError: Not with PhysX.
+            ValueError: A mass is not > 0; a link that has none may keep it.
+        """
         robots, links = self._links_asked(indices, link_indices)
         given = broadcast(masses, (len(robots), len(links)), "masses").astype(float)
         now = self._collect(self._backend.link_masses, indices, links)
@@ -168,9 +198,16 @@ class BodyState(ArrayArticulation):
         indices: Indices = None,
         link_indices: Indices = None,
     ) -> None:
-        """Set centers of mass [m], `(robots, links, 3)`, and principal axes, `(robots, links, 4)`, until physics stops.
+        """Set centers of mass and their principal axes in the link frames, until physics stops; what is None stays.
 
-        Both are in the link frames; what is None stays. Not with PhysX.
+        Args:
+            positions: [m], shape `(robots, links, 3)`.
+            orientations: Quaternions, `(robots, links, 4)`, of any length but 0.
+            indices: Rows; None means all.
+            link_indices: Links; None means all.
+
+        Raises:
+            HostError: Not with PhysX.
         """
         robots, links = self._links_asked(indices, link_indices)
         shape = len(robots), len(links)
@@ -185,9 +222,11 @@ class BodyState(ArrayArticulation):
         self._backend.write_link_inertias(robots, links, {"places": places})
 
     def set_link_inertias(self, inertias: ArrayLike, *, indices: Indices = None, link_indices: Indices = None) -> None:
-        """Set inertias [kg m²] about centers of mass, along the link's axes, `(robots, links, 9)`, until physics stops.
+        """Set inertias [kg m²] about the centers of mass, along the link's axes, `(robots, links, 9)`, until stop.
 
-        A `ValueError` if no body can have one, a `HostError` with PhysX; a link that has such an inertia may keep it.
+        Raises:
+            HostError: Not with PhysX.
+            ValueError: An inertia is one that no body can have; a link that has none may keep it.
         """
         robots, links = self._links_asked(indices, link_indices)
         shape = len(robots), len(links)
@@ -278,8 +317,16 @@ class DefaultState(BodyState):
     ) -> None:
         """Store a state for `reset_to_default_state`; arguments that are None keep their stored values.
 
-        Of the root links, positions [m] and velocities are `(robots, 3)`, orientations (w, x, y, z) `(robots, 4)`;
-        values of DOFs are `(robots, DOFs)`.
+        Args:
+            positions: Of the root links [m], shape `(robots, 3)`.
+            orientations: Of the root links, quaternions (w, x, y, z), `(robots, 4)`.
+            linear_velocities: Of the root links [m/s], `(robots, 3)`.
+            angular_velocities: Of the root links [rad/s], `(robots, 3)`.
+            dof_positions: [rad or m], `(robots, DOFs)`.
+            dof_velocities: [rad/s or m/s], `(robots, DOFs)`.
+            dof_efforts: [N·m or N], `(robots, DOFs)`.
+            indices: Rows; None means all.
+            dof_indices: Columns; None means all.
         """
         given = dict(zip(_ROOT, (positions, orientations, linear_velocities, angular_velocities), strict=True))
         given |= dict(zip(_DOFS, (dof_positions, dof_velocities, dof_efforts), strict=True))
@@ -303,7 +350,11 @@ class DefaultState(BodyState):
         return tuple(found)
 
     def reset_to_default_state(self) -> None:
-        """Put the robots into the stored state while physics runs; a `HostError` if a root link cannot be moved."""
+        """Put the robots into the default state, as far as it is stored.
+
+        Raises:
+            HostError: Physics is not running, or a root link cannot be moved.
+        """
         self._live()
         # a root value is set where all its components are known, a DOF value where it is known itself
         known = {name: ~np.isnan(values) for name, values in self._default_state.items()}

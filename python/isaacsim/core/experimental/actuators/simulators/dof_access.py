@@ -60,7 +60,11 @@ class DofAccess(NotCopied):
     # joints
 
     def get_dof_indices(self, names: str | Sequence[str]) -> wp.array:
-        """Return columns of joints, int32, by path where names are shared; a `ValueError` lists those there are."""
+        """Return the columns of the named joints, int32; joints that share a name are named by their paths.
+
+        Raises:
+            ValueError: There is no such joint; the message lists the joints.
+        """
         known = disambiguate(self.dof_names, getattr(self, "prototype_dof_paths", None) or self.dof_paths[0])
         wanted = names_of("names", names)
         for name in wanted:

@@ -103,9 +103,18 @@ class DofProperties(ArrayArticulation):
                     defaults[name][at] = broadcast(values, at.shape, name)
 
     def switch_dof_control_mode(self, mode: str, *, indices: Indices = None, dof_indices: Indices = None) -> None:
-        """Set the gains of the joint drives for a kind of control, from their defaults of the stage or set since.
+        """Set the gains of the joint drives for a kind of control, from the default gains.
 
-        "position" sets both gains to their defaults, "velocity" the damping, with stiffness 0, and "effort" both to 0.
+        These are what the stage authors, until `set_dof_gains` sets others.
+
+        Args:
+            mode: "position" sets both gains to their defaults, "velocity" the damping, and the stiffness to 0; "effort"
+                sets both to 0.
+            indices: Rows; None means all.
+            dof_indices: Columns; None means all.
+
+        Raises:
+            ValueError: There is no such mode.
         """
         if not isinstance(mode, str) or mode not in _MODES:
             raise ValueError(f"mode = {shown(mode)}: must be one of {', '.join(map(repr, _MODES))}. Correct the name.")
@@ -141,7 +150,11 @@ class DofProperties(ArrayArticulation):
         indices: Indices = None,
         dof_indices: Indices = None,
     ) -> None:
-        """Set what bounds drive efforts at speed, None stays; a `HostError` where physics has none, as MuJoCo."""
+        """Set what bounds the efforts of the joint drives at speed; what is None stays.
+
+        Raises:
+            HostError: Physics runs on a simulator that has no such thing, MuJoCo for one.
+        """
         given = (speed_effort_gradients, maximum_actuator_velocities, velocity_dependent_resistances)
         self._set_all(dict(zip(_DRIVE_MODEL, given, strict=True)), indices, dof_indices)
 
@@ -159,7 +172,11 @@ class DofProperties(ArrayArticulation):
         indices: Indices = None,
         dof_indices: Indices = None,
     ) -> None:
-        """Set position limits [rad or m], ∓inf for none, None stays; a `ValueError` for a lower above an upper one."""
+        """Set lower position limits, upper ones or both [rad or m]; ∓inf is no limit.
+
+        Raises:
+            ValueError: A lower limit would be above the upper one.
+        """
         self._set_all({"lower_limits": lower, "upper_limits": upper}, indices, dof_indices)
 
     def get_dof_max_velocities(self, *, indices: Indices = None, dof_indices: Indices = None) -> wp.array:
@@ -169,9 +186,12 @@ class DofProperties(ArrayArticulation):
     def set_dof_max_velocities(
         self, max_velocities: ArrayLike, *, indices: Indices = None, dof_indices: Indices = None
     ) -> None:
-        """Set the largest velocities [rad/s or m/s], >= 0; inf is none, 0 holds a joint. Not of a `MujocoSimulation`.
+        """Set the largest velocities [rad/s or m/s], >= 0; inf is no limit, 0 holds a joint.
 
         On MuJoCo, an axis that a physics step left faster is put to its limit after it, position included.
+
+        Raises:
+            HostError: The joints are those of a `MujocoSimulation`, which has no such limits.
         """
         self._set("max_velocities", max_velocities, indices, dof_indices)
 
@@ -203,8 +223,13 @@ class DofProperties(ArrayArticulation):
         Args:
             static_frictions: Largest effort [N·m or N] that a joint at rest withstands.
             dynamic_frictions: Effort [N·m or N] that opposes motion. MuJoCo has one dry friction: give the same values
-                as for the static one, or one of the two alone; else it raises a `HostError`.
+                as for the static one, or one of the two alone.
             viscous_frictions: Effort per velocity [N·m·s/rad or N·s/m] that opposes motion.
+            indices: Rows; None means all.
+            dof_indices: Columns; None means all.
+
+        Raises:
+            HostError: Physics runs on MuJoCo, and static and dynamic frictions differ.
         """
         given = (static_frictions, dynamic_frictions, viscous_frictions)
         self._set_all(dict(zip(_FRICTION, given, strict=True)), indices, dof_indices)
@@ -213,6 +238,14 @@ class DofProperties(ArrayArticulation):
         """Keep dry frictions as hard as the simulator allows until physics stops, or end that.
 
         On MuJoCo, dry friction that a model has of its own is else as soft as the model has it.
+
+        Args:
+            hard: False makes the frictions that the model has of its own as soft again as they were.
+            indices: Rows; None means all.
+            dof_indices: Columns; None means all.
+
+        Raises:
+            HostError: Physics does not run.
         """
         self._live()
         self._backend.harden_friction(self._index(indices, dof_indices).ravel(), flag_of("hard", hard))
@@ -223,10 +256,16 @@ class DofProperties(ArrayArticulation):
         return hasattr(self._backend, "add_armatures")
 
     def set_step_armatures(self, armatures: ArrayLike, *, dof_indices: Indices = None) -> None:
-        """Add to the armatures [kg m² or kg], >= 0, of joints in the physics steps to come, until others are given.
+        """Add to the armatures of joints in the physics steps to come, until others are given.
 
-        Properties, mass matrices and signals of joints are without them, and a stop ends them. Not of a
-        `MujocoSimulation`.
+        Properties, mass matrices and signals of joints are without them, and a stop ends them.
+
+        Args:
+            armatures: Inertias [kg m² or kg], >= 0.
+            dof_indices: Columns; None means all.
+
+        Raises:
+            HostError: Physics does not run, or the joints are those of a `MujocoSimulation`.
         """
         self._live()
         if not self.takes_step_armatures:

@@ -456,7 +456,11 @@ class MujocoSimulation(NotCopied):
             self._signals.update()
 
     def read_property(self, name: str) -> np.ndarray:
-        """A property of all axes, flat; a `HostError` if MuJoCo has no such property."""
+        """A property of all axes, flat.
+
+        Raises:
+            HostError: MuJoCo has no such property.
+        """
         if name == "max_velocities":
             return np.full(self.num_envs * self.width, np.inf)
         if name not in KNOWN:
