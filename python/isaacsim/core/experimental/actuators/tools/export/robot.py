@@ -276,9 +276,9 @@ def _zeros(motor: MotorConfig, is_given: bool) -> set[str]:
 
 
 def name_of(stage: Config) -> str:
-    """Return kind and name of a law, as in motor files; of a law of the user's own, its schema."""
+    """Return kind and name of a law, as in motor files, once if they are one; of the user's own law, its schema."""
     name = stage.SCHEMA if isinstance(stage, ForeignConfig) else snake_case(type(stage).stem())
-    return f"{stage.KIND} {name}"
+    return " ".join(dict.fromkeys((stage.KIND, name)))
 
 
 def unsaid(stage: Config) -> dict[str, Any] | None:
