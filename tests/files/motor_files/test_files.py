@@ -19,6 +19,7 @@ from isaacsim.core.experimental.actuators.specs.configs import (
     CONFIGS,
     DelayConfig,
     ForeignConfig,
+    LinkageConfig,
     MaxEffortClampingConfig,
     NeuralControlConfig,
     PDControlConfig,
@@ -282,6 +283,8 @@ def test_what_is_at_its_default_is_left_out() -> None:
         "a": {"controller": {"law": "pd", "kp": 1.0, "kd": 2.0}},
         "b": {},
     }
+    tendon = {"joints": ["a", "b"], "coefficients": [1.0, 0.5]}
+    assert plain_of({"a": [LinkageConfig(**tendon)]}, "/") == {"a": {"linkage": tendon}}
     assert plain_of({"a": [PIDControlConfig(1, 2, 3, const_effort=0.5)]}, "/")["a"]["controller"] == {
         **{"law": "pid", "kp": 1.0, "ki": 2.0, "kd": 3.0, "const_effort": 0.5}
     }
@@ -310,6 +313,7 @@ def test_unknown_keys_are_refused_with_a_suggestion() -> None:
             "e": {"delay": {"law": "delay", "delay_steps": 2, "second": 1.0}},
             "f": {"feedback": {"law": "encoder"}},
             "g": {"delay": {"law": "timed"}},
+            "h": {"transmission": {"law": "tendon"}},
         }
     ) == [
         "'a' has 'clampings': must be one of feedback, command, controller, rate, effort_delay, effort_lag, "
@@ -322,8 +326,10 @@ def test_unknown_keys_are_refused_with_a_suggestion() -> None:
         "startup_pd, stepper. Use one of these or remove it.",
         "'e'.delay has 'second': must be one of law, delay_steps. Use one of these or remove it.",
         "'f'.feedback has 'law': must be one of resolution, bias, noise, latency, latency_steps, velocity, "
-        "velocity_resolution, velocity_filter, seed, side, max_steps. Use one of these or remove it.",
+        "velocity_resolution, velocity_filter, seed, side, max_steps. Remove it: this kind has one law.",
         "'g'.delay.law = 'timed': must be one of delay, timed_delay. Did you mean timed_delay?",
+        "'h'.transmission.law = 'tendon': must be one of transmission, elastic. A tendon is a linkage: write linkage: "
+        "{joints: [a, b], coefficients: [1.0, 0.8]} by the controller.",
     ]
 
 

@@ -15,7 +15,7 @@ import difflib
 import itertools
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -94,9 +94,14 @@ def save_motors(path: str | os.PathLike[str], motors: Motors) -> None:
         ImportError: The library of the format is missing.
         OSError: The file cannot be written.
     """
+    save_with(path, motors, float)
+
+
+def save_with(path: str | os.PathLike[str], motors: Motors, number: Callable[[float], float]) -> None:
+    """Do what `save_motors` does, with what `number` makes of each number: `shortest` of those of USD files, say."""
     file = path_of("path", path)
     ending = _ending(file)
-    content = formats.render(plain_of(motors, _folder(file)), ending).encode()
+    content = formats.render(plain_of(motors, _folder(file), number), ending).encode()
     # raises if it could not be read again
     _parsed(content, file, ending)
     with whole_file(file) as written:
@@ -130,7 +135,7 @@ def _folder(file: Path) -> str:
 LAW, INTERVALS = "law", "intervals"
 # laws without a name in files: each was once the only one of its kind
 _UNNAMED: dict[str, type[Config]] = {"delay": DelayConfig}
-_PLAIN = {"float": float, "int": int, "bool": bool, "token": str}
+_PLAIN = {"int": int, "bool": bool, "token": str}
 # a file with a hundred problems is no motor file
 MAX_PROBLEMS = 100
 
@@ -181,13 +186,15 @@ def motors_of(plain: object, folder: str) -> dict[str, MotorConfig]:
     return motors
 
 
-def plain_of(motors: Motors, folder: str) -> dict[str, object]:
+def plain_of(motors: Motors, folder: str, number: Callable[[float], float] = float) -> dict[str, object]:
     """The plain data of which `motors_of` makes the same motors, with paths relative to an absolute folder.
+
+    What `number` makes of each number is in it.
 
     A `TypeError` names what is no motor; a `ValueError` has a line for each thing that a file cannot hold, with its
     place.
     """
-    writer = _Writer(folder)
+    writer = _Writer(folder, number)
     plain: dict[str, object] = {}
     for pattern, given in motors.items():
         if why := pattern_problem(pattern):
@@ -316,8 +323,8 @@ class _Reader:
 class _Writer:
     """Makes plain data of motors, and collects problems; paths become relative to a folder."""
 
-    def __init__(self, folder: str) -> None:
-        self._folder, self.problems = folder, Problems()
+    def __init__(self, folder: str, number: Callable[[float], float]) -> None:
+        self._folder, self._plain, self.problems = folder, _PLAIN | {"float": number}, Problems()
 
     def motor(self, motor: MotorConfig, place: str) -> dict[str, object]:
         """Return the plain data of a motor."""
@@ -332,7 +339,7 @@ class _Writer:
                 plain[stage.KIND] = written
         plain |= self._fields(motor, place)
         if motor.intervals:
-            plain[INTERVALS] = {name: list(pair) for name, pair in motor.intervals.items()}
+            plain[INTERVALS] = {name: list(map(self._plain["float"], pair)) for name, pair in motor.intervals.items()}
         return plain
 
     def _config(self, config: Config, place: str) -> dict[str, object]:
@@ -351,7 +358,8 @@ class _Writer:
     def _fields(self, config: Any, place: str) -> dict[str, object]:
         """Return the described fields that are not at their default."""
         described = parameters_of(config)
-        defaults = {field.name: field.default for field in dataclasses.fields(config)}
+        # a list of none by default is a tuple
+        defaults = {field.name: [] if field.default == () else field.default for field in dataclasses.fields(config)}
         given = {name: value for name in described if (value := getattr(config, name)) is not None}
         plain = {name: self._value(value, described[name], f"{place}.{name}") for name, value in given.items()}
         return {name: value for name, value in plain.items() if value != defaults[name]}
@@ -360,13 +368,13 @@ class _Writer:
         if rule.type == "asset":
             return relative_path(os.fspath(value), self._folder)
         if rule.type in ("float[]", "token[]"):
-            return list(map(_PLAIN[rule.type.removesuffix("[]")], value))
+            return list(map(self._plain[rule.type.removesuffix("[]")], value))
         if isinstance(value, Mapping):
             return {pattern: self._value(one, rule, place) for pattern, one in value.items()}
         if rule.means_joint(value):
             return value
         if rule.accepts(value):
-            return _PLAIN[rule.type](rule.word(value))
+            return self._plain[rule.type](rule.word(value))
         # numbers out of range are problems of the motor
         if hasattr(value, "__len__"):
             self.problems.add(
@@ -376,6 +384,14 @@ class _Writer:
         return None
 
 
+# words for what a linkage is
+_LINKAGES = ("tendon", "cable", "coupling", "differential")
+
+
 def _suggestion(given: object, known: Iterable[str]) -> str:
+    if given in _LINKAGES:
+        return f"A {given} is a linkage: write linkage: {{joints: [a, b], coefficients: [1.0, 0.8]}} by the controller."
+    if given == LAW and "controller" not in known:
+        return "Remove it: this kind has one law."
     close = difflib.get_close_matches(given[:100], list(known), n=1, cutoff=0.5) if isinstance(given, str) else []
     return f"Did you mean {close[0]}?" if close else "Use one of these or remove it."
