@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
 import os
@@ -61,6 +62,9 @@ FEATURES = {
     "velocity_limit": "speed limit",
 }
 """Properties of motors and joints that targets other than our own files may store, with their names in messages."""
+
+HAVE_MOTORS = r".*no joint drive stands for: .* drive their joints with motors: "
+"""Pattern of the warning of actuators in a file that are no drives, but motors."""
 
 AT_MOTOR = frozenset({"kp", "kd", "ki", "integral_max", "const_effort", "max_rate", "max_effort", "dc_motor"})
 """Features that are those of the motor where a joint `is_geared`."""
@@ -201,7 +205,9 @@ def read_robot(
         FileNotFoundError: The file does not exist.
     """
     path = path_of("file", file)
-    with Simulation(path, dt) as simulation, warnings.catch_warnings():
+    with warnings.catch_warnings(), contextlib.ExitStack() as stack:
+        warnings.filterwarnings("ignore", HAVE_MOTORS)
+        simulation = stack.enter_context(Simulation(path, dt))
         # the losses name joints without a motor
         warnings.simplefilter("ignore", UserWarning)
         found = simulation.articulation("/" if robot is None else robot)

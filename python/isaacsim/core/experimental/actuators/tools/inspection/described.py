@@ -273,7 +273,7 @@ def at_shaft(actuator: Staged) -> str:
     """Return in words what a motor before a linkage has at its shaft, for it has it at no joint; empty without one."""
     if not is_linked(actuator):
         return ""
-    if not any(kind == "controller" for kind, _ in actuator.by_kind):
+    if actuator.controller is None:
         return "no motor of its own: a linkage moves it"
     stages = parts_of(stage for stage in actuator.stages if not KINDS[stage.KIND].couples)
     motor = InspectedActuator("", (), "", **stages)
