@@ -306,6 +306,17 @@ def register(schema: str, component_type: type[Component] | Resolver, kind: str)
     _registered[schema] = component_type
 
 
+def required_parameters(component_type: type[Component] | Resolver) -> tuple[str, ...] | None:
+    """Return the parameters of a component class, if they are all its arguments and required; None if not known."""
+    from .base import Component
+
+    if not isinstance(component_type, type):
+        return None
+    # bound methods of one function are of two classes
+    functions = {getattr(one.resolve_arguments, "__func__", None) for one in (component_type, Component)}
+    return component_type.PARAMETERS if len(functions) == 1 else None
+
+
 def class_of(config: Config, checkpoint: Checkpoint | None = None) -> type[Component]:
     """Return the component class that implements a config."""
     found = _line_of(type(config))

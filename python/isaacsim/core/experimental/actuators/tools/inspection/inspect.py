@@ -261,7 +261,7 @@ def _stage_actuator(stage: Stage, spec: ActuatorSpec) -> InspectedActuator:
     return InspectedActuator(
         spec.path,
         spec.dof_names,
-        pipeline_of(stages),
+        pipeline_of(stages) or "unusable",
         values=values,
         stand_ins=tuple(stand_ins_on(stage, spec.path)),
         earlier=tuple(earlier_schemas(stage.GetPrimAtPath(spec.path))),
