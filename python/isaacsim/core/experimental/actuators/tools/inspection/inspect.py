@@ -16,6 +16,7 @@ from ...laws.contract.catalogue import in_order
 from ...specs.actuator_spec import ActuatorSpec
 from ...specs.arguments import MODEL_FILES, path_of, require_type
 from ...specs.motors import MotorConfig
+from ...specs.patterns import first_matching
 from ...specs.stages import parts_of
 from .described import (
     JOINT_UNITS,
@@ -117,7 +118,7 @@ def _model_robot(
     actuators: list[InspectedActuator] = []
     joints: list[InspectedJoint] = []
     for axis in articulation.axes:
-        motor = next((motor for pattern, motor in motors.items() if re.fullmatch(pattern, axis.name)), None)
+        motor = first_matching(motors, axis.name)
         actuators += [] if motor is None else [_model_actuator(axis, motor, file)]
         driver = others.get(axis.name) if motor is None else axis.name
         by: DrivenBy = "MJCF actuator" if driver else "another joint" if axis.name in led else "nothing"
