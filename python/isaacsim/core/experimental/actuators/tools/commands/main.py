@@ -118,7 +118,7 @@ def _ask(given: Arguments) -> tuple[Answer, Exception | None, list[str]]:
 
         with quiet_warp():
             if getattr(given, "config", None) is not None:
-                from ..export.robot import HAVE_MOTORS
+                from ...specs.arguments import HAVE_MOTORS
 
                 # the warning asks for these motors
                 warnings.filterwarnings("ignore", HAVE_MOTORS)

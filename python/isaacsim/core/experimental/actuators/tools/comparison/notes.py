@@ -126,8 +126,8 @@ def _dynamics(first: Values, second: Values) -> Iterator[str]:
         if wrong := [name for name in one if abs(one[name] - other[name]) > _SAME_DYNAMICS * scale]:
             name = wrong[0]
             yield (
-                f"In the same pose, the {words} of {listed(wrong, SHOWN)} is {text(one[name])} and {text(other[name])} at "
-                f"{name}: geometry, masses or gravity of the files differ."
+                f"In the same pose, the {words} of {listed(wrong, SHOWN)} is {text(one[name])} and {text(other[name])} "
+                f"at {name}: geometry, masses or gravity of the files differ."
             )
 
 
@@ -202,9 +202,8 @@ def hints(rows: Sequence[Row]) -> list[str]:
     for row in rows:
         hint = _hint(row.property, row.first, row.second)
         if hint is not None:
-            found.append(
-                f"{row.property} of {listed(row.joints, SHOWN)} is {text(row.first)} and {text(row.second)}: {hint}"
-            )
+            joints = listed(row.joints, SHOWN)
+            found.append(f"{row.property} of {joints} is {text(row.first)} and {text(row.second)}: {hint}")
     return found
 
 

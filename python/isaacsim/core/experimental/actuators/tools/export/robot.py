@@ -20,7 +20,7 @@ from ...simulators.authoring import motors_of_robot
 from ...simulators.binding import Binding
 from ...simulators.motor_properties import effort_limits, read_property, values_of_author
 from ...simulators.simulation import Simulation
-from ...specs.arguments import path_of
+from ...specs.arguments import HAVE_MOTORS, path_of
 from ...specs.configs import (
     CommandLagConfig,
     Config,
@@ -62,9 +62,6 @@ FEATURES = {
     "velocity_limit": "speed limit",
 }
 """Properties of motors and joints that targets other than our own files may store, with their names in messages."""
-
-HAVE_MOTORS = r".*no joint drive stands for: .* drive their joints with motors: "
-"""Pattern of the warning of actuators in a file that are no drives, but motors."""
 
 AT_MOTOR = frozenset({"kp", "kd", "ki", "integral_max", "const_effort", "max_rate", "max_effort", "dc_motor"})
 """Features that are those of the motor where a joint `is_geared`."""

@@ -16,7 +16,7 @@ from ...specs.joint_side import bounds_at_joint, gains_at_joint
 from ...specs.linkage import LinkageConfig
 from ...specs.stages import KINDS, Staged, follows_limits, is_linked, kind_of, parts_of
 
-DrivenBy = Literal["actuator", "USD drive", "MJCF actuator", "MjcActuator", "another joint", "nothing"]
+DrivenBy = Literal["actuator", "motor", "USD drive", "MJCF actuator", "MjcActuator", "another joint", "nothing"]
 
 DEFAULT = "default"
 """Source of a value that no file has."""
