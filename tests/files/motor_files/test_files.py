@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from isaacsim.core.experimental.actuators.files.motor_files.files import LAWS, MAX_PROBLEMS, motors_of, plain_of
 from isaacsim.core.experimental.actuators.files.motor_files.formats import ENDINGS, MAX_BYTES
+from isaacsim.core.experimental.actuators.laws.contract import catalogue
 from isaacsim.core.experimental.actuators.laws.contract.catalogue import LAWS as LINES
 from isaacsim.core.experimental.actuators.specs.configs import (
     CONFIGS,
@@ -276,6 +277,25 @@ def test_a_delay_in_steps_needs_no_name() -> None:
     assert (motors["a"].delay, motors["b"].delay) == (DelayConfig(2), TimedDelayConfig(0.25))
     assert plain_of(motors, "/") == plain
     assert motors_of({"a": {"delay": {"law": "delay", "delay_steps": 2}}}, "/")["a"] == motors["a"]
+
+
+def test_registered_laws_are_read_and_written_by_their_schema(monkeypatch) -> None:
+    class Own(aa.Controller):
+        PARAMETERS = ("strength",)
+
+    monkeypatch.setattr(catalogue, "_registered", {})
+    plain = {"a": {"controller": {"law": "AcmeOwnAPI", "strength": 8.0}}}
+    (refused,) = problems(plain)
+    assert "'a'.controller.law = 'AcmeOwnAPI': must be one of pd" in refused and "--plugin" in refused
+    catalogue.register("AcmeOwnAPI", Own, "controller")
+    motors = motors_of(plain, "/")
+    assert motors["a"].controller == ForeignConfig("AcmeOwnAPI", "controller", {"strength": 8.0})
+    assert plain_of(motors, "/") == plain
+    assert problems({"a": {"controller": {"law": "AcmeOwnAPI", "strenght": {}}}}) == [
+        "'a'.controller has 'strenght': must be one of strength. Did you mean strength?",
+        "'a'.controller has no strength: AcmeOwnAPI needs it. Add it.",
+        "'a'.controller.strenght = {}: must be a number, text or list of them. Write one.",
+    ]
 
 
 def test_what_is_at_its_default_is_left_out() -> None:

@@ -15,14 +15,14 @@ import difflib
 import itertools
 import math
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ...base.saving import relative_path, whole_file
-from ...laws.contract.catalogue import snake_case
+from ...laws.contract.catalogue import registered_laws, snake_case
 from ...specs.arguments import path_of, require_file
-from ...specs.configs import CONFIGS, Config, DelayConfig
+from ...specs.configs import CONFIGS, Config, DelayConfig, ForeignConfig
 from ...specs.fields import Parameter, complaint, parameters_of, shown
 from ...specs.motors import MotorConfig, Motors, interval_problems, motor_of, problems_of
 from ...specs.patterns import pattern_problem
@@ -249,6 +249,8 @@ class _Reader:
         if not isinstance(given, dict):
             self.problems.add(f"{place} = {shown(given)}: must be a {kind}. Write its values by name.")
             return None
+        if isinstance(law := given.get(LAW), str) and law in (own := registered_laws(kind)):
+            return self._own(given, kind, own[law], place)
         config = self._class(given, kind, place)
         if config is None:
             return None
@@ -263,6 +265,19 @@ class _Reader:
             for line in str(error).splitlines():
                 self.problems.add(f"{place}{line.removeprefix(config.__name__)}")
         return None
+
+    def _own(self, given: Mapping[str, Any], kind: str, known: Sequence[str] | None, place: str) -> Config:
+        """Return the config of a registered law; its parameters are not known if they are None."""
+        values = {name: value for name, value in given.items() if name != LAW}
+        self._refuse_unknown(values, list(values if known is None else known), place)
+        for name in (name for name in known or () if name not in values):
+            self.problems.add(f"{place} has no {name}: {given[LAW]} needs it. Add it.")
+        for name, value in values.items():
+            if not _is_plain(value):
+                self.problems.add(
+                    f"{place}.{name} = {shown(value)}: must be a number, text or list of them. Write one."
+                )
+        return ForeignConfig(given[LAW], kind, values)
 
     def _values(self, config: Any, given: Mapping[str, object], others: list[str], place: str) -> dict[str, Any]:
         """Return the fields of a config that a dictionary gives, which may have some other keys."""
@@ -285,7 +300,9 @@ class _Reader:
         config = laws.get(law) if isinstance(law, str) else None
         if config is None:
             subject = f"{place}.{LAW} = {shown(law)}" if LAW in given else f"{place} has no {LAW}"
-            self.problems.add(f"{subject}: must be one of {', '.join(laws)}. {_suggestion(law, laws)}")
+            is_own = isinstance(law, str) and law.endswith("API")
+            remedy = "Register your own law by --plugin with its Python file." if is_own else _suggestion(law, laws)
+            self.problems.add(f"{subject}: must be one of {', '.join([*laws, *registered_laws(kind)])}. {remedy}")
         return config
 
     def _value(self, given: object, described: Parameter, place: str) -> object:
@@ -344,6 +361,10 @@ class _Writer:
 
     def _config(self, config: Config, place: str) -> dict[str, object]:
         laws = LAWS[config.KIND]
+        if isinstance(config, ForeignConfig) and config.SCHEMA in registered_laws(config.KIND):
+            return {LAW: config.SCHEMA} | {
+                name: self._own(one, f"{place}.{name}") for name, one in config.values.items()
+            }
         if type(config) not in laws.values():
             known = ", ".join(one.__name__ for one in laws.values())
             self.problems.add(
@@ -354,6 +375,13 @@ class _Writer:
         is_unnamed = len(laws) == 1 or type(config) is _UNNAMED.get(config.KIND)
         law = {} if is_unnamed else {LAW: law_name(type(config))}
         return law | self._fields(config, place)
+
+    def _own(self, value: Any, place: str) -> object:
+        """Return a value of a law of the user's own."""
+        plain = list(value) if hasattr(value, "__len__") and not isinstance(value, str) else value
+        if not _is_plain(plain):
+            self.problems.add(f"{place} = {shown(value)}: a file knows numbers, text and lists of them. Use these.")
+        return self._plain["float"](plain) if isinstance(plain, float) else plain
 
     def _fields(self, config: Any, place: str) -> dict[str, object]:
         """Return the described fields that are not at their default."""
@@ -382,6 +410,11 @@ class _Writer:
                 "and set what differs in Python."
             )
         return None
+
+
+def _is_plain(value: object) -> bool:
+    """Return True if a value of a law of the user's own can be in a file: a number, text, or a list of these."""
+    return isinstance(value, bool | int | float | str) or (isinstance(value, list) and all(map(_is_plain, value)))
 
 
 # words for what a linkage is

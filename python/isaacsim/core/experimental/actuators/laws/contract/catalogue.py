@@ -200,6 +200,7 @@ Resolver = Callable[[dict[str, Any]], "type[Component]"]
 _Stage = TypeVar("_Stage")
 
 _registered: dict[str, type[Component] | Resolver] = {}
+_kinds: dict[str, str] = {}
 
 
 @functools.lru_cache(maxsize=256)
@@ -304,6 +305,12 @@ def register(schema: str, component_type: type[Component] | Resolver, kind: str)
             stacklevel=3,
         )
     _registered[schema] = component_type
+    _kinds[schema] = kind
+
+
+def registered_laws(kind: str) -> dict[str, tuple[str, ...] | None]:
+    """Return the registered schemas of a kind, with their parameters as `required_parameters` has them."""
+    return {schema: required_parameters(one) for schema, one in _registered.items() if _kinds[schema] == kind}
 
 
 def required_parameters(component_type: type[Component] | Resolver) -> tuple[str, ...] | None:
