@@ -185,14 +185,15 @@ class _Rows:
         motor, at = self._motors.get(joint.name, (None, 0))
         given = None if motor is None else _of_joint(motor.properties.get(name), at)
         applied = self._applied.get(_APPLIED[name], {}).get(joint.name)
-        stage = self._friction_stage(joint) if "friction" in name else None
+        acting = self._acting(joint) or InspectedActuator(joint.name, (), "")
+        stage = next(filter(is_friction, acting.stages), None) if "friction" in name else None
         if stage is not None:
             rule = (
                 "friction stage, computed by the simulator"
                 if is_in_engine(stage)
                 else "friction stage, which replaces it"
             )
-        elif name == "armature" and self._has_rotor(joint):
+        elif name == "armature" and armature(acting) is not None:
             rule = "rotor of the transmission, ratio²·rotor_inertia"
         elif given is not None:
             rule = "configuration"
@@ -211,17 +212,6 @@ class _Rows:
         """Return in words what the motor of a joint has at the shaft of its linkage; empty without one."""
         acting = self._acting(joint) or self._running.get(joint.name, (None, 0))[0]
         return "" if acting is None else at_shaft(acting)
-
-    def _has_rotor(self, joint: InspectedJoint) -> bool:
-        """Return True if the transmission of a joint has a rotor inertia."""
-        acting = self._acting(joint)
-        return acting is not None and armature(acting) is not None
-
-    def _friction_stage(self, joint: InspectedJoint) -> Config | None:
-        """Return the stage that computes the friction of a joint, or has the simulator compute it."""
-        acting = self._acting(joint)
-        stages = () if acting is None else acting.stages
-        return next(filter(is_friction, stages), None)
 
     def _whose(self, joint: InspectedJoint) -> str:
         """Return the rule that decides what drives a joint."""

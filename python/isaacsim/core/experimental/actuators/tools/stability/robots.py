@@ -75,10 +75,11 @@ class ClosedLoops:
             raise HostError(f"{self._owner!r}: its simulator tells no physics step. Pass stability(dt=...).")
         tables = list(self._tables(rows, step))
         joints = tuple(joint for table in tables for joint in table.joints)
-        whole = tuple(robot for table in tables for robot in table.robots)
         unknown = tuple(self._names_where(~self._known))
-        if (~self._known & self._by_actuator(_is_driven)).any():
-            whole = tuple(dataclasses.replace(robot, is_known=False) for robot in whole)
+        # the others are passive
+        is_driven = self._by_actuator(lambda actuator: actuator.controller is not None or is_linked(actuator))
+        is_known = bool(self._known[is_driven].all())
+        whole = tuple(dataclasses.replace(robot, is_known=is_known) for table in tables for robot in table.robots)
         others = tuple(self._chatter(rows)), tuple(self._springs(rows, step))
         return Stability(step, joints, whole, unknown, self._left_out, *others, tuple(self._sensed))
 
@@ -392,11 +393,6 @@ def _is_in_equations(kind: str, stage: Component, actuator: Actuator) -> bool:
     if KINDS[kind].converts:
         return is_rigid(actuator)
     return Timing.is_in(config_of(stage)) and not (kind == "effort_lag" and is_at_end(actuator))
-
-
-def _is_driven(actuator: Actuator) -> bool:
-    """Return True if a motor moves the joints of an actuator, their own or one behind a linkage."""
-    return actuator.controller is not None or is_linked(actuator)
 
 
 def _named(table: Stability, robot: str) -> Stability:
