@@ -159,15 +159,15 @@ def test_outputs_are_checked_first(tmp_path, capsys) -> None:
 def test_ranges_priors_and_further_parameters(tmp_path, known, capsys) -> None:
     log, out = written_log(tmp_path / "log.csv"), tmp_path / "motors.yaml"
     given = ["identify", PENDULUM, str(log), "--config", str(known), "-o", str(out), "--model", "Coulomb friction"]
-    chosen = ["--fit", "hinge/max_effort", "--bounds", "viscous=0:0.15", "--prior", "armature=0.05:1e-7"]
+    chosen = ["--fit", "hinge/max_effort", "--bounds", "coulomb=0:0.2", "--prior", "armature=0.05:1e-7"]
     # with a wrong prior and a wrong range
     assert main([*given, *chosen, "--json"]) == 1
     answer = json.loads(capsys.readouterr().out)
     assert answer["notes"][0] == "Not explained: hinge."
     values = {row["name"]: row["value"] for row in answer["parameters"]}
-    assert "max_effort" in values and values["viscous"] == pytest.approx(0.15, rel=1e-4)
+    assert "max_effort" in values and values["coulomb"] == pytest.approx(0.2, rel=1e-4)
     assert values["armature"] == pytest.approx(0.05, rel=1e-3)
-    assert any("viscous = 0.15 N" in note and "end of its range" in note for note in answer["notes"])
+    assert any("coulomb = 0.2 N" in note and "end of its range" in note for note in answer["notes"])
 
 
 @pytest.mark.parametrize("given", ["armature", "armature=1", "armature=a:b", "armature=1:2:3"])
