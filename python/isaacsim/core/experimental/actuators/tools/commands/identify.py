@@ -189,7 +189,7 @@ def _headline(found: Identified, judged: Sequence[Verdict]) -> str:
     unit = units_of_errors(found).milli
     errors = f"{1e3 * found.shipped:.3g} → {1e3 * found.error:.3g} {unit} {error_words(found)}"
     share = max((verdict.error / verdict.noise for verdict in moved), default=float("nan"))
-    noise = f"{errors}, {share:.0f} times the noise."
+    noise = f"{errors}, {'within' if share < 1.0 else f'{share:.0f} times'} the noise."
     if worst == NOT or found.disagrees:
         return f"Not explained by any model: {noise}\nDo not use these motors before you know why."
     if worst == PARTLY:

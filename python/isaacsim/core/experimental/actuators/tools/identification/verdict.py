@@ -67,6 +67,7 @@ def _changes(estimates: Iterable[Estimate], joint: str) -> Iterator[str]:
         half = 0.5 * (one.interval[1] - one.interval[0])
         spread = f" ± {half:.2g}" if np.isfinite(half) else ""
         if one.name in GAINS:
-            yield f"{one.name} {one.start:.3g}→{value:.3g}{spread}"
+            before, after = f"{one.start:.3g}", f"{value:.3g}"
+            yield f"{one.name} {after if after == before else f'{before}→{after}'}{spread}"
         elif value or one.start > 0.0:
             yield f"{one.name} {value:.2g}{spread}"
