@@ -112,12 +112,17 @@ def imported(actuator: DCMotor, properties: dict[str, float | None], limit: floa
     """Return the motor that does the same; targets are those of the joint, a voltage that of the motor."""
     stages: list[Config] = [*_windings(actuator), *_heats(actuator)]
     own: dict[str, Any] = dict(properties)
-    clamps = _clamps(actuator, limit)
+    # a limit of the joint is one before the gear, too
+    most = min(limit / abs(actuator.gear), math.inf if actuator.forces is None else actuator.forces[1])
+    clamps: list[ClampingConfig] = [MaxEffortClampingConfig(most)] if math.isfinite(most) else []
     controller = _controller(actuator) or (PDControlConfig(0.0, 0.0) if clamps else None)
     if controller is not None and actuator.gear != 1.0:
         targets = "motor" if actuator.inputs == INPUTS["voltage"] else "joint"
         stages.append(TransmissionConfig(actuator.gear, targets=targets))
-    stages += _coggings(actuator)
+    amplitude, periods, phase = actuator.bias[:3]
+    if amplitude:
+        turned = math.pi if amplitude * actuator.gear < 0.0 else 0.0
+        stages.append(CoggingConfig(abs(amplitude * actuator.gear), periods * actuator.gear, phase + turned))
     if bristles := _bristles(actuator, own.get("viscous_friction") or 0.0):
         # the stage is the whole friction of the joint
         stages.append(bristles)
@@ -145,12 +150,6 @@ def _controller(actuator: DCMotor) -> ControlConfig | None:
 def _is_slewed(actuator: DCMotor) -> bool:
     """Return True if the velocity of its position setpoint is limited."""
     return actuator.dynamics[7] > 0.0 and bool(actuator.inputs & INPUTS["pos"])
-
-
-def _clamps(actuator: DCMotor, limit: float) -> list[ClampingConfig]:
-    """Return the limit of the effort, if there is any; that of the joint is one before the gear, too."""
-    most = min(limit / abs(actuator.gear), math.inf if actuator.forces is None else actuator.forces[1])
-    return [MaxEffortClampingConfig(most)] if math.isfinite(most) else []
 
 
 def _windings(actuator: DCMotor) -> list[Config]:
@@ -206,15 +205,6 @@ def _resistance_at_25(actuator: DCMotor) -> float:
 def _supply(actuator: DCMotor, otherwise: float) -> float:
     """Return the largest voltage that the control commands."""
     return actuator.controls[1] if actuator.controls is not None else otherwise
-
-
-def _coggings(actuator: DCMotor) -> list[Config]:
-    """Return the cogging at the joint, if there is any."""
-    amplitude, periods, phase = actuator.bias[:3]
-    if not amplitude:
-        return []
-    turned = math.pi if amplitude * actuator.gear < 0.0 else 0.0
-    return [CoggingConfig(abs(amplitude * actuator.gear), periods * actuator.gear, phase + turned)]
 
 
 def _bristles(actuator: DCMotor, viscous: float) -> LuGreFrictionConfig | None:

@@ -28,12 +28,9 @@ def losses(efficiency: float, backdriving_efficiency: float) -> tuple[float, ...
     both = efficiency * backdriving
     # no loss in either direction: 0/0
     rest = 1.0 - both + (both == 1.0)
-    return tuple(_without_rounding(1.0 - 2.0 * one + both) / rest for one in (efficiency, backdriving))
-
-
-def _without_rounding(value: float) -> float:
-    """Return 0 for what is 0 but for efficiencies of single precision, as files have them."""
-    return value * (abs(value) > ROUNDING)
+    lost = [1.0 - 2.0 * share + both for share in (efficiency, backdriving)]
+    # efficiencies in files have single precision: what is 0 but for that is 0
+    return tuple(value * (abs(value) > ROUNDING) / rest for value in lost)
 
 
 def with_losses(stages: Staged) -> list[Config]:

@@ -165,7 +165,7 @@ def _problems(subject: str, given: object) -> list[str]:
     for name in _FIELDS:
         if name not in one:
             problems.append(f"{subject} has no {name}: must have it. Calibrate the robot again.")
-        elif type(one[name]) is not int or not _RULES.get(name, _any)(one[name]):
+        elif type(one[name]) is not int or (name in _RULES and not _RULES[name](one[name])):
             problems.append(
                 f"{subject}.{name} = {shown(one[name])}: must be {_WORDS.get(name, 'an integer')}. Correct it."
             )
@@ -175,10 +175,6 @@ def _problems(subject: str, given: object) -> list[str]:
             "robot again, moving each joint through its range."
         )
     return problems
-
-
-def _any(_value: int) -> bool:
-    return True
 
 
 _RULES: dict[str, Callable[[int], bool]] = {"id": lambda value: value >= 0, "drive_mode": lambda value: value in (0, 1)}

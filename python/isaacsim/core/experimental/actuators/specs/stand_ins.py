@@ -71,16 +71,6 @@ def _pid_at_joint(motor: GearedPIDControlConfig, _beside: object) -> PIDControlC
     )
 
 
-def _pid(slewed: SlewedPIDControlConfig, _beside: object) -> PIDControlConfig:
-    """Return the law of the target itself."""
-    return PIDControlConfig(slewed.kp, slewed.ki, slewed.kd, slewed.integral_max, slewed.const_effort)
-
-
-def _pd(startup: StartupPDControlConfig, _beside: object) -> PDControlConfig:
-    """Return the law without its startup force."""
-    return PDControlConfig(startup.kp, startup.kd, startup.const_effort)
-
-
 def _dc_motor(motor: DCMotorCutoffClampingConfig, _beside: object) -> ClampingConfig:
     """Return newton's curve of a DC motor, or the peak alone: newton refuses a curve whose stall effort is infinite."""
     if math.isinf(motor.saturation_effort):
@@ -122,8 +112,14 @@ _AT_JOINT = "take targets and feedforward at the joint, where ours takes those o
 STAND_INS: dict[type[Config], StandIn] = {
     GearedPDControlConfig: StandIn(_pd_at_joint, _AT_JOINT),
     GearedPIDControlConfig: StandIn(_pid_at_joint, _AT_JOINT),
-    SlewedPIDControlConfig: StandIn(_pid, "follow the target at once, where ours limits the velocity of its setpoint"),
-    StartupPDControlConfig: StandIn(_pd, "lack the startup force, so that a joint sticks farther from its target"),
+    SlewedPIDControlConfig: StandIn(
+        lambda pid, _: PIDControlConfig(pid.kp, pid.ki, pid.kd, pid.integral_max, pid.const_effort),
+        "follow the target at once, where ours limits the velocity of its setpoint",
+    ),
+    StartupPDControlConfig: StandIn(
+        lambda pd, _: PDControlConfig(pd.kp, pd.kd, pd.const_effort),
+        "lack the startup force, so that a joint sticks farther from its target",
+    ),
     StepperControlConfig: StandIn(
         lambda stepper, _: PDControlConfig(*stepper.gains_at_joint()[:2]),
         "never lose a step, and have no largest effort",

@@ -240,7 +240,10 @@ def _factor(described: Parameter, ratio: Any, power: int) -> Any:
 def armature(staged: Staged) -> float | None:
     """Return the armature at the joint that the rotor of some configs has [kg·m² or kg]; None where it is not given."""
     given = transmission_of(staged)
-    if given is None or not _is_given(given.rotor_inertia):
+    if given is None:
+        return None
+    inertia: Any = given.rotor_inertia
+    if not (inertia.any() if hasattr(inertia, "any") else inertia):
         return None
     return given.ratio**2 * given.rotor_inertia
 
@@ -257,7 +260,3 @@ def _has_zero(value: Any) -> bool:
         return any(one == 0.0 for one in cast(Mapping[str, object], value).values())
     array = value.numpy() if hasattr(value, "numpy") else value
     return bool((array == 0.0).any()) if hasattr(array, "any") else array == 0.0
-
-
-def _is_given(value: Any) -> bool:
-    return bool(value.any()) if hasattr(value, "any") else bool(value)
