@@ -90,9 +90,7 @@ _SERVO = {"kp": "kp", "error_gain": "error_gain", "vin": "voltage", "max_pwm": "
 def servo_of_bam(rest: Mapping[str, object], series: str) -> tuple[dict[str, Any], dict[str, Any], dict[str, object]]:
     """Return arguments of `ElectricalConfig` and of `ServoControlConfig`, and what else there is."""
     names = _names(rest, "bam")
-    actuator = str(rest.get(names.get("actuator", ""), "")).lower()
-    # such as `mx106`
-    preset = series or next((name for name in PRESETS if actuator.startswith(name.lower())), "")
+    preset = series or _series(rest.get(names.get("actuator", ""), ""))
     winding, own = (
         {field: rest[names[name]] for name, field in fields.items() if name in names} for fields in (_WINDING, _SERVO)
     )
@@ -105,8 +103,7 @@ def servo_of_bam(rest: Mapping[str, object], series: str) -> tuple[dict[str, Any
     ]:
         raise ValueError("\n".join(problems))
     named = ["actuator"] if preset and not series else []
-    taken = {*_WINDING, *_SERVO, *named}
-    return winding, servo, {key: rest[key] for name, key in names.items() if name not in taken}
+    return winding, servo, _without(rest, names, {*_WINDING, *_SERVO, *named})
 
 
 def play_of(backlash: float, armature: float) -> ElasticTransmissionConfig:
@@ -124,6 +121,16 @@ def play_of(backlash: float, armature: float) -> ElasticTransmissionConfig:
 def taken(rest: dict[str, object], name: str) -> Any:
     """Return and remove a number of a file, however it is spelled; None where there is none."""
     return rest.pop(_names(rest, "bam").get(name, ""), None)
+
+
+def _series(actuator: object) -> str:
+    """Return the name of the preset of an actuator of BAM, such as `mx106`; empty without one."""
+    return next((one for one in PRESETS if str(actuator).lower().startswith(one.lower())), "")
+
+
+def _without(rest: Mapping[str, object], names: Mapping[str, str], taken: set[str]) -> dict[str, object]:
+    """Return what is left of a file, by the names that it has there."""
+    return {key: rest[key] for name, key in names.items() if name not in taken}
 
 
 def _missing(found: Mapping[str, object], fields: Mapping[str, str], remedy: str) -> list[str]:

@@ -112,16 +112,14 @@ def imported(actuator: DCMotor, properties: dict[str, float | None], limit: floa
     """Return the motor that does the same; targets are those of the joint, a voltage that of the motor."""
     stages: list[Config] = [*_windings(actuator), *_heats(actuator)]
     own: dict[str, Any] = dict(properties)
-    # a limit of the joint is one before the gear, too
-    most = min(limit / abs(actuator.gear), math.inf if actuator.forces is None else actuator.forces[1])
-    clamps: list[ClampingConfig] = [MaxEffortClampingConfig(most)] if math.isfinite(most) else []
+    clamps = _clamps(actuator, limit)
     controller = _controller(actuator) or (PDControlConfig(0.0, 0.0) if clamps else None)
     if controller is not None and actuator.gear != 1.0:
         targets = "motor" if actuator.inputs == INPUTS["voltage"] else "joint"
         stages.append(TransmissionConfig(actuator.gear, targets=targets))
     amplitude, periods, phase = actuator.bias[:3]
     if amplitude:
-        turned = math.pi if amplitude * actuator.gear < 0.0 else 0.0
+        turned = math.pi * (amplitude * actuator.gear < 0.0)
         stages.append(CoggingConfig(abs(amplitude * actuator.gear), periods * actuator.gear, phase + turned))
     if bristles := _bristles(actuator, own.get("viscous_friction") or 0.0):
         # the stage is the whole friction of the joint
@@ -150,6 +148,12 @@ def _controller(actuator: DCMotor) -> ControlConfig | None:
 def _is_slewed(actuator: DCMotor) -> bool:
     """Return True if the velocity of its position setpoint is limited."""
     return actuator.dynamics[7] > 0.0 and bool(actuator.inputs & INPUTS["pos"])
+
+
+def _clamps(actuator: DCMotor, limit: float) -> list[ClampingConfig]:
+    """Return the limit of the effort, if there is any; that of the joint is one before the gear, too."""
+    most = min(limit / abs(actuator.gear), math.inf if actuator.forces is None else actuator.forces[1])
+    return [MaxEffortClampingConfig(most)] if math.isfinite(most) else []
 
 
 def _windings(actuator: DCMotor) -> list[Config]:

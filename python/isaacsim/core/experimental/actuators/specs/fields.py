@@ -12,7 +12,7 @@ import struct
 import unicodedata
 from collections.abc import Iterable, Mapping, Sized
 from pathlib import PurePath
-from typing import Any, Final, Literal, TypeAlias, TypedDict, Unpack, cast
+from typing import Any, Final, Literal, TypeAlias, TypedDict, Unpack
 
 from ..base.errors import shown
 
@@ -150,9 +150,8 @@ class Parameter:
         try:
             if self.most is not None and isinstance(value, Sized) and len(value) > self.most:
                 return False
-            if self.type == "token[]":
-                return all(isinstance(name, str) and storable(name) for name in cast(Iterable[object], value))
-            return all(map(self._accepts_number, cast(Iterable[object], value)))
+            accepts = _is_name if self.type == "token[]" else self._accepts_number
+            return all(map(accepts, value))  # pyright: ignore[reportUnknownArgumentType]
         except TypeError:
             return False
 
@@ -190,6 +189,10 @@ def in_single(number: float) -> float:
         return struct.unpack("f", struct.pack("f", number))[0]
     except OverflowError:
         return math.copysign(math.inf, number)
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and storable(value)
 
 
 def parameter(default: object = dataclasses.MISSING, /, **description: Unpack[Description]) -> Any:

@@ -165,7 +165,7 @@ def _problems(subject: str, given: object) -> list[str]:
     for name in _FIELDS:
         if name not in one:
             problems.append(f"{subject} has no {name}: must have it. Calibrate the robot again.")
-        elif type(one[name]) is not int or (name in _RULES and not _RULES[name](one[name])):
+        elif type(one[name]) is not int or not _RULES.get(name, lambda _: True)(one[name]):
             problems.append(
                 f"{subject}.{name} = {shown(one[name])}: must be {_WORDS.get(name, 'an integer')}. Correct it."
             )

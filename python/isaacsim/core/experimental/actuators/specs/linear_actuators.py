@@ -92,14 +92,14 @@ def refused(laws: Mapping[Key, Law | str], joint: str) -> list[tuple[Key, str]]:
     wrong = [(actuator, law) for actuator, law in laws.items() if isinstance(law, str)]
     if wrong or len(laws) < 2:
         return wrong
-    linear = [law for law in laws.values() if isinstance(law, Law)]
-    if any(law.limited for law in linear):
-        why = "limits of their own"
-    elif len({law.positions for law in linear if law.kp}) > 1:
-        why = "other ranges of positions"
-    else:
-        return []
-    return [(next(iter(laws)), f"one of {len(laws)} on joint {joint!r}, with {why}")]
+    why = _conflict([law for law in laws.values() if isinstance(law, Law)])
+    return [(next(iter(laws)), f"one of {len(laws)} on joint {joint!r}, with {why}")] if why else []
+
+
+def _conflict(laws: Sequence[Law]) -> str:
+    if any(law.limited for law in laws):
+        return "limits of their own"
+    return "other ranges of positions" if len({law.positions for law in laws if law.kp}) > 1 else ""
 
 
 def target_ranges(laws: Sequence[Law]) -> tuple[Bounds, Bounds]:

@@ -66,7 +66,7 @@ def _matched(segment: str, branches: Sequence[_Branch], pattern: str) -> list[_B
         # a plain name matches itself alone
         return [branch.below[segment] for branch in branches if segment in branch.below]
     children = [item for branch in branches for item in branch.below.items()]
-    longest = max((len(name) for name, _ in children), default=0)
+    longest = max(map(len, dict(children)), default=0)
     if segment and (problem := pattern_problem(segment, MAX_PATH, max(longest, LENGTH))):
         raise ValueError(f"articulation path {shown(pattern)}: segment {shown(segment)} {problem}")
     expression = re.compile(segment)

@@ -112,15 +112,12 @@ def read_network(prim: Usd.Prim, path: str, issues: list[str], trusted: bool = F
             folder=None if asset.inner else os.path.dirname(asset.path),
         )
     except (ValueError, OSError) as error:
-        issues.append(f"<{prim.GetPath()}>.{MODEL_PATH} = {path!r} ({layer_name(layer)}): {_reason(error)}")
+        if isinstance(error, OSError):
+            why = f"cannot be read ({error.strerror or error}). Correct the path or deactivate the prim."
+        else:
+            why = " ".join(str(error).split()) + (" Or deactivate the prim." if isinstance(error, NetworkError) else "")
+        issues.append(f"<{prim.GetPath()}>.{MODEL_PATH} = {path!r} ({layer_name(layer)}): {why}")
         return None
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, OSError):
-        return f"cannot be read ({error.strerror or error}). Correct the path or deactivate the prim."
-    remedy = " Or deactivate the prim." if isinstance(error, NetworkError) else ""
-    return f"{' '.join(str(error).split())}{remedy}"
 
 
 def _sidecar(layer: Sdf.Layer, path: str, asset: Asset, roots: Iterable[str]) -> bytes | None:

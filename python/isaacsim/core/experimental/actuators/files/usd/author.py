@@ -274,24 +274,19 @@ def others_driving(
     for prim in filter(is_actuator, every_prim(stage.GetPseudoRoot())):
         if prim.GetPath() in places or driven.isdisjoint(dofs := dofs_driven(prim)):
             continue
-        if why := _why_kept(stage, prim, driven.issuperset(dofs), overwrite_existing):
-            joint, name = next(dof for dof in dofs if dof in driven)
-            axis = f" ({name})" if axis_in(name) else ""
-            problems.append(f"joint <{joint}>{axis} is driven by <{prim.GetPath()}> already{why}")
+        if not overwrite_existing:
+            why = ". Deactivate that prim, or pass overwrite_existing=True."
+        elif not driven.issuperset(dofs):
+            why = ", which drives other joints too. Give those a motor, or deactivate that prim."
+        elif any(spec.layer != stage.GetEditTarget().GetLayer() for spec in own_specs(prim)):
+            why = ", which is defined in another layer than the edit target. Deactivate that prim."
         else:
             obsolete.append(prim.GetPath())
+            continue
+        joint, name = next(dof for dof in dofs if dof in driven)
+        axis = f" ({name})" if axis_in(name) else ""
+        problems.append(f"joint <{joint}>{axis} is driven by <{prim.GetPath()}> already{why}")
     return problems, obsolete
-
-
-def _why_kept(stage: Usd.Stage, prim: Usd.Prim, drives_only_these: bool, overwrite_existing: bool) -> str:
-    """Why an actuator prim cannot be removed, and the remedy; empty if it can."""
-    if not overwrite_existing:
-        return ". Deactivate that prim, or pass overwrite_existing=True."
-    if not drives_only_these:
-        return ", which drives other joints too. Give those a motor, or deactivate that prim."
-    if any(spec.layer != stage.GetEditTarget().GetLayer() for spec in own_specs(prim)):
-        return ", which is defined in another layer than the edit target. Deactivate that prim."
-    return ""
 
 
 def _require_stage(stage: Usd.Stage) -> None:
@@ -524,7 +519,10 @@ def _write(stage: Usd.Stage, prim: _Prim) -> None:
     """
     target = stage.GetEditTarget()
     layer, spec_path = target.GetLayer(), target.MapToSpecPath(prim.path)
-    top = _topmost_missing(layer, spec_path)
+    # the topmost prim that the layer lacks
+    top = spec_path
+    while not (top.IsRootPrimPath() or layer.GetPrimAtPath(top.GetParentPath())):
+        top = top.GetParentPath()
     draft, root = Sdf.Layer.CreateAnonymous("actuator"), Sdf.Path("/Draft")
     drafted = root if top == spec_path else root.AppendPath(spec_path.MakeRelativePath(top))
     _fill(Sdf.CreatePrimInLayer(draft, drafted), prim, target)
@@ -540,13 +538,6 @@ def _write(stage: Usd.Stage, prim: _Prim) -> None:
     for config in prim.configs:
         if isinstance(config, NeuralControlConfig):
             note_authored(layer, asset_text(config.model_path))
-
-
-def _topmost_missing(layer: Sdf.Layer, path: Sdf.Path) -> Sdf.Path:
-    """The topmost prim at or above a path that a layer lacks; the path itself if it lacks none above it."""
-    while not (path.IsRootPrimPath() or layer.GetPrimAtPath(path.GetParentPath())):
-        path = path.GetParentPath()
-    return path
 
 
 def _define_scope(layer: Sdf.Layer, path: Sdf.Path) -> None:

@@ -243,17 +243,17 @@ def _scaled(
         for name, column in values.items()
         for axis, value in zip(axes, column, strict=True)
     ]
-    if large := [one for one in numbers if math.isinf(in_single(one[3])) and math.isfinite(one[2])]:
-        raise ValueError("\n".join(_too_large(stage, *one) for one in large))
+    problems: list[str] = []
+    for name, axis, value, scaled in numbers:
+        if math.isinf(in_single(scaled)) and math.isfinite(value):
+            attribute = _on(_joint(stage, axis[0]), PROPERTIES[name], axis[1])[0][0]
+            problems.append(
+                f"<{axis[0]}>.{attribute}: {value:g} in SI is {scaled:g} in the units of the stage, must be finite in "
+                "single precision. Give a smaller number."
+            )
+    if problems:
+        raise ValueError("\n".join(problems))
     return numbers
-
-
-def _too_large(stage: Usd.Stage, name: str, axis: Axis, value: float, scaled: float) -> str:
-    attribute = _on(_joint(stage, axis[0]), PROPERTIES[name], axis[1])[0][0]
-    return (
-        f"<{axis[0]}>.{attribute}: {value:g} in SI is {scaled:g} in the units of the stage, must be finite in single "
-        "precision. Give a smaller number."
-    )
 
 
 def _without_effect(

@@ -110,7 +110,11 @@ def _with_properties(
     levels = _levels(stage, dofs) if friction_stages and not has_stage else {}
     rubs = np.any([*levels.values(), np.zeros(len(dofs))], axis=0)
     motors: dict[str, MotorConfig] = {}
-    for group in _alike([*map(np.isnan, values.values()), rubs]):
+    # rows that are equal in all columns are one motor
+    alike: dict[tuple[bool, ...], list[int]] = {}
+    for at in range(len(dofs)):
+        alike.setdefault((*(bool(np.isnan(column[at])) for column in values.values()), bool(rubs[at])), []).append(at)
+    for group in alike.values():
         joints = [dofs[at][1] for at in group]
         friction = [FrictionConfig(**_of_group(joints, levels, group))] if rubs[group[0]] else []
         stages = parts_of([*map(copy.copy, configs), *friction])
@@ -121,14 +125,6 @@ def _with_properties(
 def _of_group(joints: list[str], columns: Mapping[str, np.ndarray], group: list[int]) -> dict[str, Any]:
     """Values of some joints, by field."""
     return {name: _by_joint(joints, column[group]) for name, column in columns.items()}
-
-
-def _alike(columns: Sequence[np.ndarray]) -> list[list[int]]:
-    """Groups of the rows that are equal in all columns, in the order of their first rows."""
-    groups: dict[tuple[bool, ...], list[int]] = {}
-    for at, row in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
-        groups.setdefault(row, []).append(at)
-    return list(groups.values())
 
 
 def _levels(stage: Usd.Stage, dofs: Sequence[tuple[str, str]]) -> dict[str, np.ndarray]:

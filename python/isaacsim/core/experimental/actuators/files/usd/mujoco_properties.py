@@ -189,7 +189,15 @@ def with_actuators(stage: Usd.Stage, name: str, values: np.ndarray, axes: Sequen
     found = values.copy()
     if name in _OF_DRIVES:
         for at, drive in drives_of_axes(stage, axes).items():
-            found[at] = _with_drive(name, found[at], drive)
+            match name:
+                case "armatures":
+                    found[at] += drive.armature
+                case "max_efforts":
+                    found[at] = min(found[at], drive.limit)
+                case "stiffnesses":
+                    found[at] = drive.stiffness
+                case _:
+                    found[at] = drive.damping
     return found
 
 
@@ -287,12 +295,3 @@ def drives_of_axes(stage: Usd.Stage, axes: Sequence[Axis]) -> dict[int, Drive]:
         {Sdf.Path(joint): acting[joint] for joint in bare}, {Sdf.Path(joint): joint for joint in bare}
     )
     return {bare[str(joint)]: drive for joint, drive in drives.items()}
-
-
-def _with_drive(name: str, value: float, drive: Drive) -> float:
-    """A property of an axis with the drive that `MjcActuator` prims are."""
-    if name == "armatures":
-        return value + drive.armature
-    if name == "max_efforts":
-        return min(value, drive.limit)
-    return drive.stiffness if name == "stiffnesses" else drive.damping

@@ -66,7 +66,8 @@ def no_actuators_message(stage: Usd.Stage, root: str, joints: Sequence[str], nam
     """The message of a robot without actuators: what drives its joints, and how to describe motors."""
     driven = gains_of_drives(stage, joints, names)
     mujoco = _mujoco_actuators(stage, set(joints))
-    drives = f"drives of USD, {listed([_described(name, *gains) for name, gains in driven.items()])}"
+    gains = [f"{name} (stiffness {one[0]:g}, damping {one[1]:g})" for name, one in driven.items()]
+    drives = f"drives of USD, {listed(gains)}"
     found = itertools.compress((drives, f"{ACTUATOR} prims, of {listed(mujoco)}"), (driven, mujoco))
     following = followers(stage, joints, names)
     free = [name for name in names if name not in following]
@@ -112,7 +113,3 @@ def _mujoco_actuators(stage: Usd.Stage, joints: set[str]) -> list[str]:
     """Names of the joints that actuators of MuJoCo drive."""
     acting = [str(joint_of(prim)) for prim in mjc_prims(stage)[0]]
     return [path.rsplit("/", 1)[1] for path in dict.fromkeys(acting) if path in joints]
-
-
-def _described(name: str, stiffness: float, damping: float, _largest: float) -> str:
-    return f"{name} (stiffness {stiffness:g}, damping {damping:g})"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import functools
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -160,14 +160,11 @@ def read_config(prim: Usd.Prim, config_type: type[_Config], issues: list[str]) -
         config = None
     # values that do not fit each other, unless they have problems themselves
     if len(issues) == before:
-        issues += [f"<{prim.GetPath()}>.{_in_usd(problem, stored)} Or deactivate the prim." for problem in problems]
+        # with the names of attributes in place of those of fields
+        fields = re.compile(rf"\b(?:{'|'.join(sorted(map(re.escape, stored), key=len, reverse=True))})\b")
+        named = [fields.sub(lambda field: stored[field[0]], problem) for problem in problems]
+        issues += [f"<{prim.GetPath()}>.{problem} Or deactivate the prim." for problem in named]
     return None if problems else config
-
-
-def _in_usd(problem: str, stored: Mapping[str, str]) -> str:
-    """A message with the names of attributes in place of those of fields."""
-    names = "|".join(sorted(map(re.escape, stored), key=len, reverse=True))
-    return re.sub(rf"\b(?:{names})\b", lambda found: stored[found[0]], problem)
 
 
 def schema_problem(prim: Usd.Prim, schema: str) -> str | None:
