@@ -383,15 +383,12 @@ class ActuatorSet(NotCopied):
     # inside
 
     def _require_open(self) -> None:
-        """Raise a RuntimeError once it was closed."""
         raise NotImplementedError
 
     def _num_dofs(self) -> int:
-        """Number of columns."""
         raise NotImplementedError
 
     def _robot_names(self) -> Sequence[str]:
-        """Names of the robots."""
         return [f"robot {robot}" for robot in range(self._assembly.num_robots)]
 
     def _turns(self) -> Sequence[bool | None] | None:

@@ -150,7 +150,6 @@ class Assembly:
         self._randomization: Randomization | None = None
 
     def _add_part(self, part: _Part, members: _Members) -> None:
-        """Add the step of actuators in one plan, whose joints are in the order of their columns."""
         joints = itertools.chain.from_iterable(mine for _, mine in members)
         order = sorted(joints, key=self.columns.__getitem__)
         slots = [[order.index(joint) for joint in mine] for _, mine in members]
@@ -443,7 +442,6 @@ class Assembly:
         return found
 
     def _warn_of_fault(self) -> None:
-        """Warn once of the first faults."""
         if self._warns:
             self.faults()
 
@@ -491,7 +489,6 @@ class Assembly:
 
 
 def _parts_of(entries: Sequence[ActuatorEntry], device: wp.DeviceLike) -> list[_Part]:
-    """Return the part of each actuator."""
     native = _use_native(device)
     parts = [
         _Part(array_stages(entry) is not None, native and is_built_in(entry), bool(effort_modes(entry)))

@@ -131,7 +131,6 @@ def step_of(
 
 
 def _continue(step: Step, before: Step) -> None:
-    """Give a step the faults, the step count and the written signals of the one in whose place it comes."""
     step.set_faults(before.faults(), before.steps)
     published = {one.signal for one in before.plan.published}
     for name, array in step.signals.items():
@@ -261,7 +260,6 @@ class Calls:
         return float(seconds)
 
     def _bind(self, sim_state: object, sim_control: object) -> list[Indices]:
-        """Return the binding of each actuator to the arrays of a simulation."""
         of_state, of_control = self._wanted
         arrays = find_arrays(sim_state, of_state) + find_arrays(sim_control, of_control)
         # an array can get another shape and stay the same object
@@ -348,7 +346,6 @@ def _binding(actuator: ActuatorLike, label: str, state: Mapping[str, object], co
 
 
 def _step_state(step: Step, actuator: ActuatorLike, label: str, state: Any) -> StepState | ArrayStagesState:
-    """Return the state of a step with the arrays of an actuator's state."""
     if isinstance(step, ArrayStagesStep):
         given = actuator.State() if state is None else state
         return ArrayStagesState(planned_state(step.around, label, state), [given])
@@ -410,7 +407,6 @@ def _at(states: Sequence[object], place: int) -> object:
 
 
 def _pieces(state: object) -> list[object]:
-    """Return a state and the states in it."""
     if state is None:
         return []
     parts = [state, getattr(state, "delay_state", None), getattr(state, "controller_state", None)]

@@ -469,7 +469,6 @@ def compile_plan(
 
 
 def _require_one_publisher(plan: Plan) -> None:
-    """Raise for a joint with two laws that publish the same signal."""
     for signal in SIGNALS:
         publishing = [(law.__name__, used) for law, used in plan.laws if signal in law.PUBLISHES]
         for slot in np.flatnonzero(sum(used.astype(int) for _, used in publishing) > 1) if publishing else ():
@@ -502,7 +501,6 @@ def check_parameters(entry: ActuatorEntry, num_robots: int, *, ranges: bool = Tr
 
 
 def _values_of(given: Any) -> np.ndarray:
-    """Values of a Warp or NumPy array; not copied on the CPU."""
     return np.asarray(given.numpy() if hasattr(given, "numpy") else given)
 
 
@@ -593,7 +591,6 @@ def network_law_of(component: object) -> NetworkLaw | None:
 
 
 def _planned(entry: ActuatorEntry) -> ActuatorEntry:
-    """Return the entry without its array stages."""
     custom = array_stages(entry)
     if custom is None:
         return entry
@@ -610,7 +607,6 @@ def in_sequence(entries: Sequence[ActuatorEntry]) -> list[tuple[int, ...]]:
 
 
 def _require_array_stage(kind: Kind, stage: Component, subject: str) -> None:
-    """Raise for a stage without a law that needs a plan."""
     if kind.takes_effort and not kind.changes_effort:
         raise TypeError(f"{subject}: must have a law. Give it as LAW, a wp.func.")
     if publishes := getattr(stage, "PUBLISHES", None):

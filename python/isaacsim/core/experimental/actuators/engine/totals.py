@@ -128,13 +128,11 @@ class _Sum:
     def _gather(
         self, member: Member, signal: wp.array, mine: Sequence[tuple[int, int]]
     ) -> tuple[wp.Launch, list[wp.array]]:
-        """Record the launch that gathers the terms of a member, given by places and slots."""
         places, slots = map(self._ints, zip(*mine, strict=True))
         inputs = [signal, slots, self._rows[id(member)], places]
         return self._recorded(_gather_kernel, (len(member.robots), len(mine)), inputs, self._terms), inputs
 
     def _add(self, member: Member, name: str) -> wp.Launch:
-        """Record the launch that adds up the total into the signal of a member."""
         inputs = [self._terms, self._rows[id(member)]]
         return self._recorded(_add_kernel, len(member.robots), inputs, member.step.signals[name])
 
@@ -227,7 +225,6 @@ def _members_of(shared: Shared, robots: Sequence[Hashable]) -> list[Member]:
 
 
 def _groups(members: Sequence[Member]) -> list[list[Member]]:
-    """Groups of steps that share robots, directly or through other steps."""
     groups: list[tuple[set[Hashable], list[Member]]] = []
     for member in members:
         robots = set(member.robots)

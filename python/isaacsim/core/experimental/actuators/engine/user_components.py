@@ -105,7 +105,6 @@ def _require_for_set(given: Any, dof_name: str, num_robots: int) -> None:
 def _built(
     pairs: Sequence[tuple[ActuatorConfig, str]], num_robots: int, device: wp.DeviceLike
 ) -> list[tuple[ActuatorConfig, str]]:
-    """Return the same actuators with components in place of configs."""
     problems: list[str] = []
 
     def built(part: object, dof_name: str) -> object:
@@ -191,7 +190,6 @@ def shallow_copy(component: _Given) -> _Given:
 
 
 def _own_arrays(component: Any) -> dict[str, wp.array]:
-    """Copies of the parameters that a plan owns, by name."""
     if component.parameter_source is None:
         return {}
     return {name: component.parameter_source.copied(component, name) for name in component.PARAMETERS}

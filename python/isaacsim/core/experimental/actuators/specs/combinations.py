@@ -90,7 +90,6 @@ def _armature_beside_rotor(motor: MotorConfig, subject: str) -> list[str]:
 
 
 def _is_zero(value: Any) -> bool:
-    """Return True for no value, and for one that is zero at all joints."""
     if isinstance(value, Mapping | list | tuple):
         return all(map(_is_zero, cast(Any, value.values() if isinstance(value, Mapping) else value)))
     array = value.numpy() if hasattr(value, "numpy") else value

@@ -130,7 +130,6 @@ def imported(actuator: DCMotor, properties: dict[str, float | None], limit: floa
 
 
 def _controller(actuator: DCMotor) -> ControlConfig | None:
-    """Return the controller; None for a device without a winding, which is only friction."""
     kp, ki, kd = actuator.gain[4:7]
     if actuator.inputs == INPUTS["voltage"]:
         # without gain it hands on its feedforward, a voltage
@@ -146,7 +145,6 @@ def _controller(actuator: DCMotor) -> ControlConfig | None:
 
 
 def _is_slewed(actuator: DCMotor) -> bool:
-    """Return True if the velocity of its position setpoint is limited."""
     return actuator.dynamics[7] > 0.0 and bool(actuator.inputs & INPUTS["pos"])
 
 
@@ -157,7 +155,6 @@ def _clamps(actuator: DCMotor, limit: float) -> list[ClampingConfig]:
 
 
 def _windings(actuator: DCMotor) -> list[Config]:
-    """Return the winding, of a motor that has one."""
     resistance, constant, coefficient = actuator.gain[:3]
     if not constant:
         return []
@@ -182,7 +179,6 @@ def _windings(actuator: DCMotor) -> list[Config]:
 
 
 def _heats(actuator: DCMotor) -> list[Config]:
-    """Return the heat of the winding as one node."""
     resistance, capacity, ambient = actuator.dynamics[2:5]
     cold, constant, coefficient = actuator.gain[:3]
     if not (resistance > 0.0 and constant):
@@ -207,7 +203,6 @@ def _resistance_at_25(actuator: DCMotor) -> float:
 
 
 def _supply(actuator: DCMotor, otherwise: float) -> float:
-    """Return the largest voltage that the control commands."""
     return actuator.controls[1] if actuator.controls is not None else otherwise
 
 
@@ -225,7 +220,6 @@ def _bristles(actuator: DCMotor, viscous: float) -> LuGreFrictionConfig | None:
 
 
 def _lost(actuator: DCMotor, has_dry_friction: bool) -> list[str]:
-    """Return in words what a motor does not have."""
     beside = actuator.bias[0] or actuator.dynamics[5]
     found = {
         "the voltage of its feedforward at another temperature than 25 °C": bool(actuator.inputs & INPUTS["ff"])

@@ -44,7 +44,6 @@ class Distribution:
         return [f"{self!r}: {self._rule()}. Correct it."] if self._rule() else []
 
     def _rule(self) -> str:
-        """Return the rule that its numbers break, or an empty string."""
         raise NotImplementedError
 
 

@@ -88,7 +88,6 @@ def _with_mode(part: Any, joints: Sequence[str], by_joint: Mapping[str, str]) ->
 
 
 def _mode(mode: str, given: Sequence[object], joints: Sequence[str]) -> ImplicitConfig:
-    """Return the config of a mode, with the values of the one that is given."""
     found = given[0] if given else ImplicitConfig()
     if not isinstance(found, ImplicitConfig):
         raise ValueError(

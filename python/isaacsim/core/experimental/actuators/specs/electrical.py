@@ -13,7 +13,6 @@ from .fields import Description, choice_of, described, parameter
 
 
 def _winding(name: str, unit: str, fallback: object, /, **rule: Unpack[Description]) -> Description:
-    """Return the description of a number that is not negative."""
     return described("electrical", name, unit, fallback) | {"lower": 0.0} | rule
 
 

@@ -19,12 +19,10 @@ _SPEED_LIMIT = Parameter("", "float", "", None, lower=0.0, above=True, infinite=
 
 
 def _of_envelope(name: str, unit: str, /, **rule: Unpack[Description]) -> Description:
-    """Return the description of a number of the envelope, which is not negative and may be infinite."""
     return described("envelope", name, unit, math.inf) | {"lower": 0.0, "infinite": True} | rule
 
 
 def _column(name: str, unit: str) -> Description:
-    """Return the description of a column of the table, which may be empty."""
     return described("envelope", name, unit, (), type="float[]") | {"most": MAX_TABLE_ROWS}
 
 
@@ -332,7 +330,6 @@ def _limits_of_physx(velocities: Sequence[float], efforts: Sequence[float]) -> t
 
 
 def _alike(column: Sequence[float], other: Sequence[float]) -> bool:
-    """Return True if two columns are equal in single precision."""
     close = 1e-5 * max(map(abs, column), default=0.0)
     return len(column) == len(other) and all(
         math.isclose(one, same, abs_tol=close) for one, same in zip(column, other, strict=True)
@@ -340,7 +337,6 @@ def _alike(column: Sequence[float], other: Sequence[float]) -> bool:
 
 
 def _require(cls: type[object], method: str, **positive: object) -> None:
-    """Raise for numbers that are not finite and positive."""
     found = [complaint(f"{cls.__name__}.{method}.{name}", value, _POSITIVE) for name, value in positive.items()]
     if problems := [one for one in found if one]:
         raise ValueError("\n".join(problems))

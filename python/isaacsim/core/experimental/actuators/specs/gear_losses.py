@@ -70,7 +70,6 @@ def loss_problems(staged: Staged, subject: str) -> list[str]:
 
 
 def _loses(gear: TransmissionConfig) -> bool:
-    """Return True if any joint has an efficiency other than 1."""
     return any(map(_is_less, (gear.efficiency, gear.backdriving_efficiency)))
 
 

@@ -139,7 +139,6 @@ def load_lerobot_calibration(
 
 
 def _content(file: Path) -> dict[str, Any]:
-    """Return the object that a file holds."""
     require_file(file)
     if (size := file.stat().st_size) > _MOST_BYTES:
         raise ValueError(f"{file} has {size} bytes: must be a calibration of LeRobot, {_MOST_BYTES} at most. Give one.")
@@ -153,7 +152,6 @@ def _content(file: Path) -> dict[str, Any]:
 
 
 def _problems(subject: str, given: object) -> list[str]:
-    """Return what is wrong with the calibration of a motor."""
     if not isinstance(given, dict):
         return [f"{subject} = {shown(given)}: must be an object with {', '.join(_FIELDS)}. Correct it."]
     one = cast(dict[str, Any], given)

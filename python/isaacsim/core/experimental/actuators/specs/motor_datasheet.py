@@ -263,7 +263,6 @@ def motor_from_datasheet(
 
 
 def _limits_of(sheet: MotorDataSheet, rest: float, held: float) -> list[ClampingConfig]:
-    """Return the limits of a motor by its effort at rest and the current of its held rotor."""
     if sheet.stall_torque is not None:
         rest = min(rest, sheet.stall_torque * sheet.gear_ratio)
     limits: list[ClampingConfig] = [MaxEffortClampingConfig(rest)]

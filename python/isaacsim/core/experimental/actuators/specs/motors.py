@@ -256,7 +256,6 @@ class MotorConfig(Staged):
     def _with_pd(
         cls, limit: ClampingConfig, armature: float | None, kp: Any, kd: Any, friction: Any, delay_steps: Any
     ) -> MotorConfig:
-        """Return a motor after checking its values."""
         made = cls(
             controller=PDControlConfig(kp=kp, kd=kd),
             clamping=[limit],
@@ -270,7 +269,6 @@ class MotorConfig(Staged):
 
 
 def _limit_of(name: str, figures: MotorFigures) -> ClampingConfig:
-    """Return the effort limit that the published figures of a motor imply."""
     line, largest = figures.line, figures.max_torque
     corner, end = figures.full_effort_speed, figures.no_load_speed
     if corner is not None and end is not None and largest is not None:
@@ -320,7 +318,6 @@ def with_friction_stage(motor: MotorConfig) -> MotorConfig:
 
 
 def _require_kinds(motor: MotorConfig) -> None:
-    """Raise a `TypeError` if a part of a motor holds a stage of another kind."""
     for kind, stage in motor.by_kind:
         if not (isinstance(stage, Config) and kind_of(stage) == kind):
             place = kind or "others"
@@ -364,7 +361,6 @@ def problems_of(motor: MotorConfig, subject: str) -> list[str]:
 
 
 def _complaints(subject: str, value: object, described: Parameter) -> Iterator[str]:
-    """Yield what is wrong with a value: a number, numbers by pattern, or an array."""
     found: list[tuple[str, object]]
     if not described.is_single:
         found = [(subject, value)]

@@ -37,7 +37,6 @@ up.
 
 
 def _servo(name: str, unit: str, fallback: float | None, /, **rule: Unpack[Description]) -> Description:
-    """Return the description of a number that is not negative."""
     return described("servo", name, unit, fallback) | {"lower": 0.0} | rule
 
 
@@ -210,7 +209,6 @@ def voltage_problems(staged: Staged, subject: str) -> list[str]:
 
 
 def _winding(staged: Staged) -> object:
-    """Return the winding of some stages, or None."""
     return next((stage for kind, stage in staged.by_kind if kind == "electrical"), None)
 
 

@@ -11,7 +11,6 @@ from .fields import Description, described, parameter
 
 
 def _slewed(name: str, unit: str, fallback: float | None, /, **rule: Unpack[Description]) -> Description:
-    """Return the description of a number."""
     return described("slewed", name, unit, fallback, **rule)
 
 

@@ -13,7 +13,6 @@ from .fields import Description, described, parameter
 
 
 def _supply(name: str, unit: str, fallback: object, /, **rule: Unpack[Description]) -> Description:
-    """Return the description of a number that is not negative."""
     return described("supply", name, unit, fallback) | {"lower": 0.0} | rule
 
 

@@ -22,7 +22,6 @@ DERATING = 10.0
 
 
 def _heat(name: str, unit: str, fallback: object, /, **rule: Unpack[Description]) -> Description:
-    """Return the description of a number of the thermal network."""
     return described("thermal", name, unit, fallback, **rule)
 
 
@@ -159,7 +158,6 @@ def with_copper(others: Sequence[Any]) -> list[Any]:
 
 
 def _winding_and_heat(others: Iterable[object]) -> list[Any] | None:
-    """The winding and the heat of a motor that has both."""
     both = [next((one for one in others if isinstance(one, kind)), None) for kind in _COPPER]
     return None if None in both else both
 
@@ -202,7 +200,6 @@ def _are_among(some: set[float], others: set[float]) -> bool:
 
 
 def _numbers(value: Any) -> list[float]:
-    """Return the numbers of a value: one, or one per joint."""
     if isinstance(value, Mapping):
         return list(cast(Mapping[str, float], value).values())
     if hasattr(value, "shape"):

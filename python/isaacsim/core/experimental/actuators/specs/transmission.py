@@ -22,7 +22,6 @@ _Config = TypeVar("_Config", bound=Config)
 
 
 def _of_transmission(name: str, unit: str, fallback: object, /, **rule: Unpack[Description]) -> Description:
-    """Return the description of a number."""
     return described("transmission", name, unit, fallback, **rule)
 
 
@@ -206,7 +205,6 @@ def as_read(config: _Config, ratio: object, attributes: Mapping[str, str] | None
 
 
 def _at_joint_in_files(config: Config, attributes: Mapping[str, str] | None) -> list[str]:
-    """Return the parameters that files have at the joint."""
     stored = attributes or {name: rule.attribute for name, rule in parameters_of(config).items()}
     return [name for name, attribute in stored.items() if attribute.startswith("newton:")]
 

@@ -126,7 +126,6 @@ def with_own_values(
 
 
 def _delays_of(cfg: object, resolved: Resolved) -> dict[str, Uniform]:
-    """Return the delays that are drawn for joints, by pattern; none where a group has no delay."""
     low, high = delay_range(cfg, resolved)
     return {re.escape(joint): Uniform(low, high, per_robot=True) for joint in resolved.names if high}
 
@@ -199,7 +198,6 @@ def uncovered(groups: Mapping[str, tuple[object, list[int]]], names: Sequence[st
 
 
 def _changed(resolved: Resolved, own: Mapping[str, np.ndarray]) -> Iterator[tuple[str, np.ndarray]]:
-    """Iterate over the properties for the solver that differ from those of the robot."""
     for name in resolved.for_solver:
         values = resolved.values[name]
         differs = values != own[name]

@@ -92,7 +92,6 @@ class _Parameter:
 
 
 def _warn_of_earlier(cfg: object, subject: str, name: str) -> None:
-    """Warn of a name of 2.3, unless the cfg is of that version."""
     if has_later_names(cfg):
         text = f"{subject}: Isaac Lab 3.0 deprecates this name. Give {name}."
         warnings.warn(text, DeprecationWarning, stacklevel=level_outside())
@@ -393,7 +392,6 @@ class ActuatorBase(NotCopied):
 
     @classmethod
     def _model(cls) -> str:
-        """Return the name of the model, also of a user's subclass."""
         return next(one.__name__ for one in cls.__mro__ if one.__module__ == __name__)
 
     def _clip_effort(self, effort: Any, joint_vel: Any = None) -> Any:
@@ -429,11 +427,9 @@ class ActuatorBase(NotCopied):
         return given_back(limited, efforts)
 
     def _empty(self) -> Array:
-        """Return a new array for efforts."""
         return apart(self._shape) if self._where.is_cpu else wp.zeros(self._shape, dtype=wp.float32, device=self._where)
 
     def _copied(self, array: object) -> object:
-        """Return a copy of an array of the step."""
         if is_immutable(array):
             return array
         copied = given_back(self._empty(), array)
@@ -500,7 +496,6 @@ def _as_computed(array: Any) -> Any:
 
 
 def _takes(method: Callable[..., object], count: int) -> bool:
-    """Return True if a function can be called with so many arguments."""
     try:
         inspect.signature(method).bind(*range(count))
     except TypeError:
@@ -650,7 +645,6 @@ class ActuatorNetGRU(IdealPDActuator):
 
 
 def _write(array: Any, values: object) -> None:
-    """Write values into an array of any library."""
     if isinstance(array, wp.array):
         array.assign(values)
     else:

@@ -196,7 +196,6 @@ def _checkpoint(cfg: Any, model: str) -> Checkpoint:
 
 
 def _table(cfg: Any) -> tuple[list[float], list[float]]:
-    """Return positions and largest efforts of a lookup table."""
     given = cfg.joint_parameter_lookup
     rows = np.asarray(given.tolist() if hasattr(given, "tolist") else given, float)
     if rows.ndim != 2 or rows.shape[1] != 3:
@@ -208,5 +207,4 @@ def _table(cfg: Any) -> tuple[list[float], list[float]]:
 
 
 def _short(values: np.ndarray) -> float | np.ndarray:
-    """Return one number if all robots have the same."""
     return values[0].item() if (values == values[0]).all() else values

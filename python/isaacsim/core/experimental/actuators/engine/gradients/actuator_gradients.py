@@ -133,7 +133,6 @@ def _refuse_hidden_motors(label: str, plan: Plan) -> None:
 
 
 def _refuse_on_gpu(label: str, plan: Plan) -> None:
-    """Raise for what has gradients on the CPU only."""
     if any(law.END is not None for law, _ in plan.laws):
         refuse(label, "an effort at the end of the step has none on a GPU. Step on the CPU, or take the explicit mode")
     if late := [law.__name__ for law, _ in plan.laws if law.LATE or law.TICK is not None]:
@@ -176,7 +175,6 @@ _REFUSED: dict[str, Callable[[LawClass, _Among], object]] = {
 
 
 def _refuse_laws(label: str, laws: Sequence[LawClass]) -> None:
-    """Raise for laws without gradients."""
     read = {part for law in laws for name in law.ASKS for part in (name, SIGNALS[name].total_of)}
     has_mode, has_gear = any(law.END is not None for law in laws), any(KINDS[law.KIND].converts for law in laws)
     for why, is_refused in _REFUSED.items():
@@ -426,7 +424,6 @@ class Pipeline:
 
 
 def _smooth_laws(label: str, plan: Plan) -> Mapping[LawClass, LawClass]:
-    """Return the smooth law of each law of a plan that has one."""
     # imported here: Warp takes a while for new functions
     from ..implicit.smooth_friction import smooth_law
 

@@ -334,8 +334,6 @@ class _Law:
 
 
 class _Lines:
-    """Source lines of a pipeline."""
-
     def __init__(self, laws: PipelineLaws) -> None:
         sensed = _JOINT | (_SENSED if laws.sensor else {})
         first = laws.transmission

@@ -129,7 +129,6 @@ class WarpGradients:
         self._launch(kernels.scatter, [by_numbers, noted.delay, self._depth], [*ring, *added])
 
     def _network_efforts(self, noted: _Record) -> list[wp.array]:
-        """Return the efforts of the network in a recorded step; none without one."""
         if self._network is None:
             return []
         return [self._network.compute(self._converted_of(noted), noted.network_state)]

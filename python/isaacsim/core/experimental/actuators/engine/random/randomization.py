@@ -62,8 +62,6 @@ class JointProperties(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class _JointParameter:
-    """A parameter of one joint."""
-
     joint: str
     step: Step
     view: ParameterView
@@ -249,7 +247,6 @@ class Randomization:
         return found
 
     def _joints_with(self, name: str, subject: str) -> list[str]:
-        """Return the joints that have a parameter."""
         if name in JOINT_PROPERTIES:
             properties = self._properties
             if why := properties.problem(name) if properties else "it belongs into the simulator. Randomize it there":
@@ -264,7 +261,6 @@ class Randomization:
         raise ValueError(f"{subject}: no joint has it. The parameters are {known}. Correct the name.")
 
     def _out_of_range(self, name: str, request: _Request) -> Iterator[str]:
-        """Yield a problem for each joint whose smallest or largest possible value is out of range."""
         for joint, given in request.by_joint.items():
             subject = f"randomize: {name} of {joint}, {given!r}"
             # `_by_joint` checks the distribution itself
@@ -296,7 +292,6 @@ class Randomization:
         return None
 
     def _in_order(self) -> Iterator[tuple[str, str, Distribution, tuple[Distribution, int, bool]]]:
-        """Yield the parameters and joints of all requests, with what a draw of them takes."""
         # strength multiplies the results of other draws, so it comes last
         for name, request in sorted(self._requests.items(), key=lambda item: item[0] == STRENGTH):
             for joint, given in request.by_joint.items():
@@ -402,7 +397,6 @@ def _check_arguments(given: object, seed: object, first_robot: object) -> None:
 
 
 def _unscaled(plan: Plan, names: Sequence[str]) -> dict[str, str]:
-    """Return the joints whose strength cannot be scaled, by name with the reason."""
     found: dict[str, str] = {}
     for view in plan.views:
         if description_of(view.component, view.attribute) is None:

@@ -109,7 +109,6 @@ def _take_cells(tensors: dict[str, np.ndarray]) -> list[list[np.ndarray]]:
 
 
 def _cell_names(tensors: Mapping[str, np.ndarray], prefix: str) -> list[list[str]]:
-    """Names of the weights and biases of each recurrent layer."""
     own = sorted(name for name in tensors if name.removeprefix(prefix).startswith(("weight_", "bias_")))
     kinds = ["weight_ih", "weight_hh"]
     if f"{prefix}bias_ih_l0" in tensors:
@@ -121,7 +120,6 @@ def _cell_names(tensors: Mapping[str, np.ndarray], prefix: str) -> list[list[str
 
 
 def _check_cells(cells: list[list[np.ndarray]], prefix: str) -> None:
-    """Check the shapes of recurrent layers."""
     weight = cells[0][1]
     if any(one.ndim != 2 for one, *_ in cells) or weight.ndim != 2 or not weight.shape[1]:
         raise NetworkError(f"{prefix}weight_ih_l0 and what follows: must be matrices. Save the state_dict anew.")

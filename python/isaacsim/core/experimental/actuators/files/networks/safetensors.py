@@ -98,7 +98,6 @@ def read_tensors(data: bytes) -> tuple[dict[str, np.ndarray], dict[str, str]]:
 
 
 def _header(data: bytes) -> tuple[dict[str, object], dict[str, str], memoryview]:
-    """The descriptions of tensors, the metadata, and the numbers."""
     length = int.from_bytes(data[:8], "little")
     if len(data) < 8 or length > min(LONGEST_HEADER, len(data) - 8):
         raise NetworkError(f"header of {length} bytes in a file of {len(data)}: is cut off. Copy the file again.")

@@ -317,7 +317,6 @@ class Tracer:
         return self.add(net.Concatenate(tuple(one.source for one in values)), shape)
 
     def _joined_states(self, parts: Sequence[Tensor], axis: int) -> State | None:
-        """The state of all layers of these states after the step; None if they are none."""
         states = [state for part in parts if (state := self.state_after(part))]
         if axis not in (0, -3) or len(states) < len(parts):
             return None
@@ -480,7 +479,6 @@ def _with_rows(width: int, target: Sequence[Any], place: int) -> Shape | None:
 
 
 def _joint_shape(first: Value | np.ndarray, second: Value | np.ndarray) -> Shape:
-    """Shape of two tensors broadcast together."""
     size = max(len(first.shape), len(second.shape))
     shapes = [(1,) * (size - len(one.shape)) + tuple(one.shape) for one in (first, second)]
     # two values have their rows at the same place; a constant is the same for all rows
@@ -501,7 +499,6 @@ def axis_of(place: object, size: int) -> int:
 
 
 def _order(shape: Shape) -> list[Any]:
-    """Axes of another length than 1."""
     return [size for size in shape if size != 1]
 
 

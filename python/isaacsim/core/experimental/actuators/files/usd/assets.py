@@ -138,7 +138,6 @@ def _sidecar(layer: Sdf.Layer, path: str, asset: Asset, roots: Iterable[str]) ->
 
 
 def _refused_text(path: str) -> str:
-    """The problem of a path that is never looked up; empty for none."""
     if _URL.match(path) or path.startswith(("//", "\\\\")):
         return "must be a path of this machine, not a URL or a network share. Copy the file beside the layer."
     return ""
@@ -163,7 +162,6 @@ def _may(layer: Sdf.Layer, real: str, inner: str, roots: Iterable[str | os.PathL
 
 
 def _file_of(layer: Sdf.Layer) -> str:
-    """The file or package of a layer."""
     return Ar.SplitPackageRelativePathOuter(layer.realPath or layer.identifier)[0]
 
 

@@ -176,7 +176,6 @@ def author_actuators(
 
 
 def _write_planned(stage: Usd.Stage, scope: Sdf.Path, planned: Sequence[tuple[str, list[_Prim]]]) -> None:
-    """Write prims with their classes, and the supplies that they share."""
     for shared, prims in planned:
         with_class = list(_with_class(stage, scope, shared, prims))
         with Sdf.ChangeBlock():
@@ -224,7 +223,6 @@ def _write_fallbacks(
 
 
 def _axes(stage: Usd.Stage, dofs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Path and axis of each DOF."""
     return [(joint, axis_of(stage, joint, name)) for joint, name in dofs]
 
 
@@ -330,7 +328,6 @@ def _check_configs(staged: Staged) -> list[Config]:
 
 
 def _check_values(configs: Sequence[Config]) -> None:
-    """Raise for a config that is there twice, and for values out of range."""
     schemas = [config.SCHEMA for config in configs]
     for at, config in enumerate(configs):
         if config.SCHEMA in schemas[:at]:
@@ -391,7 +388,6 @@ def _target(root: Usd.Prim, joints: Mapping[str, Sequence[Usd.Prim]], name: str)
 
 
 def _joint(root: Usd.Prim, joints: Mapping[str, Sequence[Usd.Prim]], joint: str) -> Usd.Prim:
-    """The only joint of a name or path."""
     found = joints.get(joint, [])
     if not found:
         raise ValueError(
@@ -423,7 +419,6 @@ def _on_stage(stage: Usd.Stage, configs: Sequence[Config], targets: Sequence[Sdf
 
 
 def _in_single(config: Config) -> Config:
-    """A config with the numbers that a file has."""
     numbers: dict[str, object] = {}
     for name, described in parameters_of(config).items():
         value = getattr(config, name)
@@ -435,7 +430,6 @@ def _in_single(config: Config) -> Config:
 
 
 def _misfits(configs: Sequence[Config], others: Sequence[Config], become: str) -> list[str]:
-    """Return what is wrong with the numbers that those of some configs become."""
     wrong = [
         f"{type(config).__name__}.{name} = {shown(getattr(config, name))}: {become} {shown(getattr(other, name))}, "
         f"{described.rule}. Give a value in that range."
@@ -448,7 +442,6 @@ def _misfits(configs: Sequence[Config], others: Sequence[Config], become: str) -
 
 
 def _axis(stage: Usd.Stage, target: Sdf.Path) -> str:
-    """The axis that a target drives."""
     return target.name if target.IsPropertyPath() else axes_of(stage.GetPrimAtPath(target))[0]
 
 
@@ -546,7 +539,6 @@ def _define_scope(layer: Sdf.Layer, path: Sdf.Path) -> None:
 
 
 def _fill(spec: Sdf.PrimSpec, prim: _Prim, target: Usd.EditTarget) -> None:
-    """Fill the spec of a prim."""
     if prim.targets:
         spec.specifier, spec.typeName = Sdf.SpecifierDef, ACTUATOR_TYPE
     else:

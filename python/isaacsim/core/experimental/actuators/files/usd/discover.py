@@ -166,7 +166,6 @@ def dofs_driven(prim: Usd.Prim) -> list[tuple[str, str]]:
 
 
 def _names_by_joint(joints: Sequence[str], names: Sequence[str]) -> dict[str, list[str]]:
-    """Names of the DOFs of each joint."""
     found: dict[str, list[str]] = {}
     for joint, name in zip(joints, names, strict=True):
         found.setdefault(joint, []).append(name)
@@ -174,7 +173,6 @@ def _names_by_joint(joints: Sequence[str], names: Sequence[str]) -> dict[str, li
 
 
 def _axes_at(prim: Usd.Prim, joint: str) -> tuple[str, ...]:
-    """Axes of the joint at a path, on the stage of `prim`."""
     return axes_of(prim.GetStage().GetPrimAtPath(joint))
 
 
@@ -356,7 +354,6 @@ def _warn_of_idle_values(path: str, stages: Sequence[Config]) -> None:
 def _can_act(
     prim: Usd.Prim, configs: Mapping[str, list[Config | None]], of_later_version: bool, issues: list[str]
 ) -> bool:
-    """Return True with one controller, or with stages that act without one."""
     controllers = configs["controller"]
     if len(controllers) == 1 or {KINDS[kind].alone for kind, found in configs.items() if found} == {True}:
         return True

@@ -177,7 +177,6 @@ def performance_envelope(stage: Usd.Stage, axis: Axis) -> tuple[float, float, fl
 
 
 def _limits_drive(name: str, value: float) -> bool:
-    """Return True if a value of a performance envelope limits something."""
     return value != PROPERTIES[name].fallback and value < _NO_LIMIT
 
 
@@ -319,7 +318,6 @@ def _attributes_of(joint: Usd.Prim, known: Property, axis: str) -> Iterator[Usd.
 
 
 def _holds(joint: Usd.Prim, name: str, positive: bool) -> bool:
-    """Return True if an attribute holds a value."""
     if authored_of(joint, name) is None:
         return False
     value = authored_number(joint, name, 0.0)
@@ -354,7 +352,6 @@ def _has(joint: Usd.Prim, schema: str) -> bool:
 
 
 def _spec_path(stage: Usd.Stage, joint: str) -> Sdf.Path:
-    """The path of a joint in the edit target."""
     prim, target = _joint(stage, joint), stage.GetEditTarget()
     layer = target.GetLayer()
     if prim.IsInstanceProxy():
@@ -384,7 +381,6 @@ def _write(joint: Usd.Prim, path: Sdf.Path, known: Property, axis: str, value: f
 
 
 def _author(joint: Usd.Prim, path: Sdf.Path, name: str, value: float) -> None:
-    """Author a number at the edit target, where the joint has this path."""
     spec = Sdf.CreatePrimInLayer(joint.GetStage().GetEditTarget().GetLayer(), path)
     attribute = spec.attributes.get(name) or Sdf.AttributeSpec(
         spec, name, joint.GetAttribute(name).GetTypeName() or Sdf.ValueTypeNames.Float
@@ -393,7 +389,6 @@ def _author(joint: Usd.Prim, path: Sdf.Path, name: str, value: float) -> None:
 
 
 def _put_back(layer: Sdf.Layer, path: Sdf.Path, draft: Sdf.Layer, place: Sdf.Path | None) -> None:
-    """Restore a prim of the layer from its copy; `place` is None if it had none."""
     if place is not None:
         Sdf.CopySpec(draft, place, layer, path)
         return

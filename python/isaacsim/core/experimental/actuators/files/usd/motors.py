@@ -123,12 +123,10 @@ def _with_properties(
 
 
 def _of_group(joints: list[str], columns: Mapping[str, np.ndarray], group: list[int]) -> dict[str, Any]:
-    """Values of some joints, by field."""
     return {name: _by_joint(joints, column[group]) for name, column in columns.items()}
 
 
 def _levels(stage: Usd.Stage, dofs: Sequence[tuple[str, str]]) -> dict[str, np.ndarray]:
-    """Friction of joints by the fields of `FrictionConfig`; 0 if not authored."""
     axes = [(joint, axis_of(stage, joint, name)) for joint, name in dofs]
     static, dynamic, viscous = (
         authored(stage, f"{which}_frictions", axes) for which in ("static", "dynamic", "viscous")
@@ -259,7 +257,6 @@ def _mujoco_property(stage: Usd.Stage, field: str, axes: Sequence[tuple[str, str
 
 
 def _limits_on(stage: Usd.Stage, axes: Sequence[tuple[str, str]]) -> np.ndarray:
-    """Effort limits of axes on a stage, of drives or for MuJoCo [N·m or N]; inf for none."""
     return with_own_attributes(stage, "max_efforts", read_property(stage, "max_efforts", axes), axes)
 
 
@@ -305,7 +302,6 @@ def _warn_of_mujoco(lost: Sequence[str], problems: Sequence[str], ranges: Sequen
 
 
 def _joint_limits(stage: Usd.Stage, joint: str) -> tuple[float, float]:
-    """Bounds of the total actuator force on a joint."""
     return joint_bounds(stage.GetPrimAtPath(joint)) or (-np.inf, np.inf)
 
 
@@ -347,7 +343,6 @@ def only_root(stage: Usd.Stage, given: str | None) -> str:
 
 
 def _with_file(stage: Usd.Stage, path: str, controller: Config, issues: list[str]) -> Config:
-    """A config with the full path of its file."""
     if not isinstance(controller, NeuralControlConfig) or not controller.model_path:
         return controller
     try:

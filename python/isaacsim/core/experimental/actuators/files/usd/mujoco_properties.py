@@ -226,7 +226,6 @@ def write_mujoco_properties(stage: Usd.Stage, values: Mapping[str, np.ndarray], 
 
 
 def _present(stage: Usd.Stage, axis: Axis, names: Sequence[str]) -> dict[str, float]:
-    """Return the present values of properties of an axis."""
     return {name: float(read_mujoco_property(stage, name, [axis])[0]) for name in names}
 
 

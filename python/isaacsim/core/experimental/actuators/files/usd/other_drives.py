@@ -110,6 +110,5 @@ def gains_of_drives(
 
 
 def _mujoco_actuators(stage: Usd.Stage, joints: set[str]) -> list[str]:
-    """Names of the joints that actuators of MuJoCo drive."""
     acting = [str(joint_of(prim)) for prim in mjc_prims(stage)[0]]
     return [path.rsplit("/", 1)[1] for path in dict.fromkeys(acting) if path in joints]

@@ -119,7 +119,6 @@ def _apply_parameter(stage: Usd.Stage, edit: ParameterEdit) -> None:
 
 
 def _deleted_schemas(spec: Sdf.PrimSpec) -> list[str]:
-    """Schemas of weaker layers that a spec deletes."""
     return list(spec.GetInfo("apiSchemas").deletedItems) if spec.HasInfo("apiSchemas") else []
 
 
@@ -259,7 +258,6 @@ def _path_in(layer: Sdf.Layer, file: Path) -> str:
 
 
 def _only_robot(stage: Usd.Stage, source: Path, joints: Collection[str]) -> str:
-    """The articulation root of the only robot with some joints."""
     roots = [root for root in articulation_roots(stage) if set(joints) <= set(joints_to_drive(stage, root)[0])]
     if len(roots) != 1:
         raise ValueError(

@@ -131,7 +131,6 @@ class Twins:
         return is_own and not (new.IsDefined() and new.IsActive() and self._repeats(path, new))
 
     def _down_to(self, path: str) -> Iterator[str]:
-        """Yield the paths from the original's uppermost prim down to `path`."""
         if self._old != "/":
             yield self._old
         at = path.find("/", len(self._old.rstrip("/")) + 1)
@@ -166,7 +165,6 @@ class Twins:
         return names
 
     def _repeats(self, path: str, new: Usd.Prim) -> bool:
-        """Return True if a prim has the opinions of that of the original, for its own joints."""
         said = self._original.said(path)
         return all(new.GetAttribute(name).Get() == value for name, value in said.values.items()) and (
             new.GetAuthoredPropertyNames() == said.names
@@ -216,7 +214,6 @@ def _is_written_here(actuator: Usd.Prim) -> bool:
 
 
 def _alike(one: str, other: str) -> set[str]:
-    """Return the names of the prims that are the same in the texts of two scopes."""
     theirs = set(_prims_in(other))
     return {text.split('"', 2)[1] for text in _prims_in(one) if text in theirs}
 
@@ -327,7 +324,6 @@ def _copies(stage: Usd.Stage, root: str) -> Iterator[str]:
 def _of_robot(
     twins: Twins, specs: Sequence[ActuatorSpec], number: int, si: bool, problems: list[str]
 ) -> Iterator[OwnValue]:
-    """Yield the values of one robot by its number; problems are added to `problems`."""
     if not twins.prim.IsDefined():
         problems += _strays(twins, specs)
     for at, spec in enumerate(specs):
@@ -373,13 +369,11 @@ def _refusal_of_prim(twins: Twins, prim: Usd.Prim, spec: ActuatorSpec) -> str:
 
 
 def _refusal_of_laws(prim: Usd.Prim, read: ActuatorSpec, spec: ActuatorSpec) -> str:
-    """Return the problem of a prim with other laws than its twin; empty for none."""
     mine, theirs = ([law.SCHEMA for _, law in _laws(one)] for one in (read, spec))
     return "" if mine == theirs else _refusal(prim, spec, f"has {', '.join(mine)}", f"has the laws {', '.join(theirs)}")
 
 
 def _laws(spec: ActuatorSpec) -> list[tuple[int, Config]]:
-    """Return the stages of an actuator and their numbers, without its supply: all robots share that."""
     return [(at, config) for at, config in enumerate(spec.stages) if not isinstance(config, SupplyConfig)]
 
 
@@ -396,7 +390,6 @@ def _changed(new: Config, old: Config) -> Iterator[tuple[str, object]]:
 
 
 def _refusal(prim: Usd.Prim, spec: ActuatorSpec, what: str, rule: str) -> str:
-    """Return the problem of a robot that is not like its prototype."""
     return (
         f"<{prim.GetPath()}> {what}: a robot {rule} of its prototype, <{spec.path}>, and may differ in single numbers "
         "only. Remove the difference, or give the robot an ArticulationActuators of its own."

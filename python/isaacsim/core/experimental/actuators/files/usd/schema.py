@@ -204,7 +204,6 @@ def values_without_effect(prim: Usd.Prim) -> list[str]:
 
 
 def _properties_on(prim: Usd.Prim, schemas: Iterable[str]) -> list[str]:
-    """Attributes of some schemas on a prim."""
     found = (attributes_on(prim, CONFIG_BY_SCHEMA[schema]) for schema in schemas if schema in CONFIG_BY_SCHEMA)
     return list(dict.fromkeys(name for names in found for name in names.values()))
 
@@ -326,7 +325,6 @@ def _problem_without_value(where: str, attribute: Usd.Attribute, described: Para
 
 
 def _shown(value: object) -> str:
-    """The value in one line of bounded length."""
     # more elements than fit are skipped
     plain = list(islice(value, 121)) if isinstance(value, Iterable) and not isinstance(value, str) else value
     text = " ".join(line.strip() for line in repr(plain).splitlines())

@@ -135,7 +135,6 @@ def also_name(stage: Usd.Stage, path: Sdf.Path, others: Collection[Sdf.Path]) ->
 
 
 def _own_supplies(stage: Usd.Stage) -> list[tuple[Usd.Prim, Sdf.PrimSpec]]:
-    """Supply prims that are in the edit target only, each with its spec."""
     layer = stage.GetEditTarget().GetLayer()
     found = [(prim, own_specs(prim)) for prim in supply_prims(stage.GetPseudoRoot())]
     return [(prim, specs[0]) for prim, specs in found if len(specs) == 1 and specs[0].layer == layer]
@@ -161,7 +160,6 @@ def _stored(config: object) -> array[float] | None:
 
 
 def _name(stage: Usd.Stage, supply: Sdf.Path, actuators: Collection[Sdf.Path]) -> None:
-    """Add actuators to those that a supply prim names."""
     target = stage.GetEditTarget()
     named = dict.fromkeys([*targets(stage.GetPrimAtPath(supply), ACTUATORS), *actuators])
     _set_targets(stage, Sdf.CreatePrimInLayer(target.GetLayer(), target.MapToSpecPath(supply)), named)

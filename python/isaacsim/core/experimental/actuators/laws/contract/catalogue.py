@@ -247,7 +247,6 @@ def sensing_laws() -> tuple[Law, ...]:
 
 @functools.cache
 def _by_class() -> dict[str, Law]:
-    """Return the lines by the full name of their component class."""
     return {f"{PACKAGE}.{law.module}.{law.name}": law for law in laws()}
 
 

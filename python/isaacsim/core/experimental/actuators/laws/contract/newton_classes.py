@@ -175,7 +175,6 @@ def _computes_itself(component: object, theirs: type, ours: type[Component]) -> 
 
 @functools.cache
 def _adopting(own: type, theirs: type, ours: type[Component], native: bool) -> type:
-    """Return the class of adopted components of class `own`."""
     family = next(family for family in _FAMILIES.values() if issubclass(ours, family))
     abstract = [name for name in _ABSTRACT.get(ours, ()) if getattr(own, name) is getattr(theirs, name)]
     if abstract:
@@ -189,7 +188,6 @@ def _adopting(own: type, theirs: type, ours: type[Component], native: bool) -> t
 
 
 def _native_members(own: type, ours: type[Component]) -> dict[str, object]:
-    """Members of a class whose law the engines run."""
     # one kernel for all classes with the law
     found = getattr(ours, "kernel", None)
     kernel = {} if found is None else {"kernel": found}
@@ -198,7 +196,6 @@ def _native_members(own: type, ours: type[Component]) -> dict[str, object]:
 
 
 def _computing_members(own: type, ours: type[Component], family: type) -> Mapping[str, object]:
-    """Members of a class whose own methods run."""
     methods = _METHODS.get(family, {}) | (_TABLE if hasattr(own, "_read_lookup_table") else {})
     # states of newton's networks are (layers, N, hidden size) or (steps, N)
     return {"PARAMETERS": ours.PARAMETERS} | ({"STATE_AXIS": 1} if is_network(own) else {}) | methods
@@ -213,7 +210,6 @@ def _dual_actuator(ours: type, theirs: type) -> type:
 
 
 def _arguments(values: Mapping[str, object], ours: type[Component]) -> dict[str, Any]:
-    """Return the arguments of one of our classes from the attributes of newton's object."""
     given = {name: values.get(name) for name in inspect.signature(ours).parameters}
     if ours is Delay:
         given["max_delay"] = values.get("buf_depth")

@@ -105,7 +105,6 @@ def check_metadata(metadata: Mapping[str, Any], network: Sizes) -> Metadata:
 
 
 def _common(metadata: Mapping[str, object]) -> dict[str, Any]:
-    """Fields of all kinds of networks."""
     fields: dict[str, float | None] = {key: _scale(key, metadata.get(key, 1.0)) for key in ("pos_scale", "vel_scale")}
     key = "effort_scale" if "effort_scale" in metadata else "torque_scale"
     fields["effort_scale"] = _scale(key, metadata.get(key, 1.0))
@@ -152,7 +151,6 @@ def _of_gru(
 
 
 def _columns(metadata: Mapping[str, Any], custom: tuple[str, ...]) -> list[str] | tuple[str, ...]:
-    """Inputs of a GRU."""
     columns = metadata.get("input_columns", ["position_error", "velocity"])
     known = [*COLUMNS, *custom]
     rule = f"be a list of different ones of {', '.join(known)}"
@@ -186,8 +184,6 @@ def _custom_inputs(metadata: Mapping[str, Any], kind: Kind) -> tuple[str, ...]:
 def _normalization(
     given: object, columns: list[str] | tuple[str, ...]
 ) -> tuple[list[tuple[float, float]], tuple[float, float]]:
-    """Mean and standard deviation of each column, and of the effort; default 0 and 1."""
-
     def pair(side: str, name: str) -> tuple[float, float]:
         numbers: list[float] = []
         for what, default in (("mean", 0.0), ("std", 1.0)):

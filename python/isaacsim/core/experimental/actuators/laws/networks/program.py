@@ -81,7 +81,6 @@ class Program:
         """All numbers of all instructions, float32."""
 
     def _lay_out(self, operation: net.Operation, number: int, keep: bool) -> None:
-        """Give the value of an operation its columns, and add its instructions."""
         width = self._widths[number]
         if isinstance(operation, net.Slice):
             # part of another value

@@ -135,7 +135,6 @@ class TorchNetwork:
         return per * (len(listed) if isinstance(listed, list | tuple) and listed else default)
 
     def _example(self) -> tuple[Tensor, list[Tensor]]:
-        """An input and states of a few rows."""
         torch = _torch()
         x = torch.linspace(-0.5, 0.5, _TRIED_ROWS * self.inputs).reshape(_TRIED_ROWS, self.inputs)
         return x, [torch.zeros(self.num_layers, _TRIED_ROWS, self.hidden_size) for _ in range(self.num_states)]
@@ -295,7 +294,6 @@ def _metadata_in(extra: Mapping[str, str | bytes]) -> dict[str, object]:
 
 
 def _evaluating(module: Module) -> Module:
-    """A module in float32 and in evaluation mode."""
     module.float()
     try:
         module.eval()
@@ -325,7 +323,6 @@ def _size(key: str, metadata: Mapping[str, object], layer: Module | None) -> int
 
 
 def _shape(value: Tensor) -> tuple[int, ...] | str:
-    """Shape of a tensor; the type name of anything else."""
     return tuple(value.shape) if isinstance(value, _torch().Tensor) else type(value).__name__
 
 
@@ -335,7 +332,6 @@ def _layer_name(module: Module) -> str:
 
 
 def _as_torch(array: Array) -> Tensor:
-    """The same memory as a tensor of Torch."""
     if isinstance(array, wp.array) and not wp.get_device(array.device).is_cpu:
         return wp.to_torch(array, requires_grad=False)
     with warnings.catch_warnings():

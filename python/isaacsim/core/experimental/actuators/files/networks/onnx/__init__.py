@@ -73,7 +73,6 @@ def _check_model(model: ModelProto) -> None:
 
 
 def _constants(graph: GraphProto, beside: ReadFile | None) -> dict[str, np.ndarray]:
-    """The constants of a graph by name."""
     constants: dict[str, np.ndarray] = {}
     for tensor in graph.initializer:
         if not tensor.name or tensor.name in constants:
@@ -91,7 +90,6 @@ def _inputs(graph: GraphProto, constants: Mapping[str, np.ndarray], first: str |
 
 
 def _shape(one: ValueInfoProto) -> tuple[int | None, ...]:
-    """Shape of an input, None for an open axis."""
     tensor = one.type.tensor_type
     if tensor.elem_type not in FLOATS:
         raise NetworkError(f"input {one.name!r:.100} has type {tensor.elem_type}: must be float32. Export it so.")
@@ -136,7 +134,6 @@ class _Reader:
         return count
 
     def _follow(self, number: int, node: NodeProto) -> None:
-        """Add the results of a node."""
         what = f"node {number} {node.name[:60]!r}, operator {node.op_type[:60]}"
         try:
             results = self._results(node)

@@ -77,7 +77,6 @@ def _sizes_of_input(module: Json) -> list[int | None]:
 
 
 def _tensors(archive: Archive, model: str) -> dict[str, np.ndarray]:
-    """Weights and constants of a model by name."""
     held: dict[str, np.ndarray] = {}
     # strides of 0 make many numbers of a few bytes
     left = MOST_NUMBERS
@@ -110,7 +109,6 @@ def _tensor(archive: Archive, folder: str, name: str, said: Json, most: int) -> 
 
 
 def _dtype(what: str, said: Json) -> np.dtype:
-    """The type of a tensor's numbers, which are raw and dense."""
     if said["use_pickle"] is not False:
         raise NetworkError(f"{what} asks to be unpickled, which runs code: must be raw numbers. Save the network anew.")
     meta = said["tensor_meta"]
@@ -121,7 +119,6 @@ def _dtype(what: str, said: Json) -> np.dtype:
 
 
 def _size(said: Json) -> int | None:
-    """Length of an axis, None for an open one."""
     return said["as_int"] if "as_int" in said else None
 
 
@@ -173,7 +170,6 @@ class _Graph:
         return self._taken[-1]
 
     def _output(self) -> Value:
-        """The output, after the states that are returned with it are checked."""
         outputs = []
         for spec in self._signature["output_specs"]:
             if set(spec) != {"user_output"} or set(spec["user_output"]["arg"]) != {"as_tensor"}:
@@ -188,7 +184,6 @@ class _Graph:
         return outputs[0]
 
     def _compute(self, target: str, node: Json) -> None:
-        """Perform one operation and keep its results."""
         parts = target.split(".")
         if target == "_operator.getitem" or len(parts) != 5 or parts[:3] != ["torch", "ops", "aten"]:
             raise refuse(f"operation {target[:100]}")
@@ -222,7 +217,6 @@ class _Graph:
         return self._values[name]
 
     def _argument(self, said: Json) -> Any:
-        """An argument of an operation: values of the graph, or what the file holds in place of one."""
         ((kind, held),) = said.items()
         match kind:
             case "as_tensor":

@@ -39,7 +39,6 @@ def read(data: bytes, metadata: dict[str, object] | None = None) -> tuple[Networ
 
 
 def _read(data: bytes) -> tuple[dict[str, np.ndarray], dict[str, object]]:
-    """The tensors of a file, and its metadata."""
     if data.startswith(LEGACY):
         raise NetworkError("file was saved before PyTorch 1.6: must be newer. Load it and save its state_dict anew.")
     archive = Archive(data)

@@ -72,7 +72,6 @@ def _network(code: Code, root: Record) -> Network:
 
 
 def _widths(code: Code, held: Mapping[str, np.ndarray]) -> list[int]:
-    """Return the widths that the input may have: 1, and the lengths of arrays."""
     known = [*held.values(), *(one for one in code.constants if isinstance(one, np.ndarray))]
     return sorted({1, *(n for one in known if 1 <= one.ndim <= 3 for n in one.shape)})[:32]
 
