@@ -447,9 +447,8 @@ class Assembly:
 
     def _choose_step(self) -> None:
         """Choose the fastest function for `step`; with one part it is the step of the part."""
-        self._step_alone = self._parts[0][1].step if len(self._parts) == 1 else self._step_all
-        if self._rounds:
-            self._step_alone = self._step_in_rounds
+        alone = len(self._parts) == 1 and not self._rounds
+        self._step_alone = self._parts[0][1].step if alone else self._step_all
         self.step = self._step_watched if self._step_watchers else self._step_alone
 
     def _step_watched(self, dt: float) -> None:
@@ -460,10 +459,6 @@ class Assembly:
             watcher.after(dt)
 
     def _step_all(self, dt: float) -> None:
-        for _, part in self._parts:
-            part.step(dt)
-
-    def _step_in_rounds(self, dt: float) -> None:
         for _, part in self._parts:
             if (found := self._rounds.get(id(part))) is not None:
                 together, member = found

@@ -113,7 +113,11 @@ class _Sum:
         self._device = members[0].device
         self._rows = {id(member): self._ints([rows[robot] for robot in member.robots]) for member in members}
         signal = SIGNALS[name].total_of
-        places = _places_of_terms(members, signal)
+        # place among all terms, which are in the order of the columns, and slot of each term, by number of the member
+        terms = sorted((one.columns[slot], n, slot) for n, one in enumerate(members) for slot in one.publishing(signal))
+        places: dict[int, list[tuple[int, int]]] = {}
+        for place, (_, number, slot) in enumerate(terms):
+            places.setdefault(number, []).append((place, slot))
         shape = len(rows), sum(map(len, places.values()))
         self._terms = wp.zeros(shape, dtype=wp.float32, device=self._device)
         # launches that gather the terms of each member, and their inputs
@@ -149,15 +153,6 @@ class _Sum:
 
     def _ints(self, values: object) -> wp.array:
         return wp.array(np.asarray(values, np.int32), dtype=wp.int32, device=self._device)
-
-
-def _places_of_terms(members: Sequence[Member], signal: str) -> dict[int, list[tuple[int, int]]]:
-    """Place among all terms and slot of each term, by number of the member; terms are in the order of the columns."""
-    terms = sorted((one.columns[slot], n, slot) for n, one in enumerate(members) for slot in one.publishing(signal))
-    places: dict[int, list[tuple[int, int]]] = {}
-    for place, (_, number, slot) in enumerate(terms):
-        places.setdefault(number, []).append((place, slot))
-    return places
 
 
 class Round:

@@ -171,9 +171,10 @@ def _outside_plans(component: _Given) -> _Given:
     return remove_from_plan(shallow_copy(component), component)
 
 
-def remove_from_plan(component: _Given, original: object) -> _Given:
+def remove_from_plan(component: _Given, original: Any) -> _Given:
     """Give a component arrays with the current values of its original, remove it from any plan, and return it."""
-    vars(component).update(_own_arrays(original))
+    if (source := original.parameter_source) is not None:
+        vars(component).update({name: source.copied(original, name) for name in original.PARAMETERS})
     for name in ("parameter_source", "_in_use"):
         vars(component).pop(name, None)
     return component
@@ -187,9 +188,3 @@ def shallow_copy(component: _Given) -> _Given:
     other = object.__new__(kind)
     vars(other).update(vars(component))
     return other
-
-
-def _own_arrays(component: Any) -> dict[str, wp.array]:
-    if component.parameter_source is None:
-        return {}
-    return {name: component.parameter_source.copied(component, name) for name in component.PARAMETERS}

@@ -173,18 +173,10 @@ class ClampingEnvelope(Clamping):
             return [0.0], [np.inf]
         if name == "forward":
             return self.lookup_velocities, self.lookup_efforts
-        return _mirrored(self.lookup_velocities, self.lookup_efforts)
-
-
-def _mirrored(points: Sequence[float], values: Sequence[float]) -> tuple[list[float], list[float]]:
-    """Return a table over the negative points.
-
-    Of rows that share a point, the first holds there. In the mirrored table it is the last of them, and they begin at
-    the float32 before the point.
-    """
-    marks = -np.asarray(points, np.float32)[::-1]
-    same = np.concatenate([[False], marks[1:] == marks[:-1], [False]])
-    shared = same[1:] | same[:-1]
-    # before 0 the smallest normal number, since denormal ones may count as 0
-    before = np.minimum(np.nextafter(marks, np.float32(-np.inf)), np.where(marks == 0, -_TINY, np.inf))
-    return np.where(shared, before, marks).tolist(), list(values)[::-1]
+        # of rows that share a point, the first holds there: in the mirrored table it is the last, and they begin at the
+        # float32 before the point
+        marks = -np.asarray(self.lookup_velocities, np.float32)[::-1]
+        same = np.concatenate([[False], marks[1:] == marks[:-1], [False]])
+        # before 0 the smallest normal number, since denormal ones may count as 0
+        before = np.minimum(np.nextafter(marks, np.float32(-np.inf)), np.where(marks == 0, -_TINY, np.inf))
+        return np.where(same[1:] | same[:-1], before, marks).tolist(), list(self.lookup_efforts)[::-1]

@@ -170,20 +170,15 @@ class Delay(Component):
             )
         self.delay_steps, self.max_delay = delay_steps, int(max_delay)
         require_given(self, "delay_steps")
-        self._require_range()
+        # arrays on a device are not read, which would synchronize
+        if getattr(getattr(delay_steps, "device", None), "is_cpu", False):
+            steps = delay_steps.numpy()
+            if (wrong := steps[(steps < 0) | (steps > max_delay)]).size:
+                raise ValueError(
+                    f"delay_steps = {wrong.flat[0]}: must be >= 0 and <= max_delay = {max_delay}. Correct the array, "
+                    "or give a larger max_delay."
+                )
         self._delayed: list[wp.array] = []
-
-    def _require_range(self) -> None:
-        """Raise for delays out of range; arrays on a device are not read, which would synchronize."""
-        if not getattr(getattr(self.delay_steps, "device", None), "is_cpu", False):
-            return
-        steps = self.delay_steps.numpy()
-        wrong = steps[(steps < 0) | (steps > self.max_delay)]
-        if wrong.size:
-            raise ValueError(
-                f"delay_steps = {wrong.flat[0]}: must be >= 0 and <= max_delay = {self.max_delay}. Correct the array, "
-                "or give a larger max_delay."
-            )
 
     @property
     def buf_depth(self) -> int:

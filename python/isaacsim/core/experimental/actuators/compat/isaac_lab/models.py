@@ -243,7 +243,13 @@ class ActuatorBase(NotCopied):
         self._clips_by_speed = _takes(type(self)._clip_effort, 3)
         # velocities of the last `compute`, for subclasses
         self._joint_vel: Any = self._tensor(np.zeros(self._shape, np.float32))
-        self._draws = self._lag_draws(seed)
+        self._lags, self._counts = np.zeros(self._shape[0], np.int32), np.zeros(self._shape[0], np.int64)
+        self._draws: Draws | None = None
+        low, high = delay_range(self.cfg, self._resolved)
+        if high:
+            key = key_of(seed, "delay_steps", *self._joint_names)
+            drawn = Draw(self._lags, np.zeros(self._shape[0], np.float32), "set", Uniform(low, high), key, True)
+            self._draws = Draws([drawn], self._shape[0])
 
     @untraced
     def compute(self, control_action: _Action, joint_pos: object, joint_vel: object) -> _Action:
@@ -455,15 +461,6 @@ class ActuatorBase(NotCopied):
             self._joint_vel = self._copied(joint_vel)
         if self._clips:
             self.applied_effort = self._applied()
-
-    def _lag_draws(self, seed: int) -> Draws | None:
-        self._lags, self._counts = np.zeros(self._shape[0], np.int32), np.zeros(self._shape[0], np.int64)
-        low, high = delay_range(self.cfg, self._resolved)
-        if not high:
-            return None
-        key = key_of(seed, "delay_steps", *self._joint_names)
-        nominal = np.zeros(self._shape[0], np.float32)
-        return Draws([Draw(self._lags, nominal, "set", Uniform(low, high), key, True)], self._shape[0])
 
     def _rows(self, env_ids: Any) -> np.ndarray:
         if env_ids is None or isinstance(env_ids, slice):

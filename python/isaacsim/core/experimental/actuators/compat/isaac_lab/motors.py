@@ -28,7 +28,6 @@ from ...laws.controller_neural_gru import ControllerNeuralGRU
 from ...laws.controller_neural_lstm import ControllerNeuralLSTM
 from ...laws.controller_neural_mlp import ControllerNeuralMLP
 from ...laws.delay import Delay
-from ...laws.networks.checkpoint import Checkpoint
 from ...specs.configs import (
     ClampingConfig,
     Config,
@@ -75,7 +74,7 @@ def delay_range(cfg: Any, resolved: Resolved) -> tuple[int, int]:
 
 
 def actuators_of(
-    cfg: object, resolved: Resolved, num_robots: int, device: wp.DeviceLike
+    cfg: Any, resolved: Resolved, num_robots: int, device: wp.DeviceLike
 ) -> list[tuple[ActuatorConfig, str]]:
     """Return an actuator for each joint, with its name; delays are 0 until they are drawn.
 
@@ -84,7 +83,11 @@ def actuators_of(
         OSError: There is no such file.
     """
     longest = delay_range(cfg, resolved)[1]
-    checkpoint = _checkpoint(cfg, resolved.model) if resolved.model in NETWORKS else None
+    checkpoint = None
+    if resolved.model in NETWORKS:
+        # metadata of the cfg only, as in Isaac Lab
+        metadata = metadata_of(cfg, resolved.model)
+        checkpoint = dataclasses.replace(load_checkpoint(cfg.network_file, metadata), metadata=metadata)
     network: Any = _CONTROLLERS.get(resolved.model)
     found: list[tuple[ActuatorConfig, str]] = []
     for at, name in enumerate(resolved.names):
@@ -187,12 +190,6 @@ def _normalization(cfg: object, fields: Mapping[str, str]) -> dict[str, dict[str
             )
         found["mean"][name], found["std"][name] = numbers[0].item(), max(numbers[1].item(), _SMALLEST_STD)
     return found
-
-
-def _checkpoint(cfg: Any, model: str) -> Checkpoint:
-    """Return the network of a cfg, with metadata of the cfg only, as in Isaac Lab."""
-    metadata = metadata_of(cfg, model)
-    return dataclasses.replace(load_checkpoint(cfg.network_file, metadata), metadata=metadata)
 
 
 def _table(cfg: Any) -> tuple[list[float], list[float]]:

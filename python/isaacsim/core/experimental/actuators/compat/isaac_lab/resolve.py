@@ -327,19 +327,15 @@ def _complete_explicit(reader: _Reader, model: str, given: dict[str, object]) ->
         # its table is the limit
         given |= {"effort_limit": np.inf, "velocity_limit": np.inf}
     if model in SERVOS:
-        _complete_servo(reader.cfg, given, reader.problems)
+        given |= {"stiffness": None, "damping": None}
+        reader.problems.extend(servo_problems(reader.cfg))
+        if given["effort_limit"] is None and not reader.problems:
+            given["effort_limit"] = stall_effort(reader.cfg)
     if model in DC_MOTORS:
         needed = [name for name in ("saturation_effort", "velocity_limit") if given[name] is None]
         reader.problems.extend(
             f"{EARLIER.get(name, name)} is None: must be given for a DC motor. Set it." for name in needed
         )
-
-
-def _complete_servo(cfg: object, given: dict[str, object], problems: list[str]) -> None:
-    given |= {"stiffness": None, "damping": None}
-    problems += servo_problems(cfg)
-    if given["effort_limit"] is None and not problems:
-        given["effort_limit"] = stall_effort(cfg)
 
 
 def _merge_limits(reader: _Reader, _model: str, given: dict[str, object]) -> None:

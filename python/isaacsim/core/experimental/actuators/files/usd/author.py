@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, cast
@@ -177,7 +177,12 @@ def author_actuators(
 
 def _write_planned(stage: Usd.Stage, scope: Sdf.Path, planned: Sequence[tuple[str, list[_Prim]]]) -> None:
     for shared, prims in planned:
-        with_class = list(_with_class(stage, scope, shared, prims))
+        values, with_class = prims[0].configs, prims
+        if len(prims) > 1 and all(prim.configs == values for prim in prims):
+            # equal values are those of a class prim
+            of_class = scope.AppendChild(free_name(stage, scope, f"_{shared}"))
+            heirs = [_Prim(prim.path, (), prim.targets, of_class) for prim in prims]
+            with_class = [_Prim(of_class, values), *heirs]
         with Sdf.ChangeBlock():
             for prim in with_class:
                 _write(stage, prim)
@@ -189,10 +194,17 @@ def _plan(
     stage: Usd.Stage, root: Usd.Prim, motors: Sequence[EqualMotors], problems: list[str], overwrite_existing: bool
 ) -> list[tuple[str, list[_Prim]]]:
     """Name of the class prim and prims of each motor; problems are added to `problems`."""
-    planned = []
+    planned: list[tuple[str, list[_Prim]]] = []
     for one in motors:
         try:
-            planned.append((one.shared, _prims_of(stage, root, one, overwrite_existing)))
+            configs = _check_configs(one.spec)
+            targets = _resolve_targets(root, [address(joint, name) for joint, name in one.dofs])
+            prims: list[_Prim] = []
+            for name, target in zip(one.names, targets, strict=True):
+                path = root.GetPath().AppendChild("Actuators").AppendChild(name)
+                _check_place(stage, path, [target], overwrite_existing)
+                prims.append(_Prim.of(path, _on_stage(stage, configs, [target]), [target]))
+            planned.append((one.shared, prims))
         except ValueError as error:
             problems.append(str(error))
     return planned
@@ -224,30 +236,6 @@ def _write_fallbacks(
 
 def _axes(stage: Usd.Stage, dofs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     return [(joint, axis_of(stage, joint, name)) for joint, name in dofs]
-
-
-def _prims_of(stage: Usd.Stage, root: Usd.Prim, motors: EqualMotors, overwrite_existing: bool) -> list[_Prim]:
-    """The checked prims of some joints, each with its own values."""
-    configs = _check_configs(motors.spec)
-    targets = _resolve_targets(root, [address(joint, name) for joint, name in motors.dofs])
-    prims = []
-    for name, target in zip(motors.names, targets, strict=True):
-        path = root.GetPath().AppendChild("Actuators").AppendChild(name)
-        _check_place(stage, path, [target], overwrite_existing)
-        prims.append(_Prim.of(path, _on_stage(stage, configs, [target]), [target]))
-    return prims
-
-
-def _with_class(stage: Usd.Stage, scope: Sdf.Path, name: str, prims: Sequence[_Prim]) -> Iterator[_Prim]:
-    """The same prims, with values that are equal in a class prim."""
-    values = prims[0].configs
-    if len(prims) == 1 or any(prim.configs != values for prim in prims):
-        yield from prims
-        return
-    shared = scope.AppendChild(free_name(stage, scope, f"_{name}"))
-    yield _Prim(shared, values)
-    for prim in prims:
-        yield _Prim(prim.path, (), prim.targets, shared)
 
 
 def _remove(stage: Usd.Stage, paths: Iterable[Sdf.Path]) -> None:

@@ -392,22 +392,18 @@ def _in_si(spec: ActuatorSpec, stage: Usd.Stage, issues: list[str]) -> ActuatorS
     ]
     try:
         converted = dataclasses.replace(spec, **spec.each(lambda config: from_stage(config, units, angular)))
-        issues += _out_of_range(spec, converted)
+        for there, in_si in zip(spec.stages, converted.stages, strict=True):
+            for name, one in parameters_of(there).items():
+                value, now = getattr(there, name), getattr(in_si, name)
+                if one.accepts(value) and not one.accepts(now):
+                    issues.append(
+                        f"<{spec.path}>.{one.attribute} = {shown(value)}: is {shown(now)} in SI, {one.rule}. Author a "
+                        "value in that range or deactivate the prim."
+                    )
         return converted
     except ValueError as error:
         issues.append(f"<{spec.path}>: {error}")
         return spec
-
-
-def _out_of_range(spec: ActuatorSpec, in_si: ActuatorSpec) -> list[str]:
-    """One message per value that is in range as it is in the file, and not in SI."""
-    return [
-        f"<{spec.path}>.{one.attribute} = {shown(getattr(config, name))}: is {shown(getattr(converted, name))} in SI, "
-        f"{one.rule}. Author a value in that range or deactivate the prim."
-        for config, converted in zip(spec.stages, in_si.stages, strict=True)
-        for name, one in parameters_of(config).items()
-        if one.accepts(getattr(config, name)) and not one.accepts(getattr(converted, name))
-    ]
 
 
 def _warn_of_overwritten_values(prim: Usd.Prim, stages: Sequence[Config]) -> None:

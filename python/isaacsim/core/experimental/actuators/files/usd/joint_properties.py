@@ -184,7 +184,12 @@ def _limits_drive(name: str, value: float) -> bool:
 def authored(stage: Usd.Stage, name: str, axes: Sequence[Axis]) -> np.ndarray:
     """Authored values of a property, one per axis; NaN for none; a `HostError` if a joint is not on the stage."""
     known, units = PROPERTIES[name], units_of(stage)
-    return np.array([_authored(_joint(stage, joint), known, axis, units) for joint, axis in axes])
+    values = np.full(len(axes), math.nan)
+    for at, (path, axis) in enumerate(axes):
+        joint = _joint(stage, path)
+        if (attribute := _attribute_of(joint, known, axis)) is not None:
+            values[at] = _in_si(joint, attribute, known, axis, units)
+    return values
 
 
 @reports_usd_errors
@@ -280,11 +285,6 @@ def attribute_of(stage: Usd.Stage, name: str, axis: Axis) -> Usd.Attribute | Non
     A `HostError` says that the joint is not on the stage, an `UnsupportedSceneError` that the value is not a number.
     """
     return _attribute_of(_joint(stage, axis[0]), PROPERTIES[name], axis[1])
-
-
-def _authored(joint: Usd.Prim, known: Property, axis: str, units: StageUnits) -> float:
-    attribute = _attribute_of(joint, known, axis)
-    return math.nan if attribute is None else _in_si(joint, attribute, known, axis, units)
 
 
 def _in_si(joint: Usd.Prim, attribute: Usd.Attribute, known: Property, axis: str, units: StageUnits) -> float:

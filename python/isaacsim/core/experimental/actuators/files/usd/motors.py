@@ -173,21 +173,16 @@ def read_drives(
     drives = gains_of_drives(stage, list(free.values()), list(free))
     motors: dict[str, MotorConfig] = {}
     for name, (stiffness, damping, most) in drives.items():
-        limits = _limits_of_drive(stage, (free[name], axis_of(stage, free[name], name)), most)
+        limits: list[ClampingConfig] = [MaxEffortClampingConfig(most)] if np.isfinite(most) else []
+        axis = free[name], axis_of(stage, free[name], name)
+        try:
+            if (envelope := performance_envelope(stage, axis)) is not None:
+                limits = [EnvelopeClampingConfig.from_physx(most, *envelope)]
+        except ValueError as error:
+            warnings.warn("\n".join([*envelopes(stage, [axis]), str(error)]), stacklevel=4)
         configs = [PDControlConfig(stiffness, damping), *limits]
         motors |= _with_properties(stage, [(free[name], name)], configs, friction_stages)
     return _as_integrated(stage, motors, in_engine)
-
-
-def _limits_of_drive(stage: Usd.Stage, axis: tuple[str, str], most: float) -> list[ClampingConfig]:
-    """The largest effort of a drive, or its performance envelope; a warning if an envelope is no table."""
-    found = performance_envelope(stage, axis)
-    try:
-        if found is not None:
-            return [EnvelopeClampingConfig.from_physx(most, *found)]
-    except ValueError as error:
-        warnings.warn("\n".join([*envelopes(stage, [axis]), str(error)]), stacklevel=5)
-    return [MaxEffortClampingConfig(most)] if np.isfinite(most) else []
 
 
 def effort_limits(stage: Usd.Stage, joints: Sequence[str], names: Sequence[str]) -> np.ndarray:

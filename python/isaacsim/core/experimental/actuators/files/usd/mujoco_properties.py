@@ -88,7 +88,10 @@ def drives_of(
         if wrong := refused(laws, names[joint]) or _constants_alone(linear):
             others += wrong
         else:
-            drives[joint] = _drive(linear)
+            own = list(linear.values())
+            kp, kd, effort = (sum(getattr(law, name) for law in own) for name in ("kp", "kd", "const_effort"))
+            limit = min(max(map(abs, law.bounds)) for law in own)
+            drives[joint] = Drive(kp, kd, effort, limit, sum(map(armature_of, linear)), *target_ranges(own))
     return drives, others
 
 
@@ -97,13 +100,6 @@ def _constants_alone(laws: Mapping[Usd.Prim, Law]) -> list[tuple[Usd.Prim, str]]
     if any(law.kp or law.kd for law in laws.values()):
         return []
     return [(prim, "it pushes with a constant alone") for prim, law in laws.items() if law.const_effort]
-
-
-def _drive(laws: Mapping[Usd.Prim, Law]) -> Drive:
-    own = list(laws.values())
-    stiffness, damping, effort = (sum(getattr(law, name) for law in own) for name in ("kp", "kd", "const_effort"))
-    limit = min(max(map(abs, law.bounds)) for law in own)
-    return Drive(stiffness, damping, effort, limit, sum(map(armature_of, laws)), *target_ranges(own))
 
 
 def law_of_prim(actuator: Usd.Prim) -> Law | str:

@@ -161,7 +161,8 @@ class Twins:
         for spec, text in zip(stack.own, written.texts, strict=True):
             mine, theirs = spec.GetAsText(), text.replace(*places)
             if mine != theirs:
-                names &= _alike(mine, theirs)
+                alike = set(_prims_in(mine)) & set(_prims_in(theirs))
+                names &= {prim.split('"', 2)[1] for prim in alike}
         return names
 
     def _repeats(self, path: str, new: Usd.Prim) -> bool:
@@ -211,11 +212,6 @@ def _is_written_here(actuator: Usd.Prim) -> bool:
     targets = actuator.GetRelationship(TARGETS)
     is_forwarded = bool(targets) and targets.GetTargets() != targets.GetForwardedTargets()
     return is_actuator(actuator) and not (arcs or is_forwarded or actuator.GetAllChildren())
-
-
-def _alike(one: str, other: str) -> set[str]:
-    theirs = set(_prims_in(other))
-    return {text.split('"', 2)[1] for text in _prims_in(one) if text in theirs}
 
 
 def _prims_in(text: str) -> list[str]:

@@ -68,7 +68,13 @@ class Program:
         self._new_hidden = self.inputs + state
         self._widths = network.widths
         self._end = len(network.operations) + 1
-        self._last = [self._end] * self._end if keep else _last_readings(network)
+        # number of the operation that reads each value last, for the output one more than all
+        self._last = [self._end] * self._end if keep else list(range(self._end))
+        if not keep:
+            for number, operation in enumerate(network.operations, 1):
+                for source in net.sources_of(operation):
+                    self._last[source] = number
+            self._last[-1] = self._end
         # first column of each value, and the piece of columns that it lies in, -1 for none
         self._places, self._pieces = [0], [-1]
         for number, operation in enumerate(network.operations, 1):
@@ -172,13 +178,3 @@ class _Columns:
     def release(self, number: int) -> None:
         """Release pieces that are not needed after an operation."""
         self._taken = {piece: width for piece, width in self._taken.items() if self._until[piece] > number}
-
-
-def _last_readings(network: Network) -> list[int]:
-    """Number of the operation that reads each value last, for the output one more than all."""
-    last = list(range(len(network.widths)))
-    for number, operation in enumerate(network.operations, 1):
-        for source in net.sources_of(operation):
-            last[source] = number
-    last[-1] = len(network.operations) + 1
-    return last
