@@ -28,17 +28,7 @@ from ...laws.controller_neural_gru import ControllerNeuralGRU
 from ...laws.controller_neural_lstm import ControllerNeuralLSTM
 from ...laws.controller_neural_mlp import ControllerNeuralMLP
 from ...laws.delay import Delay
-from ...specs.configs import (
-    ClampingConfig,
-    Config,
-    ControlConfig,
-    DCMotorClampingConfig,
-    DelayConfig,
-    MaxEffortClampingConfig,
-    NeuralControlConfig,
-    PDControlConfig,
-    PositionBasedClampingConfig,
-)
+from ...specs import configs
 from ...specs.motors import MotorConfig
 from .kinds import DC_MOTORS, DELAYED, IMPLICIT, NETWORKS, SERVOS
 from .resolve import Resolved
@@ -101,7 +91,7 @@ def actuators_of(
 
 def configs_of(
     cfg: Any, model: str, values: Mapping[str, Any]
-) -> tuple[ControlConfig, list[ClampingConfig], list[Config]]:
+) -> tuple[configs.ControlConfig, list[configs.ClampingConfig], list[configs.Config]]:
     """Return control law, limits and other stages of a model, from values by field as `resolve` returns them.
 
     Raises:
@@ -110,19 +100,20 @@ def configs_of(
     if model in SERVOS:
         motor = servo_of(cfg, values["armature"], values.get("backlash"))
         assert motor.controller is not None
-        return motor.controller, [MaxEffortClampingConfig(values["effort_limit"])], motor.others
+        return motor.controller, [configs.MaxEffortClampingConfig(values["effort_limit"])], motor.others
     constant = values.get("const_effort", 0.0)
-    controller: ControlConfig = PDControlConfig(values["stiffness"], values["damping"], constant)
+    controller: configs.ControlConfig = configs.PDControlConfig(values["stiffness"], values["damping"], constant)
     if model in NETWORKS:
-        controller = NeuralControlConfig(cfg.network_file)
+        controller = configs.NeuralControlConfig(cfg.network_file)
     largest: Any = values["effort_limit_sim" if model == IMPLICIT else "effort_limit"]
     if model == "RemotizedPDActuator":
         numbers = list(largest.values()) if hasattr(largest, "values") else largest
-        of_solver = [MaxEffortClampingConfig(largest)] if np.isfinite(numbers).any() else []
-        return controller, [PositionBasedClampingConfig(*_table(cfg)), *of_solver], []
+        of_solver = [configs.MaxEffortClampingConfig(largest)] if np.isfinite(numbers).any() else []
+        return controller, [configs.PositionBasedClampingConfig(*_table(cfg)), *of_solver], []
     if model in DC_MOTORS:
-        return controller, [DCMotorClampingConfig(values["saturation_effort"], values["velocity_limit"], largest)], []
-    return controller, [MaxEffortClampingConfig(largest)], []
+        curve = configs.DCMotorClampingConfig(values["saturation_effort"], values["velocity_limit"], largest)
+        return controller, [curve], []
+    return controller, [configs.MaxEffortClampingConfig(largest)], []
 
 
 def motor_of_group(cfg: object, resolved: Resolved) -> MotorConfig:
@@ -141,7 +132,7 @@ def motor_of_group(cfg: object, resolved: Resolved) -> MotorConfig:
     }
     controller, limits, others = configs_of(cfg, resolved.model, of_joints)
     longest = delay_range(cfg, resolved)[1]
-    return MotorConfig(controller, limits, DelayConfig(longest) if longest else None, others=others)
+    return MotorConfig(controller, limits, configs.DelayConfig(longest) if longest else None, others=others)
 
 
 def metadata_of(cfg: Any, model: str) -> dict[str, object]:
