@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass
+from typing import Any
 
 from . import configs
 from .fields import Parameter, complaint
@@ -232,7 +233,7 @@ def motor_from_datasheet(
     others: list[configs.Config] = [winding]
     if sheet.gear_efficiency < 1.0:
         of_motor, external = losses(sheet.gear_efficiency, 0.0)
-        loads = {"motor_load": of_motor, "external_load": external}
+        loads: dict[str, Any] = {"motor_load": of_motor, "external_load": external}
         others.append(configs.FrictionConfig(coulomb, viscous, assumed_inertia=armature, **loads))
         coulomb = viscous = 0.0
     others += _heat_of(sheet, most, lost, speed)
