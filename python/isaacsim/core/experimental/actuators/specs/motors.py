@@ -36,7 +36,7 @@ from .patterns import pattern_problem
 from .stages import NAMED, Staged, kind_of, parts_of, places_of
 
 if TYPE_CHECKING:
-    from .motor_catalogue import MotorFigures
+    pass
 
 # figures of a data sheet
 _POSITIVE = Parameter("", "float", "", None, lower=0.0, above=True)
@@ -178,7 +178,21 @@ class MotorConfig(Staged):
         from .motor_catalogue import motor_figures
 
         figures = motor_figures(name)
-        made = cls._with_pd(_limit_of(name, figures), figures.armature, kp, kd, friction, delay_steps)
+        line, largest = figures.line, figures.max_torque
+        corner, end = figures.full_effort_speed, figures.no_load_speed
+        limit: ClampingConfig
+        if corner is not None and end is not None and largest is not None:
+            limit = EnvelopeClampingConfig.from_unitree(corner, end, largest, figures.braking_torque)
+        elif line is not None:
+            limit = DCMotorClampingConfig(*line, min(math.inf if largest is None else largest, line[0]))
+        elif largest is not None:
+            limit = MaxEffortClampingConfig(largest)
+        else:
+            raise ValueError(
+                f"motor = {name!r}: must have a published torque limit, and has none. Build a MotorConfig from "
+                "motor_figures and the limit of its drive."
+            )
+        made = cls._with_pd(limit, figures.armature, kp, kd, friction, delay_steps)
         if friction is None:
             made.friction, made.viscous_friction = figures.friction, figures.viscous_friction
         return made
@@ -266,21 +280,6 @@ class MotorConfig(Staged):
         if problems := problems_of(made, "motor"):
             raise ValueError("\n".join(problems))
         return made
-
-
-def _limit_of(name: str, figures: MotorFigures) -> ClampingConfig:
-    line, largest = figures.line, figures.max_torque
-    corner, end = figures.full_effort_speed, figures.no_load_speed
-    if corner is not None and end is not None and largest is not None:
-        return EnvelopeClampingConfig.from_unitree(corner, end, largest, figures.braking_torque)
-    if line is not None:
-        return DCMotorClampingConfig(*line, min(math.inf if largest is None else largest, line[0]))
-    if largest is None:
-        raise ValueError(
-            f"motor = {name!r}: must have a published torque limit, and has none. Build a MotorConfig from "
-            "motor_figures and the limit of its drive."
-        )
-    return MaxEffortClampingConfig(largest)
 
 
 Motors = Mapping[str, MotorConfig | Sequence[Config]]

@@ -240,7 +240,11 @@ class ActuatorBase(NotCopied):
         owner = next(model for model in type(self).__mro__ if "_clip_effort" in vars(model))
         self._clips = owner.__module__ != __name__
         # and True if these take the speed too, as since 3.0
-        self._clips_by_speed = _takes(type(self)._clip_effort, 3)
+        try:
+            inspect.signature(type(self)._clip_effort).bind(*range(3))
+            self._clips_by_speed = True
+        except TypeError:
+            self._clips_by_speed = False
         # velocities of the last `compute`, for subclasses
         self._joint_vel: Any = self._tensor(np.zeros(self._shape, np.float32))
         self._lags, self._counts = np.zeros(self._shape[0], np.int32), np.zeros(self._shape[0], np.int64)
@@ -490,14 +494,6 @@ def _as_computed(array: Any) -> Any:
         return array
     single = array.float()
     return single if single.ndim != 2 or single.shape[1] < 2 or single.stride(1) == 1 else single.contiguous()
-
-
-def _takes(method: Callable[..., object], count: int) -> bool:
-    try:
-        inspect.signature(method).bind(*range(count))
-    except TypeError:
-        return False
-    return True
 
 
 class IdealPDActuator(ActuatorBase):

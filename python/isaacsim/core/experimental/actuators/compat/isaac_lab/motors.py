@@ -81,7 +81,9 @@ def actuators_of(
     network: Any = _CONTROLLERS.get(resolved.model)
     found: list[tuple[ActuatorConfig, str]] = []
     for at, name in enumerate(resolved.names):
-        values = {field: _short(of_all[:, at]) for field, of_all in resolved.values.items()}
+        columns = {field: of_all[:, at] for field, of_all in resolved.values.items()}
+        # one number if all robots have the same
+        values = {field: one[0].item() if (one == one[0]).all() else one for field, one in columns.items()}
         controller, limits, others = configs_of(cfg, resolved.model, values)
         delay = Delay(wp.zeros(num_robots, dtype=wp.int32, device=device), longest) if longest else None
         law = controller if checkpoint is None else network(checkpoint)
@@ -192,7 +194,3 @@ def _table(cfg: Any) -> tuple[list[float], list[float]]:
             "position, transmission ratio and largest effort. Correct the table."
         )
     return rows[:, 0].tolist(), rows[:, 2].tolist()
-
-
-def _short(values: np.ndarray) -> float | np.ndarray:
-    return values[0].item() if (values == values[0]).all() else values

@@ -123,7 +123,13 @@ def _with_properties(
 
 
 def _of_group(joints: list[str], columns: Mapping[str, np.ndarray], group: list[int]) -> dict[str, Any]:
-    return {name: _by_joint(joints, column[group]) for name, column in columns.items()}
+    found: dict[str, Any] = {}
+    for name, column in columns.items():
+        values = column[group]
+        # one value if it is that of all joints; None for NaN
+        same = float(values[0]) if (values == values[0]).all() else dict(zip(joints, values.tolist(), strict=True))
+        found[name] = None if np.isnan(values).any() else same
+    return found
 
 
 def _levels(stage: Usd.Stage, dofs: Sequence[tuple[str, str]]) -> dict[str, np.ndarray]:
@@ -366,10 +372,3 @@ def _property(stage: Usd.Stage, dofs: Sequence[tuple[str, str]], name: str) -> n
         return authored(stage, {"armature": "armatures", "viscous_friction": "viscous_frictions"}[name], axes)
     static, dynamic = (authored(stage, f"{which}_frictions", axes) for which in ("static", "dynamic"))
     return np.where(static == dynamic, static, np.nan)
-
-
-def _by_joint(names: list[str], values: np.ndarray) -> float | dict[str, float] | None:
-    """One value if it is that of all joints, values by name otherwise; None for NaN."""
-    if np.isnan(values).any():
-        return None
-    return float(values[0]) if (values == values[0]).all() else dict(zip(names, values.tolist(), strict=True))

@@ -397,29 +397,22 @@ def _read(twins: Twins, prim: Usd.Prim, spec: ActuatorSpec, si: bool, issues: li
     if prim.IsDefined():
         return parse_like(prim, spec, issues, si_of=twins.stage if si else None)
     found: list[str] = []
-    layer = _on_top(twins.stage, prim, spec.path)
+    layer = Sdf.Layer.CreateAnonymous(".usda")
+    for below in filter(None, (twins.stage.GetSessionLayer(), twins.stage.GetRootLayer())):
+        layer.subLayerPaths.append(below.identifier)
+    made = Sdf.CreatePrimInLayer(layer, _TEMPORARY)
+    made.specifier = Sdf.SpecifierDef
+    made.referenceList.Prepend(Sdf.Reference(primPath=spec.path))
+    # the strongest opinion last
+    for over in reversed(prim.GetPrimStack()):
+        for one in over.properties:
+            Sdf.CopySpec(over.layer, one.path, layer, made.path.AppendProperty(one.name))
+        for key in filter(over.HasInfo, ("apiSchemas", "typeName")):
+            made.SetInfo(key, over.GetInfo(key))
     composed = Usd.Stage.Open(layer)
     read = parse_like(composed.GetPrimAtPath(_TEMPORARY), spec, found, si_of=twins.stage if si else None)
     issues += [line.replace(f"<{_TEMPORARY}>", f"<{prim.GetPath()}>") for line in found]
     return read
-
-
-def _on_top(stage: Usd.Stage, prim: Usd.Prim, prototype: str) -> Sdf.Layer:
-    """Return a layer in which one prim is that of the prototype with the opinions of an `over` on top."""
-    layer = Sdf.Layer.CreateAnonymous(".usda")
-    for one in filter(None, (stage.GetSessionLayer(), stage.GetRootLayer())):
-        layer.subLayerPaths.append(one.identifier)
-    made = Sdf.CreatePrimInLayer(layer, _TEMPORARY)
-    made.specifier = Sdf.SpecifierDef
-    made.referenceList.Prepend(Sdf.Reference(primPath=prototype))
-    # the strongest opinion last
-    for spec in reversed(prim.GetPrimStack()):
-        for one in spec.properties:
-            Sdf.CopySpec(spec.layer, one.path, layer, made.path.AppendProperty(one.name))
-        for key in ("apiSchemas", "typeName"):
-            if spec.HasInfo(key):
-                made.SetInfo(key, spec.GetInfo(key))
-    return layer
 
 
 def _strays(twins: Twins, specs: Sequence[ActuatorSpec]) -> list[str]:

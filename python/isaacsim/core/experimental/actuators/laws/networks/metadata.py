@@ -122,7 +122,7 @@ def _of_mlp(metadata: Mapping[str, Any], network: Sizes, common: Mapping[str, An
     steps = metadata.get("input_idx", [0])
     rule = f"be a list of whole numbers from 0 to {MOST_STEPS - 1}, steps ago"
     _must(isinstance(steps, list | tuple) and 0 < len(steps) <= MOST_STEPS, "input_idx", steps, rule)
-    _must(all(_is_int(step) and 0 <= step < MOST_STEPS for step in steps), "input_idx", steps, rule)
+    _must(all(type(step) is int and 0 <= step < MOST_STEPS for step in steps), "input_idx", steps, rule)
     rule = f"have half as many numbers as the network has inputs, {network.inputs}"
     _must(2 * len(steps) == network.inputs, "input_idx", steps, rule)
     fill = metadata.get("history_fill", "zeros")
@@ -207,10 +207,6 @@ def _must(fits: bool, key: str, value: object, rule: str) -> None:
         text = repr(value)
         text = text if len(text) <= 100 else f"{text[:99]}…"
         raise NetworkError(f"metadata {key} = {text}: must {rule}. {_REMEDY}")
-
-
-def _is_int(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _number(key: str, value: object, rule: str) -> float:

@@ -50,15 +50,11 @@ def read(data: bytes) -> tuple[Network, dict[str, object]]:
     metadata = metadata_of(archive)
     held = _tensors(archive, names[0].removeprefix("models/").removesuffix(".json"))
     module = read_json(archive.read(names[0]), names[0])["graph_module"]
-    return _network(module, held), metadata
-
-
-def _network(module: Json, held: Mapping[str, np.ndarray]) -> Network:
     sizes = _sizes_of_input(module)
     open_axes = [place for place, size in enumerate(sizes[:-1]) if size is None]
     axes = open_axes or range(len(sizes) - 1)
     try:
-        return read_by_rows(axes, lambda rows: _Graph(module, held, sizes, rows).network())
+        return read_by_rows(axes, lambda rows: _Graph(module, held, sizes, rows).network()), metadata
     except NetworkError as error:
         fixed = "" if open_axes else " It was exported for a fixed number of rows: dynamic_shapes leaves it open."
         raise NetworkError(f"{error}{fixed}") from None
