@@ -49,13 +49,7 @@ _warned: set[str] = set()
 
 
 class _Part(NamedTuple):
-    """Properties that actuators must share to be in one plan.
-
-    Args:
-        is_custom: True with components that compute arrays.
-        on_core: True on the native core.
-        has_mode: True with efforts of the end of the step, which solve what others only evaluate.
-    """
+    """Properties that actuators must share to be in one plan."""
 
     is_custom: bool
     on_core: bool

@@ -788,10 +788,7 @@ def _require_laws_of_effort_mode(entry: ActuatorEntry, mode: str, custom: ArrayS
 
 
 def _require_laws_of_motor(entry: ActuatorEntry, custom: ArrayStages | None) -> None:
-    """Raise for stages that need signals of the motor which a transmission or linkage does not give.
-
-    These are array stages, whose arrays are in joint coordinates, and laws that ask for inertia or load.
-    """
+    """Raise for array stages at a motor, and for laws there whose inertia or load it does not say."""
     subject = f"actuator {entry.label!r}"
     asking = [
         type(one).__name__

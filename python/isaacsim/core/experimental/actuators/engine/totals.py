@@ -101,13 +101,7 @@ class Shared(Protocol):
 
 
 class _Sum:
-    """A total of some robots.
-
-    Args:
-        name: Name of the total.
-        members: Steps that publish a term of it, or ask for it.
-        rows: Row of each robot among all robots of these steps.
-    """
+    """A total of some robots; `rows` has the row of each among all robots of the steps."""
 
     def __init__(self, name: str, members: Sequence[Member], rows: Mapping[Hashable, int]) -> None:
         self._device = members[0].device

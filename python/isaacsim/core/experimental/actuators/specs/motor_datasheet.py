@@ -263,14 +263,7 @@ def _limits_of(sheet: MotorDataSheet, rest: float, held: float) -> list[configs.
 
 
 def _heat_of(sheet: MotorDataSheet, most: float, lost: float, speed: float) -> list[configs.Config]:
-    """Return the heat of a motor and the losses in its housing, if its data sheet has figures of heat.
-
-    Args:
-        sheet: The data sheet.
-        most: Largest current [A].
-        lost: No-load torque at the joint [N·m].
-        speed: No-load speed of the joint [rad/s].
-    """
+    """Return heat and housing losses of a motor from its largest current, no-load torque and speed, if given."""
     figures = [getattr(sheet, name) for name in _HEAT]
     if None in figures:
         return []

@@ -409,11 +409,7 @@ class ActuatorBase(NotCopied):
         return self._limited(effort, self._joint_vel if joint_vel is None else joint_vel)
 
     def _applied(self) -> Any:
-        """Return the efforts of the last step within the limits of a subclass.
-
-        Raises:
-            ValueError: The subclass returns something else than efforts.
-        """
+        """Return the efforts of the last step within the limits of a subclass."""
         efforts = self._clip_effort(self.computed_effort, *[self._joint_vel][: self._clips_by_speed])
         shape = getattr(efforts, "shape", None)
         if shape is None or tuple(shape) != self._shape:

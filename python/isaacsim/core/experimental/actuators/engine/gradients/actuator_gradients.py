@@ -184,18 +184,7 @@ def _refuse_laws(label: str, laws: Sequence[LawClass]) -> None:
 
 @dataclass(frozen=True)
 class _LawsOfSlot:
-    """The planned laws of a slot.
-
-    Args:
-        controller: The controller; None for a network and without one.
-        stages: Stages after it.
-        sensors: Its sensor, if it has one without a latency.
-        modes: Its effort mode, if it has one.
-        late: Laws that delay its commands.
-        encoders: Its encoder, if it has one.
-        held: Its rate and its effort delay, as far as it has them.
-        smooth: Laws that take the place of others in gradients, by these.
-    """
+    """The planned laws of a slot; those in `smooth` take the place of others in gradients."""
 
     controller: PlannedStage | None
     stages: list[PlannedStage]

@@ -186,10 +186,7 @@ def carry(after: Sequence[Array | None], before: Sequence[Array | None], but: np
 
 
 def _taken_of(array: Array | None, who: np.ndarray) -> np.ndarray | None:
-    """Return the gradients of some joints and zeros for the others, and set them to zero; None of none.
-
-    Axis 1 runs over the joints if there are several axes.
-    """
+    """Return gradients of some joints (axis 1 if there are several), zeros for others, and set them to zero."""
     if array is None:
         return None
     view = numpy_view(array)

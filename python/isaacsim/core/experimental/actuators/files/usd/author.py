@@ -221,10 +221,7 @@ def _hold_newtons(stage: Usd.Stage, axes: Sequence[tuple[str, str]]) -> None:
 def _write_fallbacks(
     stage: Usd.Stage, rotors: Mapping[tuple[str, str], float | None], configs: Sequence[Config]
 ) -> None:
-    """Author the friction of an actuator and its rotors on their joints too, and its envelope on their drives.
-
-    `rotors` has the armature of the rotor, or None, by path and axis of each joint; `configs` are in SI.
-    """
+    """Author friction and rotors of an actuator on its joints too, and its envelope on their drives; in SI."""
     for axis, rotor in rotors.items():
         with marked(stage, axis):
             if rotor is not None:
@@ -494,10 +491,7 @@ def _is_composed(prim: Usd.Prim, target: Usd.EditTarget) -> bool:
 
 
 def _write(stage: Usd.Stage, prim: _Prim) -> None:
-    """Write a checked prim into a layer of its own, then copy it into the edit target in one call.
-
-    An error before or in that call leaves the edit target as it was.
-    """
+    """Write a prim into a layer of its own, then copy it into the edit target in one call: all or nothing."""
     target = stage.GetEditTarget()
     layer, spec_path = target.GetLayer(), target.MapToSpecPath(prim.path)
     # the topmost prim that the layer lacks

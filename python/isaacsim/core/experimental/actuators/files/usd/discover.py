@@ -191,10 +191,7 @@ def _driven(
     driven_by: dict[tuple[str, str], str],
     issues: list[str],
 ) -> list[tuple[str, str]]:
-    """Path of the joint and name of the DOF of each target of a prim; problems are added to `issues`.
-
-    `driven_by` gets the prim that drives each DOF.
-    """
+    """Joint and DOF of each target; notes in `driven_by` which prim drives each DOF, and problems in `issues`."""
     path = str(prim.GetPath())
     where = f"<{path}>.{TARGETS}"
     if layer := opinion_of_other_kind(prim, TARGETS, Sdf.RelationshipSpec):

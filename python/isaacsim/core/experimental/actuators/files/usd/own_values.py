@@ -329,10 +329,7 @@ def _of_robot(
 
 
 def _of_actuator(twins: Twins, spec: ActuatorSpec, si: bool, problems: list[str]) -> Iterator[tuple[int, str, object]]:
-    """Yield what one actuator of a robot has for itself: number of the stage, name of the parameter, and value.
-
-    Problems are added to `problems`.
-    """
+    """Yield what an actuator of a robot has for itself: number of the stage, name and value; add to `problems`."""
     prim = twins.prim_of(spec.path)
     if refusal := _refusal_of_prim(twins, prim, spec):
         problems.append(refusal)

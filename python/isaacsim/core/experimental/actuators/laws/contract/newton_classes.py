@@ -147,10 +147,7 @@ def _is_newtons(some: type) -> bool:
 
 
 def _origin(own: type) -> tuple[type, type[Component]] | None:
-    """Return the first known class of newton among the bases of a class, and our class for it.
-
-    None for our own classes, and for classes that do not inherit from newton's.
-    """
+    """Return newton's first known class among the bases of a class, and ours for it; None for others."""
     if issubclass(own, Component):
         return None
     for theirs in own.__mro__:
