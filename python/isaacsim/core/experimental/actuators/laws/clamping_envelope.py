@@ -19,13 +19,12 @@ Source: the DC line as in `clamping_dc_motor.py`; the two sides as in unitree_rl
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 import warp as wp
 
 from ..specs.configs import EnvelopeClampingConfig
-from ..specs.fields import parameters_of
 from .contract.base import Clamping, repeated, require_given
 from .contract.law import bounded, within
 from .contract.product import product
@@ -126,6 +125,7 @@ class ClampingEnvelope(Clamping):
     """
 
     SHARED_PARAMS: ClassVar[set[str]] = {"lookup_velocities", "lookup_efforts"}
+    CONFIG = EnvelopeClampingConfig
     PARAMETERS: ClassVar[tuple[str, ...]] = (
         "stall_effort",
         "no_load_velocity",
@@ -158,14 +158,6 @@ class ClampingEnvelope(Clamping):
         """Return the component of a config."""
         values = {name: repeated(getattr(config, name), num_actuators, device) for name in cls.PARAMETERS}
         return cls(config.lookup_velocities, config.lookup_efforts, **values)
-
-    @classmethod
-    def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, object]:
-        """Fill each value with its default where absent and check it and the table."""
-        config = EnvelopeClampingConfig(
-            **{name: args[name] for name in parameters_of(EnvelopeClampingConfig) if name in args}
-        )
-        return dict(vars(config))
 
     def curve(self, name: str) -> tuple[list[float], list[float]]:
         """Return velocities [rad/s or m/s] and limits [N·m or N] of the table, mirrored for a negative effort."""

@@ -22,7 +22,7 @@ from typing import ClassVar
 import warp as wp
 
 from ..specs.command import WrapConfig
-from .contract.base import Command, resolved_scalars
+from .contract.base import Command
 from .contract.functions import nearest
 from .contract.law import UNSET, started
 from .contract.ranges import positive, usable
@@ -73,14 +73,10 @@ class CommandWrap(Command):
         ValueError: The arrays differ in shape.
     """
 
+    CONFIG = WrapConfig
     PARAMETERS: ClassVar[tuple[str, ...]] = ("period", "hysteresis")
     NEUTRAL: ClassVar[tuple[float, ...]] = (1.0e30, 0.0)
     STATE: ClassVar[tuple[str, ...]] = ("turns",)
     START: ClassVar[Mapping[str, float]] = {"turns": UNSET}
     PREPARE = wrap_prepare
     LAW = wrapped
-
-    @classmethod
-    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
-        """Fill each value with its default where absent and check it."""
-        return resolved_scalars(WrapConfig, args)

@@ -30,7 +30,7 @@ from typing import ClassVar
 import warp as wp
 
 from ..specs.configs import ServoControlConfig
-from .contract.base import Controller, resolved_scalars
+from .contract.base import Controller
 from .contract.functions import sqrt
 from .contract.law import UNSET, started, within
 from .contract.ranges import LARGEST, positive, usable
@@ -157,6 +157,7 @@ class ControllerServo(Controller):
         ValueError: The arrays differ in shape.
     """
 
+    CONFIG = ServoControlConfig
     PARAMETERS: ClassVar[tuple[str, ...]] = (
         "kp",
         "error_gain",
@@ -177,8 +178,3 @@ class ControllerServo(Controller):
     ASKS: ClassVar[tuple[str, ...]] = ("supply_voltage",)
     PREPARE = servo_prepare
     LAW = servo_voltage
-
-    @classmethod
-    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
-        """Fill each value but the first three with its default where absent and check it."""
-        return resolved_scalars(ServoControlConfig, args)

@@ -15,7 +15,7 @@ from typing import ClassVar
 import warp as wp
 
 from ..specs.servo import StartupPDControlConfig
-from .contract.base import Controller, resolved_scalars
+from .contract.base import Controller
 from .controller_pd import pd_effort
 
 
@@ -53,10 +53,6 @@ class ControllerStartupPD(Controller):
         ValueError: The arrays differ in shape.
     """
 
+    CONFIG = StartupPDControlConfig
     PARAMETERS: ClassVar[tuple[str, ...]] = ("kp", "kd", "startup", "const_effort")
     LAW = startup_pd_effort
-
-    @classmethod
-    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
-        """Fill each value with its default where absent and check it."""
-        return resolved_scalars(StartupPDControlConfig, args)

@@ -15,7 +15,7 @@ from typing import ClassVar
 import warp as wp
 
 from ..specs.stepper import StepperControlConfig
-from .contract.base import Controller, resolved_scalars
+from .contract.base import Controller
 from .contract.functions import angle_or, sin
 
 
@@ -49,10 +49,6 @@ class ControllerStepper(Controller):
         ValueError: The arrays differ in shape.
     """
 
+    CONFIG = StepperControlConfig
     PARAMETERS: ClassVar[tuple[str, ...]] = ("holding_effort", "steps", "kd")
     LAW = stepper_effort
-
-    @classmethod
-    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
-        """Fill the damping with 0 where absent and check all."""
-        return resolved_scalars(StepperControlConfig, args)

@@ -49,7 +49,7 @@ from typing import ClassVar
 import warp as wp
 
 from ..specs.configs import ElectricalConfig
-from .contract.base import Electrical, resolved_scalars
+from .contract.base import Electrical
 from .contract.friction_step import step_before
 from .contract.functions import decay, means_of_decay, sqrt
 from .contract.law import UNSET, started, within
@@ -331,6 +331,7 @@ class ElectricalWinding(Electrical):
         ValueError: The arrays differ in shape.
     """
 
+    CONFIG = ElectricalConfig
     PARAMETERS: ClassVar[tuple[str, ...]] = (
         *("torque_constant", "resistance", "inductance", "voltage", "max_current", "max_current_rate"),
         *("temperature_coefficient", "magnet_coefficient", "command", "driver", "discretization"),
@@ -366,8 +367,3 @@ class ElectricalWinding(Electrical):
     COMMON: ClassVar[tuple[str, ...]] = ("inductance", "in_volts", "driver", "as_mujoco", *COSTLY)
     PREPARE = winding_prepare
     LAW = winding
-
-    @classmethod
-    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
-        """Fill each value with its default where absent and check it."""
-        return resolved_scalars(ElectricalConfig, args)

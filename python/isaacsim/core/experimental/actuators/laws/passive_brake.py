@@ -20,7 +20,7 @@ from typing import ClassVar
 import warp as wp
 
 from ..specs.brake import BrakeConfig
-from .contract.base import Passive, resolved_scalars
+from .contract.base import Passive
 from .contract.friction_step import friction_before, friction_step, inertia_of_step, known_inertia, lifted, step_before
 from .contract.law import UNSET, started, within
 from .contract.ranges import LARGEST, usable
@@ -92,6 +92,7 @@ class PassiveBrake(Passive):
         ValueError: The arrays differ in shape.
     """
 
+    CONFIG = BrakeConfig
     PARAMETERS: ClassVar[tuple[str, ...]] = ("torque", "release_time", "engage_time", "engaged", "assumed_inertia")
     NEUTRAL: ClassVar[tuple[float, ...]] = (0.0, 0.0, 0.0, 0.0, 1.0)
     STATE: ClassVar[tuple[str, ...]] = ("level", "dry_effort", "previous_velocity", "previous_effort")
@@ -102,8 +103,3 @@ class PassiveBrake(Passive):
     )
     PREPARE = brake_prepare
     LAW = braked
-
-    @classmethod
-    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
-        """Fill each value but the torque with its default where absent and check it."""
-        return resolved_scalars(BrakeConfig, args)

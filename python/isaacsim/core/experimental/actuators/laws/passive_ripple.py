@@ -15,7 +15,7 @@ from typing import ClassVar
 import warp as wp
 
 from ..specs.configs import RippleConfig
-from .contract.base import Passive, resolved_scalars
+from .contract.base import Passive
 from .contract.functions import angle_or, cos
 
 
@@ -39,11 +39,7 @@ class PassiveRipple(Passive):
         ValueError: The arrays differ in shape.
     """
 
+    CONFIG = RippleConfig
     PARAMETERS: ClassVar[tuple[str, ...]] = ("amplitude", "periods", "phase")
     NEUTRAL: ClassVar[tuple[float, ...]] = (0.0, 0.0, 0.0)
     LAW = ripple
-
-    @classmethod
-    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
-        """Fill each value with its default where absent and check it."""
-        return resolved_scalars(RippleConfig, args)

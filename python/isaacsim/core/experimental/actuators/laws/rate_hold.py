@@ -21,7 +21,7 @@ import numpy as np
 import warp as wp
 
 from ..specs.rate import RateConfig
-from .contract.base import Rate, resolved_scalars
+from .contract.base import Rate
 from .contract.functions import nearest
 from .contract.law import UNSET
 
@@ -82,6 +82,7 @@ class RateHold(Rate):
         ValueError: The arrays differ in shape.
     """
 
+    CONFIG = RateConfig
     PARAMETERS: ClassVar[tuple[str, ...]] = ("decimation", "frequency", "phase")
     NEUTRAL: ClassVar[tuple[float, ...]] = (1.0, 0.0, 0.0)
     STATE: ClassVar[tuple[str, ...]] = ("clock", "held")
@@ -89,8 +90,3 @@ class RateHold(Rate):
     PREPARE = rate_prepare
     LAW = hold
     TICK = is_due
-
-    @classmethod
-    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
-        """Fill each value with its default where absent and check it."""
-        return resolved_scalars(RateConfig, args)

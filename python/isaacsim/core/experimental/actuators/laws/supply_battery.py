@@ -30,7 +30,7 @@ from typing import ClassVar
 import warp as wp
 
 from ..specs.configs import SupplyConfig
-from .contract.base import Supply, resolved_scalars
+from .contract.base import Supply
 from .contract.functions import sqrt, sum_and_rest
 from .contract.law import UNSET, started, within
 from .contract.ranges import positive, positive_or_infinite, usable
@@ -177,6 +177,7 @@ class SupplyBattery(Supply):
         ValueError: The arrays differ in shape.
     """
 
+    CONFIG = SupplyConfig
     PARAMETERS: ClassVar[tuple[str, ...]] = (
         *("voltage", "resistance", "sag", "min_voltage", "regeneration", "max_voltage", "brake_resistance"),
         *("capacity", "charge", "empty_voltage", "knee_charge", "knee_voltage", "max_power", "max_current"),
@@ -208,8 +209,3 @@ class SupplyBattery(Supply):
     }
     PREPARE = battery_prepare
     LAW = battery
-
-    @classmethod
-    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
-        """Fill each value with its default where absent and check it."""
-        return resolved_scalars(SupplyConfig, args)

@@ -43,7 +43,7 @@ import warp as wp
 
 from ..specs.configs import ThermalConfig
 from ..specs.thermal import DERATING
-from .contract.base import Thermal, resolved_scalars
+from .contract.base import Thermal
 from .contract.functions import exp, mean_of_decay, sqrt, sum_and_rest
 from .contract.law import UNSET, started, within
 from .contract.ranges import positive, positive_or_infinite, usable
@@ -254,6 +254,7 @@ class ThermalTwoNode(Thermal):
         ValueError: The arrays differ in shape.
     """
 
+    CONFIG = ThermalConfig
     PARAMETERS: ClassVar[tuple[str, ...]] = (
         *("winding_capacity", "winding_resistance", "housing_capacity", "housing_resistance", "ambient"),
         *("motor_constant", "temperature_coefficient", "derating_start", "max_temperature", "continuous_share"),
@@ -292,8 +293,3 @@ class ThermalTwoNode(Thermal):
     RESTING: ClassVar[Mapping[str, Collection[str]]] = dict.fromkeys(("magnet_rise", "magnet_rise_rest"), COSTLY)
     PREPARE = two_node_prepare
     LAW = two_nodes
-
-    @classmethod
-    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
-        """Fill each value with its default where absent and check it."""
-        return resolved_scalars(ThermalConfig, args)

@@ -17,7 +17,7 @@ from typing import ClassVar
 import warp as wp
 
 from ..specs.transmission import TransmissionConfig
-from .contract.base import Transmission, resolved_scalars
+from .contract.base import Transmission
 
 
 @wp.func
@@ -76,13 +76,9 @@ class TransmissionGear(Transmission):
         ValueError: The arrays differ in shape.
     """
 
+    CONFIG = TransmissionConfig
     PARAMETERS: ClassVar[tuple[str, ...]] = ("ratio", "offset", "targets")
     NEUTRAL: ClassVar[tuple[float, ...]] = (1.0, 0.0, 0.0)
     MOTOR = motor_signals
     LAW = gear_effort
     FELT = felt_by_motor
-
-    @classmethod
-    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
-        """Fill each value with its default where absent and check it."""
-        return resolved_scalars(TransmissionConfig, args)

@@ -23,6 +23,7 @@ import warp as wp
 
 from ...base.errors import NotCopied, shown
 from ...specs.arguments import require_type
+from ...specs.config import Config
 from ...specs.fields import parameters_of, violations
 from .curve import curves_over, rows_of
 from .law import NEWEST, UNSET, clamping_kernel, controller_kernel, keeping_states, prepares_for_dt, state_names
@@ -55,6 +56,8 @@ class Component(NotCopied):
 
     KIND: ClassVar[str]
     """Kind of stage, of `specs/stages.py`."""
+    CONFIG: ClassVar[type[Config] | None] = None
+    """Config with the fallbacks and rules of its parameters; without one, `resolve_arguments` asks for all."""
     PARAMETERS: ClassVar[tuple[str, ...]] = ()
     """Attributes with one value per actuator; the plan replaces them by live views of its own memory."""
     NEUTRAL: ClassVar[tuple[float, ...]] = ()
@@ -264,11 +267,18 @@ class Component(NotCopied):
 
     @classmethod
     def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
-        """Fill defaults into raw arguments and validate them; all are required unless a subclass overrides this.
+        """Fill the defaults of `CONFIG` into raw arguments and check them; without it, all are required.
 
         Raises:
             ValueError: A value is missing or out of range.
         """
+        if cls.CONFIG is not None:
+            require_type("args", args, Mapping, "a dictionary")
+            described = {name: one for name, one in parameters_of(cls.CONFIG).items() if one.of_law}
+            resolved: dict[str, Any] = {name: args.get(name, one.fallback) for name, one in described.items()}
+            if problems := violations(cls.CONFIG(**resolved), cls.CONFIG.__name__):
+                raise ValueError("\n".join(problems))
+            return {name: described[name].number(value) for name, value in resolved.items()}
         if missing := [name for name in cls.PARAMETERS if name not in args]:
             raise ValueError(f"{cls.__name__} lacks {missing}: has to be given. Author it or give it a default.")
         return {name: args[name] for name in cls.PARAMETERS}
@@ -627,16 +637,6 @@ def repeated(value: npt.ArrayLike, count: int, device: wp.DeviceLike, dtype: typ
     # np.resize would make a list of as many arrays
     row_by_row = np.tile(values, -(-count // max(1, len(values))))[:count]
     return wp.array(row_by_row, dtype=dtype, device=device)
-
-
-def resolved_scalars(config_type: type, args: Mapping[str, object]) -> dict[str, object]:
-    """Return `args` with the fallbacks of `config_type`, validated; keys of other names are dropped."""
-    require_type("args", args, Mapping, "a dictionary")
-    described = {name: one for name, one in parameters_of(config_type).items() if one.of_law}
-    resolved = {name: args.get(name, one.fallback) for name, one in described.items()}
-    if problems := violations(config_type(**resolved), config_type.__name__):
-        raise ValueError("\n".join(problems))
-    return {name: described[name].number(value) for name, value in resolved.items()}
 
 
 def _range_text(component: Component, parameter: str) -> str:
