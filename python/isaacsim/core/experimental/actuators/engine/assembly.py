@@ -61,15 +61,12 @@ class Watcher(Protocol):
 
     def before(self) -> None:
         """Called before a step."""
-        ...
 
     def after(self, dt: float) -> None:
         """Called after a step that raised nothing."""
-        ...
 
     def reset(self, robots: Sequence[int] | wp.array | None) -> None:
         """Called when robots are reset: indices or a mask, None for all."""
-        ...
 
 
 class Assembly:

@@ -73,7 +73,6 @@ class ActuatorLike(Protocol):
     @property
     def device(self) -> Any:
         """Warp device."""
-        ...
 
     def is_stateful(self) -> bool:
         """True if a step needs states."""

@@ -97,7 +97,6 @@ class Shared(Protocol):
 
     def join_rounds(self, rounds: Mapping[int, tuple[Round, Member]]) -> None:
         """Replace the rounds of its steps, by identity of the step."""
-        ...
 
 
 class _Sum:

@@ -57,7 +57,6 @@ class JointProperties(Protocol):
 
     def write(self, name: str, rows: np.ndarray, columns: list[int], values: np.ndarray) -> None:
         """Set values `(rows, columns)`."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)

@@ -46,7 +46,6 @@ class ParameterSource(Protocol):
 
     def assign(self, component: Component, attribute: str, values: object) -> None:
         """Copy an array, one value per robot and target, into a parameter; it acts at the next step."""
-        ...
 
 
 class Component(NotCopied):

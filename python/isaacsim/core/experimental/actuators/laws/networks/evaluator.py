@@ -37,7 +37,6 @@ class Evaluator(Protocol):
                 state of an LSTM, hidden state of a GRU, none without recurrent layers.
             state_out: Recurrent state after; the same arrays as `state_in` update it in place.
         """
-        ...
 
 
 def make_evaluator(network: Network | TorchNetwork, rows: int, device: Device = "cpu") -> Evaluator:
