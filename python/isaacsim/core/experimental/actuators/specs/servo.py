@@ -6,16 +6,17 @@ of the PWM confirms.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar, Final, Self, Unpack, cast
+from typing import Any, ClassVar, Final, Self, cast
 
 from ..base.errors import shown
 from .config import Config, ControlConfig
 from .electrical import ElectricalConfig
-from .fields import Description, described, parameter, parameters_of
+from .fields import described, parameter, parameters_of
 from .stages import Staged
 
 PRESETS: Final[dict[str, dict[str, float]]] = {
@@ -35,9 +36,7 @@ ROBOTIS e-Manual, MX-28, control table: Kp = P/8, Kd = D·4/1000 s, Ki = I·1000
 up.
 """
 
-
-def _servo(name: str, unit: str, fallback: float | None, /, **rule: Unpack[Description]) -> Description:
-    return described("servo", name, unit, fallback) | {"lower": 0.0} | rule
+_servo = functools.partial(described, "servo", lower=0.0)
 
 
 @dataclass

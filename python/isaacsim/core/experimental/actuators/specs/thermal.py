@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import numbers
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self, Unpack, cast
+from typing import Any, ClassVar, Self, cast
 
 from ..base.errors import shown
 from .config import Config
 from .electrical import ElectricalConfig
-from .fields import Description, choice_of, described, parameter
+from .fields import choice_of, described, parameter
 from .stages import Staged
 
 COPPER = 0.00393
@@ -20,9 +21,7 @@ COPPER = 0.00393
 DERATING = 10.0
 """By how much a derating whose start is not given starts below its end [K]."""
 
-
-def _heat(name: str, unit: str, fallback: object, /, **rule: Unpack[Description]) -> Description:
-    return described("thermal", name, unit, fallback, **rule)
+_heat = functools.partial(described, "thermal")
 
 
 @dataclass

@@ -7,11 +7,12 @@ newton knows, attributes `newton:*` and its own classes, is always at the joint.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar, Final, Self, TypeVar, Unpack, cast
+from typing import Any, ClassVar, Final, Self, TypeVar, cast
 
 from ..base.errors import shown
 from .config import Config
@@ -20,10 +21,7 @@ from .stages import Staged, acts_at_joint
 
 _Config = TypeVar("_Config", bound=Config)
 
-
-def _of_transmission(name: str, unit: str, fallback: object, /, **rule: Unpack[Description]) -> Description:
-    return described("transmission", name, unit, fallback, **rule)
-
+_of_transmission = functools.partial(described, "transmission")
 
 ROUNDING: Final = 1e-6
 """Tolerance of a loss of 0 by efficiencies, which files have in single precision."""
