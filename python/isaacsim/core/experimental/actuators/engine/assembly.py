@@ -70,15 +70,7 @@ class Watcher(Protocol):
 
 
 class Assembly:
-    """All actuators of an articulation on a device.
-
-    Args:
-        entries: The actuators.
-        num_robots: Number of robots.
-        device: Warp device.
-        columns: Column of each joint in the articulation, in the order of the entries; slots of a plan are in this
-            order.
-    """
+    """All actuators of an articulation on a device; slots of a plan are in the order of the columns of their joints."""
 
     step: Callable[[float], None]
     """Compute the efforts of all joints of all robots for a physics step, given in seconds."""

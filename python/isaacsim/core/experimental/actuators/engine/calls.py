@@ -159,11 +159,7 @@ def _needs_dt(actuator: ActuatorLike) -> bool:
 
 
 class Calls:
-    """Actuators that are stepped one after the other in one call.
-
-    Args:
-        actuators: The actuators, in their order; several only if all are native.
-    """
+    """Actuators that are stepped one after the other in one call; several only if all are native."""
 
     def __init__(self, actuators: Sequence[ActuatorLike]) -> None:
         self._actuators = tuple(actuators)

@@ -79,13 +79,7 @@ class Row:
 
 @dataclass(eq=False)
 class PlannedCurve:
-    """One curve of a law of the plan.
-
-    Args:
-        number: Number of the curve in the law's `CURVES`.
-        rows: Its prepared rows, see `laws/contract/curve.py`.
-        used: True for slots with this curve.
-    """
+    """One curve of a law of the plan: number in its `CURVES`, prepared rows, and True for slots with it."""
 
     number: int
     rows: np.ndarray
@@ -213,14 +207,7 @@ class Placement:
 
 @dataclass(frozen=True, eq=False)
 class ParameterView:
-    """An attribute of a component that is a parameter of the plan.
-
-    Args:
-        component: The component.
-        attribute: Name of the attribute.
-        row: The row of the parameter.
-        slots: Slots of the actuator, in the order of its targets.
-    """
+    """An attribute of a component that is a row of the plan; slots are in the order of the targets of its actuator."""
 
     component: Component
     attribute: str

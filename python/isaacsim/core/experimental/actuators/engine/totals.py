@@ -59,14 +59,7 @@ def _add_kernel(terms: wp.array2d[float], rows: wp.array[int], total: wp.array2d
 
 @dataclass(frozen=True, eq=False)
 class Member:
-    """A step that runs joints of robots.
-
-    Args:
-        step: The step.
-        robots: Identities of its robots, in the order of its rows.
-        columns: Column of each of its slots in the articulation.
-        device: Warp device of its arrays.
-    """
+    """A step of joints of robots; robots are in the order of its rows, and columns in that of its slots."""
 
     step: Step
     robots: Sequence[Hashable]

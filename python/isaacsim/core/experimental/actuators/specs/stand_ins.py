@@ -25,13 +25,7 @@ LISTED = "actuator:standIns"
 
 @dataclass(frozen=True)
 class StandIn:
-    """A line of the table.
-
-    Args:
-        config: Returns the nearest config of newton for a config among others, or None without one.
-        otherwise: How a reader that uses it differs.
-        kind: Kind of the config of newton; empty for that of the law.
-    """
+    """The config of newton in place of one among others, how readers of it differ, and its kind if it is another."""
 
     config: Callable[[Any, Sequence[configs.Config]], configs.Config | None]
     otherwise: str

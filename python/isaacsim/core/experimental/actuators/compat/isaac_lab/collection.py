@@ -56,12 +56,7 @@ class Control(Protocol):
 
 
 class Shared:
-    """An array `(num_instances, num_joints)`, as one of Warp, NumPy or Torch over the same memory.
-
-    Args:
-        shape: Its shape.
-        device: Its device.
-    """
+    """An array `(num_instances, num_joints)`, as one of Warp, NumPy or Torch over the same memory."""
 
     def __init__(self, shape: tuple[int, int], device: wp.DeviceLike) -> None:
         self.warp = wp.zeros(shape, dtype=wp.float32, device=device)

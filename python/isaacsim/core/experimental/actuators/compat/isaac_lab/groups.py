@@ -137,14 +137,7 @@ def resolve_groups(
     device: wp.DeviceLike,
     rules: Rules | None,
 ) -> Groups:
-    """Return the resolved groups of a robot.
-
-    Args:
-        groups: Cfgs by name of the group.
-        names: Names of the robot's joints.
-        robot: Properties of the robots, see `values_of` and `with_own_values`.
-        device: Device of the efforts.
-        rules: The rules, see `resolve.py`; None for those of each cfg.
+    """Return the resolved groups of a robot, whose properties are those of `values_of` and `with_own_values`.
 
     Raises:
         ValueError: A joint in two groups, a group without joints, or a value that cannot be used; lists every problem.

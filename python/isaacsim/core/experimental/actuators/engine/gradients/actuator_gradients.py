@@ -465,13 +465,7 @@ class _Bound:
 
 
 class OnTape:
-    """Records the steps of one actuator on a tape.
-
-    Args:
-        label: Label of the actuator in errors.
-        step: Its step.
-        smooth_stick: True for smooth laws of dry friction, on Warp.
-    """
+    """Records the steps of one actuator on a tape."""
 
     def __init__(self, label: str, step: Step, *, smooth_stick: bool = False) -> None:
         require_gradients(label, step)

@@ -71,13 +71,9 @@ class _Record:
 
 
 class HeldEfforts:
-    """Records steps with a rate and an effort delay; a `GradientRecorder` around that of the rest.
+    """Records steps with a rate and an effort delay; a `GradientRecorder`.
 
-    Args:
-        front: The recorder of the rest, with its controller and all stages but these two.
-        stages: A recorder of the stages behind a `GivenEffort`.
-        count: Number of joints.
-        split: Where those stages are in the rest.
+    `front` records the rest with all stages but these two, and `stages` those behind a `GivenEffort`.
     """
 
     def __init__(self, front: GradientRecorder, stages: GradientRecorder, count: int, split: Split) -> None:

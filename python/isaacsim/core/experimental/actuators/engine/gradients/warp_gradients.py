@@ -38,13 +38,7 @@ class _Record:
 class WarpGradients:
     """Records steps and runs their backward passes; a `GradientRecorder`.
 
-    Args:
-        elements: Number of joints.
-        laws: Classes of the laws.
-        curves: Prepared rows of the curves of the controller, then of each of the stages after it, then of the sensor.
-        depth: Rows of the delay's ring, 0 without a delay.
-        device: Warp device.
-        network: The law of a network that is the controller.
+    `curves` are prepared rows of the controller, then of each stage after it, then of the sensor.
     """
 
     def __init__(

@@ -118,14 +118,7 @@ class _Targets:
 
 
 class Randomization:
-    """Random parameters of the actuators of an assembly.
-
-    Args:
-        plans: Steps, and the joint of the assembly of each of their slots.
-        dof_names: Names of the joints of the assembly.
-        parameters: The parameters of the assembly.
-        num_robots: Number of robots.
-    """
+    """Random parameters of the actuators of an assembly; `plans` are steps with the joint of each of their slots."""
 
     def __init__(
         self,

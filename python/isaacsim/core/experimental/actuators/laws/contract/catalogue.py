@@ -31,13 +31,7 @@ PACKAGE = __name__.rsplit(".", 2)[0]
 
 @dataclass(frozen=True)
 class Law:
-    """A line of the table.
-
-    Args:
-        config: The config class.
-        name: Class that implements it, defined in the file of that name; None without one.
-        by_network: Classes that implement it, by the kind of network in the file.
-    """
+    """A line of the table: a config, the class that implements it, or classes by the kind of network in the file."""
 
     config: type[configs.Config]
     name: str | None

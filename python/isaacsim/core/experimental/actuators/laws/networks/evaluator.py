@@ -50,14 +50,7 @@ def make_evaluator(network: Network | TorchNetwork, rows: int, device: Device = 
 
 
 class NativeEvaluator:
-    """Evaluates in C++.
-
-    Args:
-        program: The network.
-        rows: Number of actuators.
-
-    `ACTUATORS_ISA` forces an instruction set: avx512, avx2 or baseline.
-    """
+    """Evaluates in C++; `ACTUATORS_ISA` forces an instruction set: avx512, avx2 or baseline."""
 
     def __init__(self, program: Program, rows: int) -> None:
         self._calls = Calls(program, rows, "cpu", self._bind)

@@ -47,12 +47,7 @@ class Instruction:
 
 
 class Program:
-    """A network laid out.
-
-    Args:
-        network: The network.
-        keep: Whether all values keep their columns, so that all can be read afterwards.
-    """
+    """A network laid out; with `keep`, all values keep their columns, so that all can be read afterwards."""
 
     def __init__(self, network: Network, *, keep: bool = False) -> None:
         self.inputs, self.num_layers, self.hidden_size = network.inputs, network.num_layers, network.hidden_size

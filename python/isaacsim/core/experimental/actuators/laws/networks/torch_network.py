@@ -206,11 +206,6 @@ class TorchEvaluator:
     """Evaluates with Torch, in place on its arrays; see `Evaluator`. Cannot be part of a CUDA graph.
 
     Torch may round results of a row differently for another number of rows.
-
-    Args:
-        network: The network.
-        rows: Number of actuators.
-        device: Warp device of the arrays; "cpu" for NumPy arrays.
     """
 
     name = "torch"
