@@ -67,10 +67,6 @@ class CommandWrap(Command):
     Args:
         period: Distance after which positions repeat [rad or m], shape `(N,)`.
         hysteresis: Error beyond half a period up to which the side is kept [rad or m], shape `(N,)`.
-
-    Raises:
-        TypeError: An array is missing.
-        ValueError: The arrays differ in shape.
     """
 
     CONFIG = WrapConfig

@@ -151,10 +151,6 @@ class ControllerServo(Controller):
         profile_velocity: Largest velocity of the setpoint [rad/s or m/s], shape `(N,)`; inf for no limit.
         profile_acceleration: Largest acceleration of the setpoint [rad/s² or m/s²], shape `(N,)`; inf for no limit.
         ki: Integral gain [1/s], shape `(N,)`.
-
-    Raises:
-        TypeError: An array is missing.
-        ValueError: The arrays differ in shape.
     """
 
     CONFIG = ServoControlConfig

@@ -84,10 +84,6 @@ class ControllerSlewedPID(Controller):
         max_rate: Largest velocity of the setpoint [rad/s or m/s], shape `(N,)`; inf for no limit.
         integral_max: Largest integral in either direction [rad·s or m·s], shape `(N,)`.
         const_effort: Bias [N·m or N], shape `(N,)`.
-
-    Raises:
-        TypeError: An array is missing.
-        ValueError: The arrays differ in shape.
     """
 
     CONFIG = SlewedPIDControlConfig

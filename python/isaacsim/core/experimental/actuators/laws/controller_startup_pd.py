@@ -47,10 +47,6 @@ class ControllerStartupPD(Controller):
         kd: Derivative gain [N·m·s/rad or N·s/m], shape `(N,)`.
         startup: Effort towards the target, whatever its distance [N·m or N], shape `(N,)`.
         const_effort: Bias [N·m or N], shape `(N,)`.
-
-    Raises:
-        TypeError: An array is missing.
-        ValueError: The arrays differ in shape.
     """
 
     CONFIG = StartupPDControlConfig

@@ -43,10 +43,6 @@ class ControllerStepper(Controller):
         holding_effort: Largest effort of the field [N·m or N], shape `(N,)`.
         steps: Full steps per turn of 2π rad, or 2π m, of the joint, shape `(N,)`.
         kd: Damping [N·m·s/rad or N·s/m], shape `(N,)`.
-
-    Raises:
-        TypeError: An array is missing.
-        ValueError: The arrays differ in shape.
     """
 
     CONFIG = StepperControlConfig

@@ -325,10 +325,6 @@ class ElectricalWinding(Electrical):
         saturation_current: Current at which the torque constant is down to 71 % [A], shape `(N,)`; inf for none.
         bandwidth: Bandwidth of the current loop without inductance [Hz], shape `(N,)`; inf for none.
         dead_zone: Change of the demanded current that the driver leaves alone [A], shape `(N,)`.
-
-    Raises:
-        TypeError: An array is missing.
-        ValueError: The arrays differ in shape.
     """
 
     CONFIG = ElectricalConfig

@@ -95,10 +95,6 @@ class LossesOfMotor(Losses):
         idle_power: Power of the driver without current [W], shape `(N,)`.
         flux_speed: Speed from which on the field is weakened [rad/s or m/s], shape `(N,)`; inf for never.
         flux_loss: Heat of the current that takes away the whole field [W], shape `(N,)`.
-
-    Raises:
-        TypeError: An array is missing.
-        ValueError: The arrays differ in shape.
     """
 
     CONFIG = LossesConfig

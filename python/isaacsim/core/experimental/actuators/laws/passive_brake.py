@@ -86,10 +86,6 @@ class PassiveBrake(Passive):
         engage_time: Time from no effort to the whole [s], shape `(N,)`; 0 for at once.
         engaged: 1 where the brake is engaged, 0 where it is released, shape `(N,)`; set it at run time.
         assumed_inertia: Effective inertia [kg·m² or kg] where the simulator does not provide it, shape `(N,)`.
-
-    Raises:
-        TypeError: An array is missing.
-        ValueError: The arrays differ in shape.
     """
 
     CONFIG = BrakeConfig

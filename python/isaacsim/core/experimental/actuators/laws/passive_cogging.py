@@ -31,10 +31,6 @@ class PassiveCogging(Passive):
         amplitude: Largest effort [N·m or N], shape `(N,)`.
         periods: Periods per turn of the joint, which are radians per radian or per metre, shape `(N,)`.
         phase: Phase at position zero [rad], shape `(N,)`.
-
-    Raises:
-        TypeError: An array is missing.
-        ValueError: The arrays differ in shape.
     """
 
     CONFIG = CoggingConfig

@@ -271,10 +271,6 @@ class PassiveFriction(Passive):
             [1/(N·m) or 1/N], shape `(N,)`.
         quadratic_when_opposed: 1 where the quadratic terms act only on efforts of opposite signs, else 0, shape
             `(N,)`.
-
-    Raises:
-        TypeError: An array is missing.
-        ValueError: The arrays differ in shape.
     """
 
     CONFIG = FrictionConfig

@@ -161,10 +161,6 @@ class PassiveLuGreFriction(Passive):
         mujoco_discretization: 1 for the step of MuJoCo, else 0, shape `(N,)`.
         motor_load: Dry friction per effort of the motor, shape `(N,)`.
         external_load: Dry friction per external effort, shape `(N,)`.
-
-    Raises:
-        TypeError: An array is missing.
-        ValueError: The arrays differ in shape.
     """
 
     CONFIG = LuGreFrictionConfig

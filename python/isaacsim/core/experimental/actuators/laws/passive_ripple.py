@@ -33,10 +33,6 @@ class PassiveRipple(Passive):
         amplitude: Largest change of the effort, as a share of it, shape `(N,)`.
         periods: Periods per turn of the joint, which are radians per radian or per metre, shape `(N,)`.
         phase: Phase at position zero [rad], shape `(N,)`.
-
-    Raises:
-        TypeError: An array is missing.
-        ValueError: The arrays differ in shape.
     """
 
     CONFIG = RippleConfig

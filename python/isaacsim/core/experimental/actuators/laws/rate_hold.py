@@ -76,10 +76,6 @@ class RateHold(Rate):
         decimation: Number of physics steps from one computation to the next, shape `(N,)`.
         frequency: Computations per second [Hz], in place of it, shape `(N,)`; 0 for none.
         phase: Part of a period that has passed at a reset, from 0 to 1, shape `(N,)`.
-
-    Raises:
-        TypeError: An array is missing.
-        ValueError: The arrays differ in shape.
     """
 
     CONFIG = RateConfig

@@ -68,10 +68,6 @@ class ShaftFriction(Shaft):
         viscous: Viscous friction [N·m·s/rad or N·s/m], shape `(N,)`.
         load: Dry friction per effort of the motor, shape `(N,)`.
         assumed_inertia: Inertia of the shaft [kg·m² or kg] where the simulator does not provide it, shape `(N,)`.
-
-    Raises:
-        TypeError: An array is missing.
-        ValueError: The arrays differ in shape.
     """
 
     CONFIG = ShaftFrictionConfig

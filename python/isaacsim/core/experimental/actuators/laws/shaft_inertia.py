@@ -67,10 +67,6 @@ class ShaftInertia(Shaft):
         inertia: Inertia of the rotor at the shaft [kg·m² or kg], shape `(N,)`.
         assumed_inertia: Inertia of the shaft without it [kg·m² or kg] where the simulator does not provide it, shape
             `(N,)`.
-
-    Raises:
-        TypeError: An array is missing.
-        ValueError: The arrays differ in shape.
     """
 
     CONFIG = ShaftInertiaConfig

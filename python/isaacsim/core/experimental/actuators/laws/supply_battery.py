@@ -171,10 +171,6 @@ class SupplyBattery(Supply):
         knee_voltage: Open-circuit voltage there [V], shape `(N,)`.
         max_power: Power that the robot may draw [W], shape `(N,)`; inf for no limit.
         max_current: Current that it may draw [A], shape `(N,)`; inf for no limit.
-
-    Raises:
-        TypeError: An array is missing.
-        ValueError: The arrays differ in shape.
     """
 
     CONFIG = SupplyConfig

@@ -248,10 +248,6 @@ class ThermalTwoNode(Thermal):
             `(N,)`.
         magnet_share: Where the magnets are, from the housing, 0, to the winding, 1, shape `(N,)`.
         magnet_time: Time constant of the magnets [s], shape `(N,)`; 0 for none.
-
-    Raises:
-        TypeError: An array is missing.
-        ValueError: The arrays differ in shape.
     """
 
     CONFIG = ThermalConfig

@@ -280,10 +280,6 @@ class TransmissionElastic(Transmission):
         rotor_damping: Viscous friction of the rotor at the motor [N·m·s/rad], shape `(N,)`.
         assumed_inertia: Effective inertia of the joint [kg·m² or kg] where the simulator does not provide it, shape
             `(N,)`.
-
-    Raises:
-        TypeError: An array is missing.
-        ValueError: The arrays differ in shape.
     """
 
     CONFIG = ElasticTransmissionConfig

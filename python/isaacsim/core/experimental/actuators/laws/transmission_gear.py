@@ -70,10 +70,6 @@ class TransmissionGear(Transmission):
         ratio: Radians of the motor per radian or metre of the joint, shape `(N,)`.
         offset: Angle of the motor where the joint is at 0 [rad], shape `(N,)`.
         targets: 0 where targets and feedforward are those of the joint, 1 for those of the motor, shape `(N,)`.
-
-    Raises:
-        TypeError: An array is missing.
-        ValueError: The arrays differ in shape.
     """
 
     CONFIG = TransmissionConfig

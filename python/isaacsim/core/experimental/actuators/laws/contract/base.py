@@ -188,7 +188,12 @@ class Component(NotCopied):
             cls.State = type("State", (cls.State,), {"START": start, "KEPT": kept, "ACTUATOR_AXIS": axes, **names})
 
     def __init__(self, *values: wp.array | None, **named: wp.array | None) -> None:
-        """Set one array per parameter, in their order or by name; None means zero."""
+        """Set one array per parameter, in their order or by name; None means zero.
+
+        Raises:
+            TypeError: An array is missing.
+            ValueError: The arrays differ in shape.
+        """
         given = dict(zip(self.PARAMETERS, values, strict=False)) | named
         if len(values) + len(named) != len(self.PARAMETERS) or set(given) != set(self.PARAMETERS):
             raise TypeError(
