@@ -38,10 +38,6 @@ class EffortDelayTimed(LateComponent, EffortDelay):
         seconds: Delay [s], shape `(N,)`.
         steps: Delay in physics steps, added to it, shape `(N,)`.
         max_steps: For how many steps of delay the past is kept; 0 for one that stays 0.
-
-    Raises:
-        TypeError: An array is missing.
-        ValueError: The arrays differ in shape, or `max_steps` is out of range.
     """
 
     PARAMETERS: ClassVar[tuple[str, ...]] = ("seconds", "steps")
