@@ -83,6 +83,8 @@ class Assembly:
         columns: Sequence[int] | None = None,
     ) -> None:
         self.num_robots, self.device = num_robots, device_of(device)
+        # the garbage collector does not see into the core
+        warn = weakly(self._warn_of_fault)
         joints = in_sequence(entries)
         add_rotors(entries, num_robots, self.device)
         self.columns = list(range(sum(map(len, joints))) if columns is None else columns)
@@ -113,8 +115,7 @@ class Assembly:
             self._add_part(part, parts[part])
         self._warns = True
         for _, step in self._parts:
-            # the garbage collector does not see into the core
-            step.on_fault(weakly(self._warn_of_fault))
+            step.on_fault(warn)
             # the plans take over the attributes of the components: the last that changes these
             self._parameters.bind(step.plan, step)
         self._given: list[Component] = []

@@ -72,6 +72,8 @@ class Component(NotCopied):
     """
     ADDED: ClassVar[Collection[str]] = ()
     """Names in `STATE` that saved states of earlier versions lack; they then are as after a reset."""
+    COORDINATES: ClassVar[str] = ""
+    """"joint" for a stage that acts there although its kind acts at the motor."""
     STATE_AXIS: ClassVar[int] = -1
     """Axis of state arrays that runs over the actuators, unless `ACTUATOR_AXIS` of the state class names another."""
     ASKS: ClassVar[tuple[str, ...]] = ()
