@@ -112,8 +112,8 @@ def _with_properties(
     motors: dict[str, MotorConfig] = {}
     # rows that are equal in all columns are one motor
     alike: dict[tuple[bool, ...], list[int]] = {}
-    for at in range(len(dofs)):
-        alike.setdefault((*(bool(np.isnan(column[at])) for column in values.values()), bool(rubs[at])), []).append(at)
+    for at, row in enumerate(np.array([*map(np.isnan, values.values()), rubs], bool).T.tolist()):
+        alike.setdefault(tuple(row), []).append(at)
     for group in alike.values():
         joints = [dofs[at][1] for at in group]
         friction = [FrictionConfig(**_of_group(joints, levels, group))] if rubs[group[0]] else []

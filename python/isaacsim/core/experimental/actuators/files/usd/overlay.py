@@ -130,8 +130,7 @@ def _write_schemas(spec: Sdf.PrimSpec, names: Sequence[str], deleted: Sequence[s
 def _apply_stand_ins(stage: Usd.Stage, edit: StandInEdit) -> None:
     prim = stage.GetPrimAtPath(edit.prim)
     # a supply may be a prim of its own
-    applied = [config for config in edit.configs if holder_of(prim, type(config)) == prim]
-    configs = [_on_stage(stage, prim, config) for config in applied]
+    configs = [_on_stage(stage, prim, config) for config in edit.configs if holder_of(prim, type(config)) == prim]
     # older files hold values under the attributes of the stand-in: they are written under their own names
     stored = {type(config): attributes_on(prim, type(config)) for config in configs}
     moved = [config for config in configs if stored[type(config)] != attributes_of(type(config))]

@@ -13,6 +13,7 @@ and a state class sets it per array by `ACTUATOR_AXIS = {"hidden": 1, "counts": 
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar, Protocol, Self
@@ -285,7 +286,7 @@ class Component(NotCopied):
             if problems := violations(cls.CONFIG(**resolved), cls.CONFIG.__name__):
                 raise ValueError("\n".join(problems))
             return {name: described[name].number(value) for name, value in resolved.items()}
-        if missing := [name for name in cls.PARAMETERS if name not in args]:
+        if missing := list(itertools.filterfalse(args.__contains__, cls.PARAMETERS)):
             raise ValueError(f"{cls.__name__} lacks {missing}: has to be given. Author it or give it a default.")
         return {name: args[name] for name in cls.PARAMETERS}
 
