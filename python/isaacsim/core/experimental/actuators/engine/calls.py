@@ -377,7 +377,6 @@ def _take_delay(fresh: StepState, label: str, delay: object) -> None:
 
 
 def _like(name: str, given: Any, wanted: Array) -> Array:
-    """Return an array of a state if it has shape and type of a fresh one."""
     if not isinstance(given, wp.array | np.ndarray) or tuple(given.shape) != tuple(wanted.shape):
         has = f"shape {tuple(given.shape)}" if hasattr(given, "shape") else repr(given)
         raise ValueError(
@@ -447,7 +446,6 @@ def unchanged(earlier: Sequence[Contents]) -> bool:
 
 
 def _entry_of(actuator: ActuatorLike) -> ActuatorEntry:
-    """Return the entry that the plan of an actuator compiles."""
     return ActuatorEntry(actuator.label or "actuator", ("",), **parts_of(actuator.stages), shared=False)
 
 

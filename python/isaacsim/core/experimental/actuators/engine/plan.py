@@ -729,7 +729,6 @@ def _add_feedback(plan: Plan, entries: Sequence[ActuatorEntry]) -> None:
 
 
 def _require_laws_of_feedback(entry: ActuatorEntry, custom: ArrayStages | None) -> None:
-    """Raise for feedback or laws of commands without a law, or beside stages that compute arrays."""
     for stage in (*entry.sensing, *entry.commanding):
         name = type(stage).__name__
         if not has_law(stage):
@@ -745,7 +744,6 @@ def _require_laws_of_feedback(entry: ActuatorEntry, custom: ArrayStages | None) 
 
 
 def _require_laws_of_rate(entry: ActuatorEntry, rate: str, custom: ArrayStages | None) -> None:
-    """Raise for a rate beside stages that compute arrays, and beside a delay that counts physics steps."""
     subject = f"actuator {entry.label!r}: {rate}"
     if custom is not None:
         raise TypeError(f"{subject} beside a stage that computes arrays: must be left out. Give the latter a LAW.")
@@ -757,7 +755,6 @@ def _require_laws_of_rate(entry: ActuatorEntry, rate: str, custom: ArrayStages |
 
 
 def _require_laws_of_effort_mode(entry: ActuatorEntry, mode: str, custom: ArrayStages | None) -> None:
-    """Raise for an effort at the end of the step beside what acts at its start, or later."""
     subject = f"actuator {entry.label!r}: {mode}"
     if network_law_of(entry.controller) is not None or newton_classes.is_network(type(entry.controller)):
         raise TypeError(
@@ -846,7 +843,6 @@ def _add_curves(plan: Plan, component: Component, curves: list[PlannedCurve], sl
 def _add_values(
     plan: Plan, entry: ActuatorEntry, component: Component, attribute: str, row: Row, slots: tuple[int, ...]
 ) -> None:
-    """Copy one attribute of a component into its row."""
     # an attribute that is None has a view, too, so that it can be set later
     plan.views.append(ParameterView(component, attribute, row, slots))
     given = getattr(component, attribute)

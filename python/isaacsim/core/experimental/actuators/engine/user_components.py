@@ -85,7 +85,6 @@ def _config_of(given: object, dof_name: str, num_robots: int) -> ActuatorConfig:
 
 
 def _require_for_set(given: Any, dof_name: str, num_robots: int) -> None:
-    """Raise for an actuator with gradients, of an implicit mode, or that is not of one joint."""
     if getattr(given, "requires_grad", False):
         raise ValueError(
             f"actuator {dof_name!r} has requires_grad = True: must be stepped by itself to have gradients on a tape. "

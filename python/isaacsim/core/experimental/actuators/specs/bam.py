@@ -151,7 +151,6 @@ def _problems(
 
 
 def _flat(content: Mapping[str, object]) -> dict[str, Any]:
-    """Return the numbers of a motor together with those around it."""
     motor = content.get("motor")
     if not isinstance(motor, Mapping):
         return dict(content)

@@ -95,7 +95,6 @@ class MotorDataSheet:
         self._require_heat()
 
     def _require_enough(self) -> None:
-        """Raise for figures from which resistance and torque constant do not follow."""
         if self.resistance is None and self.stall_current is None:
             raise ValueError("resistance = None: must follow from the stall current, which is None, too. Give either.")
         if self.no_load_current * self.ohms >= self.voltage:

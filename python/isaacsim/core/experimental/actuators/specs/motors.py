@@ -375,7 +375,6 @@ def _complaints(subject: str, value: object, described: Parameter) -> Iterator[s
 
 
 def _entries(subject: str, value: Any) -> Iterator[tuple[str, object]]:
-    """Yield each number of an array with its place; a number itself."""
     if not isinstance(value, list | tuple):
         # arrays of NumPy, Torch and Warp; their scalars are numbers
         if isinstance(value, numbers.Number) or not hasattr(value, "shape"):

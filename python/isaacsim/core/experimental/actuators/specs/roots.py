@@ -61,7 +61,6 @@ class _Branch:
 
 
 def _matched(segment: str, branches: Sequence[_Branch], pattern: str) -> list[_Branch]:
-    """Return the branches below some whose names a segment of a pattern matches."""
     if segment.isidentifier():
         # a plain name matches itself alone
         return [branch.below[segment] for branch in branches if segment in branch.below]

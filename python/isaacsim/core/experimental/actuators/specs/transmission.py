@@ -208,7 +208,6 @@ def _at_joint_in_files(config: Config, attributes: Mapping[str, str] | None) -> 
 
 
 def _converted(config: _Config, ratio: object, power: int, names: Collection[str] | None = None) -> _Config:
-    """Return a config with some values converted, or with all of them."""
     if acts_at_joint(config):
         return config
     changed: dict[str, object] = {}

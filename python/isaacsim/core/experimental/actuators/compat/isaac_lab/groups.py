@@ -83,7 +83,6 @@ def joints_of_groups(
 
 
 def _matched(cfg: Any, names: Sequence[str], subject: str, problems: list[str]) -> Collection[str]:
-    """Return the joints that the expressions of a cfg match."""
     expressions = [cfg.joint_names_expr] if isinstance(cfg.joint_names_expr, str) else list(cfg.joint_names_expr)
     if not expressions:
         problems.append(f"{subject} = []: must name joints. Add a pattern.")

@@ -126,7 +126,6 @@ class _Maker:
         return known
 
     def _absolute(self, path: object) -> object:
-        """Return the path of a file beside this one, but for an address, as an absolute one."""
         if isinstance(path, str) and "://" not in path:
             return os.path.join(os.path.abspath(self._file.parent), path)
         return path

@@ -172,7 +172,6 @@ def _by_gear(
 
 
 def _quantized(value: np.ndarray, resolution: np.ndarray) -> np.ndarray:
-    """Return the nearest multiples of the resolution; the values themselves without one."""
     per_resolution = np.float32(1.0) / np.where(resolution > 0.0, resolution, np.float32(1.0))
     counts = value * per_resolution
     return np.where((resolution > 0.0) & (np.abs(counts) < float(MOST_COUNTS)), np.rint(counts) * resolution, value)

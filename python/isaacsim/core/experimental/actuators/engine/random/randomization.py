@@ -329,7 +329,6 @@ class Randomization:
         return [place for place in self._places[name] if place.joint == joint]
 
     def _nominal_values(self, place: _JointParameter) -> np.ndarray:
-        """Nominal values of a parameter of a joint, float32 `(robots,)`."""
         if place.key not in self._nominal:
             values = self._parameters.values(place.step, place.view)
             self._nominal[place.key] = values[:, place.at].astype(np.float32)

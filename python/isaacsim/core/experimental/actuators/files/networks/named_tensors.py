@@ -96,7 +96,6 @@ def _add_linear(to: Tracer, x: Value, weight: np.ndarray, bias: np.ndarray | Non
 
 
 def _take_cells(tensors: dict[str, np.ndarray]) -> list[list[np.ndarray]]:
-    """Take the weights, and biases if there are any, of each recurrent layer out of the tensors."""
     found = [name for name in tensors if name.rpartition(".")[2] == "weight_ih_l0"]
     if not found:
         return []

@@ -144,7 +144,6 @@ def _refused_text(path: str) -> str:
 
 
 def _anchored(layer: Sdf.Layer, path: str) -> str:
-    """The absolute path of a file that a layer names, by USD's search."""
     anchored = Sdf.ComputeAssetPathRelativeToLayer(layer, path)
     # USD returns a search path unchanged if it finds nothing
     if not os.path.isabs(anchored) and not layer.anonymous and not Ar.IsPackageRelativePath(anchored):

@@ -454,7 +454,6 @@ def _check_place(stage: Usd.Stage, path: Sdf.Path, targets: list[Sdf.Path], over
 
 
 def _require_removable(existing: Usd.Prim, target: Usd.EditTarget) -> None:
-    """Raise for a prim that other layers than that of the edit target define, too."""
     path = existing.GetPath()
     layer, here = target.GetLayer(), target.MapToSpecPath(path)
     elsewhere = [spec.layer for spec in own_specs(existing) if spec.layer != layer or spec.path != here]
@@ -536,7 +535,6 @@ def _fill(spec: Sdf.PrimSpec, prim: _Prim, target: Usd.EditTarget) -> None:
 
 
 def _path_in(target: Usd.EditTarget, path: Sdf.Path) -> Sdf.Path:
-    """A path of the stage as the target of a relationship or an arc in the edit target."""
     return target.MapToSpecPath(path).StripAllVariantSelections()
 
 
@@ -569,7 +567,6 @@ def write_attribute(spec: Sdf.PrimSpec, name: str, described: Parameter, value: 
 
 
 def _attribute(spec: Sdf.PrimSpec, name: str, value_type: Sdf.ValueTypeName) -> Sdf.AttributeSpec:
-    """The attribute of a spec; a new one is custom."""
     found = spec.attributes.get(name)
     if found is None:
         found = Sdf.AttributeSpec(spec, name, value_type)

@@ -459,7 +459,6 @@ class Ownership:
         return next((self._nearest[prim] for prim in above if prim in self._nearest), None)
 
     def _is_of_no_articulation(self, target: str) -> bool:
-        """Return True if the target is a joint of no robot, such as that of a door."""
         if not axes_of(self._stage.GetPrimAtPath(target)):
             return False
         if self._nearest_to(target) not in (None, self._here):

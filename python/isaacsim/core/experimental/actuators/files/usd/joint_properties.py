@@ -263,7 +263,6 @@ def _scaled(
 def _without_effect(
     stage: Usd.Stage, values: Mapping[str, np.ndarray], axes: Sequence[Axis], cleared: Sequence[tuple[str, str]]
 ) -> list[tuple[str, str]]:
-    """Return joints and names of attributes that `write_properties` wrote and the stage does not have."""
     found = [(joint, name) for joint, name in cleared if authored_number(stage.GetPrimAtPath(joint), name, 0.0) != 0.0]
     for name, column in values.items():
         as_set = np.isclose(read_property(stage, name, axes), column, rtol=1e-5, atol=1e-30)
@@ -370,7 +369,6 @@ def _spec_path(stage: Usd.Stage, joint: str) -> Sdf.Path:
 
 
 def _write(joint: Usd.Prim, path: Sdf.Path, known: Property, axis: str, value: float) -> None:
-    """Author a value in the units of the stage, in the first attribute and in all others that are authored."""
     names, schema = _on(joint, known, axis)
     # the other attributes are of all axes of the joint
     also = [name for name in names[1:] if axis in ("angular", "linear") and joint.GetAttribute(name).HasAuthoredValue()]

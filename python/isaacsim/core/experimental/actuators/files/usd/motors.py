@@ -288,7 +288,6 @@ def _of_mujoco(stage: Usd.Stage, free: dict[str, str]) -> dict[str, MotorConfig]
 
 
 def _warn_of_mujoco(lost: Sequence[str], problems: Sequence[str], ranges: Sequence[str]) -> None:
-    """Warn of what motors do not do that `MjcActuator` prims do."""
     for names, what, remedy in (
         (lost, "DC motors of MuJoCo have what motors have not", ". Compare both where that matters."),
         (problems, "MjcActuator prims that no motor stands for", ". Write the motors of their joints by hand."),

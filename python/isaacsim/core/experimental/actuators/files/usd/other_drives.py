@@ -48,7 +48,6 @@ def followers(stage: Usd.Stage, joints: Sequence[str], names: Sequence[str], dri
 
 
 def _driven(stage: Usd.Stage, joints: Sequence[str], names: Sequence[str]) -> set[str]:
-    """Names of the DOFs with an actuator, a drive with gains, or an actuator of MuJoCo."""
     ours = {dof for path in actuator_paths(stage) for dof in dofs_driven(stage.GetPrimAtPath(path))}
     own = {name for joint, name in zip(joints, names, strict=True) if (joint, name) in ours}
     return own.union(gains_of_drives(stage, joints, names), _mujoco_actuators(stage, set(joints)))
@@ -80,7 +79,6 @@ def no_actuators_message(stage: Usd.Stage, root: str, joints: Sequence[str], nam
 
 
 def _remedy(root: str, pattern: str, drive: tuple[float, float, float] | None = None) -> str:
-    """How to add actuators, with the values of a drive if there is one."""
     stiffness, damping, largest = drive or (100.0, 10.0, np.inf)
     limit = f", MaxEffortClampingConfig({largest:g})" if np.isfinite(largest) else ""
     return (

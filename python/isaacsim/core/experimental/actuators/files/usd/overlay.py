@@ -143,7 +143,6 @@ def _apply_stand_ins(stage: Usd.Stage, edit: StandInEdit) -> None:
 
 
 def _on_stage(stage: Usd.Stage, prim: Usd.Prim, config: Config) -> Config:
-    """A config of a prim with its numbers in the units of the stage."""
     angular = [is_angular(axis_of(stage, joint, name)) for joint, name in dofs_driven(prim)]
     return to_stage(config, units_of(stage), angular)
 

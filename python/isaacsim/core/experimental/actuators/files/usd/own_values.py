@@ -31,8 +31,6 @@ _ARCS = ("references", "payload", "inheritPaths", "specializes", "variantSetName
 
 @dataclass(frozen=True)
 class _Said:
-    """Values, names of properties, schemas and targets of an actuator prim."""
-
     values: dict[str, object]
     names: list[str]
     schemas: list[str]
@@ -353,7 +351,6 @@ def _of_actuator(twins: Twins, spec: ActuatorSpec, si: bool, problems: list[str]
 
 
 def _refusal_of_prim(twins: Twins, prim: Usd.Prim, spec: ActuatorSpec) -> str:
-    """Return the problem of a prim that does not drive the joints of its twin; empty for none."""
     if not prim.IsActive():
         return _refusal(prim, spec, "is inactive", "has the actuators")
     if prim.IsDefined() and [twins.path(joint) for joint in spec.targets] != [one for one, _ in targets_of(prim)]:
@@ -371,7 +368,6 @@ def _laws(spec: ActuatorSpec) -> list[tuple[int, Config]]:
 
 
 def _changed(new: Config, old: Config) -> Iterator[tuple[str, object]]:
-    """Yield name and value of the parameters of a config that are not those of another one of its class."""
     if isinstance(old, ForeignConfig) and isinstance(new, ForeignConfig):
         names = new.values.keys() | old.values.keys()
         yield from ((name, new.values.get(name)) for name in names if new.values.get(name) != old.values.get(name))
@@ -413,7 +409,6 @@ def _read(twins: Twins, prim: Usd.Prim, spec: ActuatorSpec, si: bool, issues: li
 
 
 def _strays(twins: Twins, specs: Sequence[ActuatorSpec]) -> list[str]:
-    """Return a problem for each `over` of a copy with values of an actuator that the prototype does not have."""
     known = {twins.path(spec.path) for spec in specs}
     return [
         f"<{prim.GetPath()}> has values of an actuator, and the prototype has no actuator there: must be at one of "

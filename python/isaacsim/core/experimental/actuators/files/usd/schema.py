@@ -264,8 +264,6 @@ def _remedy(name: str, known: list[str], unknown: list[str]) -> str:
 
 @functools.lru_cache(maxsize=1024)
 def _most_similar(name: str) -> str | None:
-    """The attribute of a schema that is most similar to an unknown property; None if none is."""
-
     def likeness(candidate: str) -> float:
         authored, meant = (normalized(each).removeprefix("newton") for each in (name, candidate))
         return difflib.SequenceMatcher(None, authored, meant).ratio()

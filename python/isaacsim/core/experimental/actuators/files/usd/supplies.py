@@ -141,7 +141,6 @@ def _own_supplies(stage: Usd.Stage) -> list[tuple[Usd.Prim, Sdf.PrimSpec]]:
 
 
 def _prim_of(stage: Usd.Stage, scope: Sdf.Path, config: SupplyConfig, write: Write) -> Sdf.Path:
-    """A supply prim in the scope with the values of a config, a new one if there is none."""
     for prim, _ in _own_supplies(stage):
         if prim.GetPath().GetParentPath() == scope and _stored(read_config(prim, SupplyConfig, [])) == _stored(config):
             return prim.GetPath()

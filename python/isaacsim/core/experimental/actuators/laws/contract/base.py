@@ -239,7 +239,6 @@ class Component(NotCopied):
         return f"{type(self).__name__}({values})"
 
     def _given(self) -> list[str]:
-        """Names of the parameters with values; an optional parameter may be None."""
         # not by getattr, which would materialize parameters of a plan
         held = self if self.parameter_source is not None else None
         return [name for name in type(self).PARAMETERS if vars(self).get(name, held) is not None]

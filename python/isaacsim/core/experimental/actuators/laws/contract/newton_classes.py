@@ -266,7 +266,6 @@ def _with_tensors(state: type, names: tuple[str, ...]) -> type:
 
 
 def _own_class(component: object) -> Any:
-    """Return the class that an adopted component with a custom computation had before."""
     return type(component).__mro__[1]
 
 

@@ -126,7 +126,6 @@ class TorchNetwork:
         return file.getvalue()
 
     def _sizes(self, metadata: Mapping[str, object]) -> tuple[Kind, int, int]:
-        """Kind, number of layers and hidden size: those of the metadata, else those of the module."""
         # a network may have the name of its layer, which is the one that has a number of layers
         recurrent = [module for module in self._module.modules() if hasattr(module, "num_layers")]
         # a scripted layer has the name of its original

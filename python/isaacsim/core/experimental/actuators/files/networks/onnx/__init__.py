@@ -88,8 +88,6 @@ def _shape(one: ValueInfoProto) -> tuple[int | None, ...]:
 
 
 class _Reader:
-    """Follows one graph whose axis of rows is known."""
-
     def __init__(self, graph: GraphProto, constants: Mapping[str, np.ndarray]) -> None:
         self.graph = graph
         self.tensors: dict[str, Tensor | Above] = dict(constants)
@@ -115,7 +113,6 @@ class _Reader:
         return self._outputs(counts, names)
 
     def _take_state(self, one: ValueInfoProto) -> int:
-        """Take an input besides the first as a state, and return its number of layers."""
         sizes = _shape(one)
         flat = len(sizes) == 2
         count = 1 if flat else sizes[0] if len(sizes) == 3 else None

@@ -295,7 +295,6 @@ def _require_as_pytorch(node: Node, kind: str, more: Mapping[str, int]) -> None:
 
 
 def _weights(node: Node, kind: str, inputs: int, size: int) -> list[np.ndarray]:
-    """Weights and biases as in the file, after their shapes are checked."""
     rows = len(GATES[kind]) * size
     arrays = [node.optional(place) for place in (1, 2, 3)]
     if arrays[2] is None and 0 < size <= 2**16:

@@ -88,7 +88,6 @@ def _tensors(archive: Archive, model: str) -> dict[str, np.ndarray]:
 
 
 def _tensor(archive: Archive, folder: str, name: str, said: Json, most: int) -> np.ndarray:
-    """One tensor of raw numbers, `most` of them at most."""
     what = f"tensor {name!r:.100}"
     dtype, meta = _dtype(what, said), said["tensor_meta"]
     sizes, strides = ([one["as_int"] for one in meta[key]] for key in ("sizes", "strides"))
@@ -119,8 +118,6 @@ def _size(said: Json) -> int | None:
 
 
 class _Graph:
-    """The graph of a module, where axis `rows` of the input is that of rows."""
-
     def __init__(self, module: Json, held: Mapping[str, np.ndarray], sizes: Sequence[int | None], rows: int) -> None:
         width = sizes[-1]
         assert width is not None

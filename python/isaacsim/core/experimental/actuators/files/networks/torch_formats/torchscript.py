@@ -80,7 +80,6 @@ def _widths(code: Code, held: Mapping[str, np.ndarray]) -> list[int]:
 
 
 def _forward(code: Code, root: Record, interpreter: Interpreter, inputs: int) -> Value:
-    """Return the output of the forward pass, after the states that it returns are checked."""
     method = code.member(root, "forward")
     if not isinstance(method, Method):
         raise NetworkError(f"{root.type} has no method forward: must have. Save the network anew.")
