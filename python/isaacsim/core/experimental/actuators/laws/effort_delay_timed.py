@@ -44,6 +44,6 @@ class EffortDelayTimed(LateComponent, EffortDelay):
     LATE: ClassVar[tuple[str, ...]] = ("earlier_efforts",)
     STEPS: ClassVar[str] = "steps"
     SECONDS: ClassVar[str] = "seconds"
-    CONFIG: ClassVar[type[LateConfig]] = EffortDelayConfig
+    CONFIG: ClassVar[type[LateConfig]] = EffortDelayConfig  # pyright: ignore[reportIncompatibleVariableOverride]
     PREPARE = effort_delay_prepare
     LAW = late_effort

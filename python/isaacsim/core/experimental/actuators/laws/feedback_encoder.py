@@ -155,7 +155,7 @@ class FeedbackEncoder(LateComponent, Feedback):
     LATE: ClassVar[tuple[str, ...]] = ("earlier_positions", "earlier_velocities")
     STEPS: ClassVar[str] = "latency_steps"
     SECONDS: ClassVar[str] = "latency"
-    CONFIG: ClassVar[type[LateConfig]] = EncoderConfig
+    CONFIG: ClassVar[type[LateConfig]] = EncoderConfig  # pyright: ignore[reportIncompatibleVariableOverride]
     PREPARE = encoder_prepare
     LAW = measured
 

@@ -24,9 +24,7 @@ ACTIVATIONS: dict[str, Activation] = {
     "leaky_relu": lambda to, x: to.unary("leaky_relu", x, 0.01),
     "relu": lambda to, x: to.unary("relu", x),
     "relu6": lambda to, x: to.unary("clamp", x, 0.0, 6.0),
-    "selu": lambda to, x: to.binary(
-        "mul", to.unary("elu", x, 1.6732632423543772848170429916717), 1.0507009873554804934193349852946
-    ),
+    "selu": lambda to, x: to.selu(x),
     "sigmoid": lambda to, x: to.unary("sigmoid", x),
     "silu": lambda to, x: to.binary("mul", x, to.unary("sigmoid", x)),
     "softplus": lambda to, x: to.unary("softplus", x, 1.0),

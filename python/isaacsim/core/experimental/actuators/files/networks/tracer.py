@@ -29,6 +29,8 @@ class Rows:
 # the axis of rows, in a shape
 ROWS = Rows()
 Shape = tuple[Any, ...]
+# alpha and scale
+SELU = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 # largest constant that is computed
 MOST_NUMBERS = 2**24
 # of all constants that are used and computed together
@@ -157,6 +159,10 @@ class Tracer:
         else:
             raise NetworkError(f"approximate {approximate!r:.50} is neither none nor tanh.")
         return self.binary("mul", self.binary("mul", x, 0.5), self.binary("add", gate, 1.0))
+
+    def selu(self, x: Tensor, alpha: float = SELU[0], scale: float = SELU[1]) -> Any:
+        """Return the scaled exponential linear unit. Source: `torch.nn.SELU`."""
+        return self.binary("mul", self.unary("elu", x, alpha), scale)
 
     def gated(self, x: Tensor, function: str, gate: Tensor) -> Tensor:
         """Return x times a function of a gate."""
