@@ -73,22 +73,18 @@ class EnvelopeClampingConfig(ClampingConfig):
             return []
         if problems := table_conflicts(self, "lookup_velocities", "lookup_efforts"):
             return problems
-        return [
-            f"lookup_efforts[{row}] = {effort!r} at velocity {velocity!r}: must be at least 0 where the effort brakes, "
-            "at negative velocities. Correct the row."
-            for row, (velocity, effort) in enumerate(zip(velocities, efforts, strict=True))
-            if effort < 0.0 and velocity <= 0.0
-        ][:1] or self._crossings()
-
-    def _crossings(self) -> list[str]:
-        """Return a problem if the table forces more braking than it allows: `table(v) < −table(−v)`."""
-        velocities, efforts = list(self.lookup_velocities), list(self.lookup_efforts)
-        return [
-            f"lookup_efforts[{row}] = {effort!r} at velocity {velocity!r}: must be at least {least:g}, minus the limit "
-            "at the opposite velocity. Correct either."
-            for row, (velocity, effort) in enumerate(zip(velocities, efforts, strict=True))
-            if effort < 0.0 and effort < (least := -_interpolated(-velocity, velocities, efforts))
-        ][:1]
+        for row, (velocity, effort) in enumerate(zip(velocities, efforts, strict=True)):
+            subject = f"lookup_efforts[{row}] = {effort!r} at velocity {velocity!r}"
+            if effort < 0.0 and velocity <= 0.0:
+                return [
+                    f"{subject}: must be at least 0 where the effort brakes, at negative velocities. Correct the row."
+                ]
+            # it would force more braking than it allows
+            if effort < 0.0 and effort < (least := -_interpolated(-velocity, velocities, efforts)):
+                return [
+                    f"{subject}: must be at least {least:g}, minus the limit at the opposite velocity. Correct either."
+                ]
+        return []
 
     def bounds(self, of: Literal["effort", "speed"]) -> dict[str, float]:
         """Largest efforts along the motion, or the no-load speed."""

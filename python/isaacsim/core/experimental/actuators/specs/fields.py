@@ -12,7 +12,7 @@ import struct
 import unicodedata
 from collections.abc import Iterable, Mapping, Sized
 from pathlib import PurePath
-from typing import Any, Final, Literal, TypeAlias, TypedDict, Unpack
+from typing import Any, Final, Literal, TypeAlias, TypedDict, Unpack, cast
 
 from ..base.errors import shown
 
@@ -242,3 +242,13 @@ def conflicts(config: object, subject: str) -> list[str]:
 def storable(text: str) -> bool:
     """Return True if files can hold `text`: not only spaces, no control characters, no lone surrogates."""
     return bool(text.strip()) and not any(unicodedata.category(character) in ("Cc", "Cs") for character in text)
+
+
+def entries_of(value: Any) -> list[Any]:
+    """Return the single values of one: a number or word itself, or those by pattern, of a list or of an array."""
+    if isinstance(value, Mapping | list | tuple):
+        several = cast(Iterable[Any], value.values() if isinstance(value, Mapping) else value)
+        return [entry for one in several for entry in entries_of(one)]
+    if hasattr(value, "shape"):
+        return (value.numpy() if hasattr(value, "numpy") else value).ravel().tolist()
+    return [value]

@@ -14,10 +14,10 @@ Source: the gearbox term of model M5 of Duclusaud et al., ICRA 2025, solved for 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, cast
 
 from .configs import Config, FrictionConfig, LuGreFrictionConfig
 from .engine_friction import is_friction, is_in_engine
+from .fields import entries_of
 from .stages import Staged
 from .transmission import ROUNDING, TransmissionConfig, transmission_of
 
@@ -70,13 +70,5 @@ def loss_problems(staged: Staged, subject: str) -> list[str]:
 
 
 def _loses(gear: TransmissionConfig) -> bool:
-    return any(map(_is_less, (gear.efficiency, gear.backdriving_efficiency)))
-
-
-def _is_less(value: Any) -> bool:
-    """Return True if one of several values is between 0, which means the other efficiency, and 1."""
-    if isinstance(value, dict):
-        return any(map(_is_less, cast(dict[str, object], value).values()))
-    array = value.numpy() if hasattr(value, "numpy") else value
-    found = (array != 1.0) & (array != 0.0)
-    return bool(found.any()) if hasattr(found, "any") else bool(found)
+    # 0 means the other efficiency
+    return any(share not in (0.0, 1.0) for share in entries_of([gear.efficiency, gear.backdriving_efficiency]))

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self, cast
 from ..base.errors import shown
 from .config import Config
 from .electrical import ElectricalConfig
-from .fields import choice_of, described, parameter
+from .fields import choice_of, described, entries_of, parameter
 from .stages import Staged
 
 COPPER = 0.00393
@@ -146,7 +146,7 @@ def heat_problems(staged: Staged, subject: str) -> list[str]:
         f"{subject} has ThermalConfig without motor_constant: must have one, or an ElectricalConfig, for the loss of "
         "the winding. Add either."
         for _, stage in staged.by_kind
-        if isinstance(stage, ThermalConfig) and any(map(math.isinf, _numbers(stage.motor_constant)))
+        if isinstance(stage, ThermalConfig) and any(map(math.isinf, entries_of(stage.motor_constant)))
     ]
 
 
@@ -174,7 +174,7 @@ def _copper_of(others: Sequence[Any]) -> tuple[Any, Any]:
         return winding, {name: value or theirs.get(name, value) for name, value in mine.items()}
     if hasattr(own, "shape") and not hasattr(own, "numpy") and not isinstance(common, Mapping):
         return winding, own + (own == 0.0) * common
-    return (winding, cast(Any, common)) if _numbers(own) == [0.0] else (None, None)
+    return (winding, cast(Any, common)) if entries_of(own) == [0.0] else (None, None)
 
 
 def copper_problems(staged: Staged, subject: str) -> list[str]:
@@ -182,7 +182,7 @@ def copper_problems(staged: Staged, subject: str) -> list[str]:
     if not (both := _winding_and_heat(staged.others)):
         return []
     winding, heat = both
-    own, common = ({*_numbers(one.temperature_coefficient)} - {0.0} for one in both)
+    own, common = ({*entries_of(one.temperature_coefficient)} - {0.0} for one in both)
     # that of copper may not have been given
     if not own or not common or _are_among(own, common) or _are_among(common, {COPPER}):
         return []
@@ -196,11 +196,3 @@ def copper_problems(staged: Staged, subject: str) -> list[str]:
 def _are_among(some: set[float], others: set[float]) -> bool:
     """Return True if numbers are among others, but for the rounding of single precision, as files have them."""
     return all(any(math.isclose(one, other, rel_tol=1e-6) for other in others) for one in some)
-
-
-def _numbers(value: Any) -> list[float]:
-    if isinstance(value, Mapping):
-        return list(cast(Mapping[str, float], value).values())
-    if hasattr(value, "shape"):
-        return (value.numpy() if hasattr(value, "numpy") else value).ravel().tolist()
-    return [value]

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Final, Self, TypeVar, cast
 
 from ..base.errors import shown
 from .config import Config
-from .fields import FLOAT32_MAX, Description, Parameter, complaint, described, parameter, parameters_of
+from .fields import FLOAT32_MAX, Description, Parameter, complaint, described, entries_of, parameter, parameters_of
 from .stages import Staged, acts_at_joint
 
 _Config = TypeVar("_Config", bound=Config)
@@ -74,7 +74,7 @@ class TransmissionConfig(Config):
 
     def conflicts(self) -> list[str]:
         """Return what is wrong with the ratio, or between the two efficiencies."""
-        if _has_zero(self.ratio):
+        if 0.0 in entries_of(self.ratio):
             return [f"ratio = {shown(self.ratio)}: must not be 0. Give the turns of the motor per turn of the joint."]
         rotor = self.rotor_inertia
         # values by joint or robot are left to what writes or sets the armature
@@ -235,10 +235,7 @@ def _factor(described: Parameter, ratio: Any, power: int) -> Any:
 def armature(staged: Staged) -> float | None:
     """Return the armature at the joint that the rotor of some configs has [kg·m² or kg]; None where it is not given."""
     given = transmission_of(staged)
-    if given is None:
-        return None
-    inertia: Any = given.rotor_inertia
-    if not (inertia.any() if hasattr(inertia, "any") else inertia):
+    if given is None or not any(entries_of(given.rotor_inertia)):
         return None
     return given.ratio**2 * given.rotor_inertia
 
@@ -247,11 +244,3 @@ def armature_while_attached(staged: Staged) -> float | None:
     """Return the armature that the simulator is to have: none where the rotor is a mass of its own behind a spring."""
     found, gear = armature(staged), transmission_of(staged)
     return found if found is None or gear is None or gear.IS_RIGID else 0.0 * found
-
-
-def _has_zero(value: Any) -> bool:
-    """Return True if a number, or one of several by joint or robot, is 0."""
-    if isinstance(value, Mapping):
-        return any(one == 0.0 for one in cast(Mapping[str, object], value).values())
-    array = value.numpy() if hasattr(value, "numpy") else value
-    return bool((array == 0.0).any()) if hasattr(array, "any") else array == 0.0

@@ -98,22 +98,18 @@ class _Request:
 
 @dataclass(frozen=True, eq=False)
 class _Targets:
-    """Draws with the arrays that they write.
+    """Draws with the arrays that they write."""
 
-    Args:
-        num_pieces: Number of pieces of parameters at the time; after a change the arrays are out of date.
-        draws: The draws.
-        parameters: Values of parameters, one per robot, and their nominal values.
-        properties: Values of each property, `(robots, DOFs)`, and the columns that are drawn.
-        flush: Functions to be called after a draw.
-        kept: Parameter, joint, values, and what they are divided by, to be read.
-    """
-
+    # after a change of it the arrays are out of date
     num_pieces: int
     draws: Draws
+    # values, one per robot, and nominal ones
     parameters: list[tuple[np.ndarray, np.ndarray]]
+    # values `(robots, DOFs)`, and the columns that are drawn
     properties: dict[str, tuple[np.ndarray, list[int]]]
+    # to be called after a draw
     flush: list[Callable[[], None]]
+    # parameter, joint, values, and what they are divided by, to be read
     kept: list[tuple[str, str, np.ndarray, np.ndarray | None]]
 
 
