@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeGuard, TypeVar, cast
 import numpy as np
 
 from ..base.memory import Array
+from ..base.values import as_numpy
 from ..laws.contract import newton_classes
 from ..laws.contract.base import Component, Controller, EffortStage, check_type
 from ..laws.contract.catalogue import canonical_rank, law_of
@@ -484,11 +485,7 @@ def check_parameters(entry: ActuatorEntry, num_robots: int, *, ranges: bool = Tr
                 owner, joints = f"actuator {entry.label!r}", len(entry.dof_names)
                 check_array(owner, num_robots, joints, name, given)
                 if ranges:
-                    check_values(owner, component, name, _values_of(given))
-
-
-def _values_of(given: Any) -> np.ndarray:
-    return np.asarray(given.numpy() if hasattr(given, "numpy") else given)
+                    check_values(owner, component, name, as_numpy(given))
 
 
 def check_array(owner: str, num_robots: int, num_joints: int, name: str, array: Array) -> None:
@@ -846,7 +843,7 @@ def _add_values(
     # an attribute that is None has a view, too, so that it can be set later
     plan.views.append(ParameterView(component, attribute, row, slots))
     given = getattr(component, attribute)
-    values = np.zeros(plan.num_robots * len(slots)) if given is None else _values_of(given)
+    values = np.zeros(plan.num_robots * len(slots)) if given is None else as_numpy(given)
     table = values.reshape(plan.num_robots, len(slots))
     # the shared values are those of the first robot
     row.shared[list(slots)] = table[0]
