@@ -132,7 +132,7 @@ class Parameter:
         if self.type == "asset":
             return isinstance(value, str | PurePath) and storable(str(value))
         if self.type == "bool":
-            return isinstance(value, bool) or _real(value, numbers.Real) in (0.0, 1.0)
+            return isinstance(value, bool) or real_of(value, numbers.Real) in (0.0, 1.0)
         if self.type in ("float[]", "token[]"):
             return self._accepts_table(value)
         if isinstance(value, str):
@@ -156,7 +156,7 @@ class Parameter:
             return False
 
     def _accepts_number(self, value: object) -> bool:
-        number = _real(value, numbers.Integral if self.type == "int" else numbers.Real)
+        number = real_of(value, numbers.Integral if self.type == "int" else numbers.Real)
         if number is None:
             return False
         if self.choices:
@@ -171,7 +171,7 @@ class Parameter:
         return not self.above or in_single(number) > self.lower
 
 
-def _real(value: object, wanted: type) -> float | None:
+def real_of(value: object, wanted: type) -> float | None:
     """Return a number of the wanted type as a float, or None for anything else and for integers too large for one."""
     # NumPy counts durations as integers
     is_duration = isinstance(value, numbers.Integral) and not hasattr(value, "__index__")
