@@ -159,8 +159,9 @@ class Twins:
         for spec, text in zip(stack.own, written.texts, strict=True):
             mine, theirs = spec.GetAsText(), text.replace(*places)
             if mine != theirs:
-                alike = set(_prims_in(mine)) & set(_prims_in(theirs))
-                names &= {prim.split('"', 2)[1] for prim in alike}
+                # type, name in quotes, and what follows, of each prim in the text of a scope
+                prims, others = (set(scope.split("\n    def ")[1:]) for scope in (mine, theirs))
+                names &= {prim.split('"', 2)[1] for prim in prims & others}
         return names
 
     def _repeats(self, path: str, new: Usd.Prim) -> bool:
@@ -210,11 +211,6 @@ def _is_written_here(actuator: Usd.Prim) -> bool:
     targets = actuator.GetRelationship(TARGETS)
     is_forwarded = bool(targets) and targets.GetTargets() != targets.GetForwardedTargets()
     return is_actuator(actuator) and not (arcs or is_forwarded or actuator.GetAllChildren())
-
-
-def _prims_in(text: str) -> list[str]:
-    """Return the text of each prim in the text of a scope: type, name in quotes, and what follows."""
-    return text.split("\n    def ")[1:]
 
 
 _TEMPORARY = "/OwnValues"

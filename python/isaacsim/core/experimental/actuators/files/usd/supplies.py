@@ -85,13 +85,10 @@ class Supplies:
             found += [
                 f"{where} = <{path}>: must be an actuator of the robot. Correct the path or remove it."
                 for path in paths
-                if path not in ours and not self._is_inactive(path)
+                # an inactive one may be named
+                if path not in ours and (not (there := self._stage.GetPrimAtPath(path)) or there.IsActive())
             ]
         return found
-
-    def _is_inactive(self, path: str) -> bool:
-        prim = self._stage.GetPrimAtPath(path)
-        return bool(prim) and not prim.IsActive()
 
 
 def write_supplies(
