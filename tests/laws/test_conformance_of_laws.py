@@ -141,7 +141,7 @@ def test_nothing_is_missing() -> None:
     ("class", "ClampingHeat: write it in components/clamping_heat.py"),
 )
 def test_what_is_missing_is_named(taken, named, monkeypatch) -> None:
-    heat = dataclasses.make_dataclass("HeatClampingConfig", [], bases=(catalogue.MaxEffortClampingConfig,))
+    heat = dataclasses.make_dataclass("HeatClampingConfig", [], bases=(catalogue.configs.MaxEffortClampingConfig,))
     pid = next(law for law in catalogue.LAWS if law.name == "ControllerPID")
     if taken == "line":
         replace_laws(monkeypatch, tuple(law for law in catalogue.LAWS if law is not pid))

@@ -80,7 +80,7 @@ def test_few_or_short_logs_give_none(seconds, count, enough) -> None:
     found = find_intervals(joints, "", joints.refit("", cases, []), cases, 0.02)
     (line,) = found.warnings()
     assert line.startswith(
-        f"No intervals of hinge: {enough} logs of 5 s or more, in which a joint moves: must be at le"
+        f"No intervals of hinge: logs of 5 s or more, in which a joint moves = {enough}: must be at le"
     )
     estimate = Estimate("hinge", "coulomb", 0.1, "N·m", 0.0, (0.0, 1.0), 0.0)
     assert found.of_estimates([estimate]) == [estimate]

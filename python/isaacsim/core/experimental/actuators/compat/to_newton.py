@@ -89,7 +89,6 @@ def to_newton(ours: Config | Component | Actuator, *, num_actuators: int = 1, de
 
 
 def _component(component: Component, peer: ModuleType) -> Any:
-    """Return newton's counterpart of a component."""
     if own_computation(component):
         return component
     name = type(component).__name__
@@ -109,13 +108,11 @@ def _component(component: Component, peer: ModuleType) -> Any:
 
 
 def _base_of(component: Component, peer: ModuleType) -> str:
-    """Return newton's name of the family of a component."""
     families = (base.__name__ for base in type(component).__mro__ if peer_of(base.__name__, peer))
     return next((peer_of(name, peer).__name__ for name in families), "one of its families")
 
 
 def _arrays(component: Component) -> dict[str, wp.array]:
-    """Return copies of the parameters."""
     from_source = component.parameter_source is not None
     given = [name for name in component.PARAMETERS if from_source or vars(component).get(name) is not None]
     return {name: _array(component, name) for name in given}

@@ -57,8 +57,6 @@ class _FixedList(list[object]):
 
 
 class _Compiled:
-    """The compiled step of an actuator, its calls, and the parts that were compiled."""
-
     __slots__ = ("beside", "calls", "computed", "on_tape", "parts", "step")
 
     def __init__(self) -> None:
@@ -498,7 +496,6 @@ class Actuator(Staged, NotCopied):
         bias_force: Array | None,
         mode: GroupEffort,
     ) -> None:
-        """Add the efforts of the end of the step."""
         sim_state, _, now, after, dt = given
         calls = self._compiled.beside
         if calls is None or not calls.is_current():
@@ -606,7 +603,6 @@ def _tape_now() -> wp.Tape | None:
 
 
 def _container(name: str, fields: Sequence[str]) -> Any:
-    """Return an object with these attributes and no others, each None."""
     return make_dataclass(name, [(one, Any, None) for one in dict.fromkeys(fields)], slots=True)()
 
 

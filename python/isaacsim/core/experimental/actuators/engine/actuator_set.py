@@ -252,10 +252,7 @@ class ActuatorSet(NotCopied):
             brake.engaged = wp.array(values.ravel(), dtype=wp.float32, device="cpu")
 
     def _brakes_of(self, wanted: set[int], *, every: bool) -> Iterator[tuple[PassiveBrake, np.ndarray, int]]:
-        """Yield the brakes of joints, with the places of these in its actuator and the number of all there.
-
-        With `every`, a joint without a brake is an error.
-        """
+        """Yield brakes of joints, their places in the actuator and its number of joints; with `every`, all need one."""
         first = 0
         for actuator in self.actuators:
             joints = range(first, first := first + len(actuator.dof_names))
@@ -383,15 +380,12 @@ class ActuatorSet(NotCopied):
     # inside
 
     def _require_open(self) -> None:
-        """Raise a RuntimeError once it was closed."""
         raise NotImplementedError
 
     def _num_dofs(self) -> int:
-        """Number of columns."""
         raise NotImplementedError
 
     def _robot_names(self) -> Sequence[str]:
-        """Names of the robots."""
         return [f"robot {robot}" for robot in range(self._assembly.num_robots)]
 
     def _turns(self) -> Sequence[bool | None] | None:

@@ -70,27 +70,16 @@ class Watcher(Protocol):
 
     def before(self) -> None:
         """Called before a step."""
-        ...
 
     def after(self, dt: float) -> None:
         """Called after a step that raised nothing."""
-        ...
 
     def reset(self, robots: Sequence[int] | wp.array | None) -> None:
         """Called when robots are reset: indices or a mask, None for all."""
-        ...
 
 
 class Assembly:
-    """All actuators of an articulation on a device.
-
-    Args:
-        entries: The actuators.
-        num_robots: Number of robots.
-        device: Warp device.
-        columns: Column of each joint in the articulation, in the order of the entries; slots of a plan are in this
-            order.
-    """
+    """All actuators of an articulation on a device; slots of a plan are in the order of the columns of their joints."""
 
     step: Callable[[float], None]
     """Compute the efforts of all joints of all robots for a physics step, given in seconds."""
@@ -103,6 +92,8 @@ class Assembly:
         columns: Sequence[int] | None = None,
     ) -> None:
         self.num_robots, self.device = num_robots, device_of(device)
+        # the garbage collector does not see into the core
+        warn = weakly(self._warn_of_fault)
         joints = in_sequence(entries)
         add_rotors(entries, num_robots, self.device)
         share_modes(entries, num_robots, self.device)
@@ -134,8 +125,7 @@ class Assembly:
             self._add_part(part, parts[part])
         self._warns = True
         for _, step in self._parts:
-            # the garbage collector does not see into the core
-            step.on_fault(weakly(self._warn_of_fault))
+            step.on_fault(warn)
             # the plans take over the attributes of the components: the last that changes these
             self._parameters.bind(step.plan, step)
         self._given: list[Component] = []
@@ -154,7 +144,6 @@ class Assembly:
         self._randomization: Randomization | None = None
 
     def _add_part(self, part: _Part, members: _Members) -> None:
-        """Add the step of actuators in one plan, whose joints are in the order of their columns."""
         joints = itertools.chain.from_iterable(mine for _, mine in members)
         order = sorted(joints, key=self.columns.__getitem__)
         slots = [[order.index(joint) for joint in mine] for _, mine in members]
@@ -459,15 +448,13 @@ class Assembly:
         return found
 
     def _warn_of_fault(self) -> None:
-        """Warn once of the first faults."""
         if self._warns:
             self.faults()
 
     def _choose_step(self) -> None:
         """Choose the fastest function for `step`; with one part it is the step of the part."""
-        self._step_alone = self._parts[0][1].step if len(self._parts) == 1 else self._step_all
-        if self._rounds:
-            self._step_alone = self._step_in_rounds
+        alone = len(self._parts) == 1 and not self._rounds
+        self._step_alone = self._parts[0][1].step if alone else self._step_all
         self.step = self._step_watched if self._step_watchers else self._step_alone
 
     def _step_watched(self, dt: float) -> None:
@@ -478,10 +465,6 @@ class Assembly:
             watcher.after(dt)
 
     def _step_all(self, dt: float) -> None:
-        for _, part in self._parts:
-            part.step(dt)
-
-    def _step_in_rounds(self, dt: float) -> None:
         for _, part in self._parts:
             if (found := self._rounds.get(id(part))) is not None:
                 together, member = found
@@ -507,7 +490,6 @@ class Assembly:
 
 
 def _parts_of(entries: Sequence[ActuatorEntry], device: wp.DeviceLike) -> list[_Part]:
-    """Return the part of each actuator."""
     native = _use_native(device)
     parts = [
         _Part(array_stages(entry) is not None, native and is_built_in(entry), bool(effort_modes(entry)))

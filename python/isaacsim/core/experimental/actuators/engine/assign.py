@@ -33,7 +33,6 @@ def assign_state(mine: Any, other: Any, name: str) -> None:
 
 
 def _declared(state: Any) -> list[str]:
-    """Names of the arrays of a state."""
     own = type(state)
     # the component of a law names the arrays
     if own is Component.State:

@@ -21,15 +21,10 @@ _COMMAND, _UNBOUNDED = 1e9, 0.9e8
 
 
 class StageBounds:
-    """The bounds of some joints of an actuator, or of one joint at several points.
+    """The bounds of some joints of an actuator, or of one joint at several points; each call starts with fresh states.
 
-    Each call starts with fresh states.
-
-    Stages before a transmission have bounds at the joint if the transmission is among them.
-
-    Args:
-        stages: Stages after the controller, in their order; each call reads their parameters.
-        rows: Numbers of the joints among those of the actuator, robot-major, shape `(points,)`.
+    Stages before a transmission have bounds at the joint if the transmission is among them. `rows` are numbers of the
+    joints among those of the actuator, robot-major.
     """
 
     def __init__(self, stages: Sequence[Component], rows: Sequence[int] | np.ndarray) -> None:

@@ -73,7 +73,6 @@ class ActuatorLike(Protocol):
     @property
     def device(self) -> Any:
         """Warp device."""
-        ...
 
     def is_stateful(self) -> bool:
         """True if a step needs states."""
@@ -131,7 +130,6 @@ def step_of(
 
 
 def _continue(step: Step, before: Step) -> None:
-    """Give a step the faults, the step count and the written signals of the one in whose place it comes."""
     step.set_faults(before.faults(), before.steps)
     published = {one.signal for one in before.plan.published}
     for name, array in step.signals.items():
@@ -161,11 +159,7 @@ def _needs_dt(actuator: ActuatorLike) -> bool:
 
 
 class Calls:
-    """Actuators that are stepped one after the other in one call.
-
-    Args:
-        actuators: The actuators, in their order; several only if all are native.
-    """
+    """Actuators that are stepped one after the other in one call; several only if all are native."""
 
     def __init__(self, actuators: Sequence[ActuatorLike]) -> None:
         self._actuators = tuple(actuators)
@@ -261,7 +255,6 @@ class Calls:
         return float(seconds)
 
     def _bind(self, sim_state: object, sim_control: object) -> list[Indices]:
-        """Return the binding of each actuator to the arrays of a simulation."""
         of_state, of_control = self._wanted
         arrays = find_arrays(sim_state, of_state) + find_arrays(sim_control, of_control)
         # an array can get another shape and stay the same object
@@ -348,7 +341,6 @@ def _binding(actuator: ActuatorLike, label: str, state: Mapping[str, object], co
 
 
 def _step_state(step: Step, actuator: ActuatorLike, label: str, state: Any) -> StepState | ArrayStagesState:
-    """Return the state of a step with the arrays of an actuator's state."""
     if isinstance(step, ArrayStagesStep):
         given = actuator.State() if state is None else state
         return ArrayStagesState(planned_state(step.around, label, state), [given])
@@ -385,7 +377,6 @@ def _take_delay(fresh: StepState, label: str, delay: object) -> None:
 
 
 def _like(name: str, given: Any, wanted: Array) -> Array:
-    """Return an array of a state if it has shape and type of a fresh one."""
     if not isinstance(given, wp.array | np.ndarray) or tuple(given.shape) != tuple(wanted.shape):
         has = f"shape {tuple(given.shape)}" if hasattr(given, "shape") else repr(given)
         raise ValueError(
@@ -410,7 +401,6 @@ def _at(states: Sequence[object], place: int) -> object:
 
 
 def _pieces(state: object) -> list[object]:
-    """Return a state and the states in it."""
     if state is None:
         return []
     parts = [state, getattr(state, "delay_state", None), getattr(state, "controller_state", None)]
@@ -456,7 +446,6 @@ def unchanged(earlier: Sequence[Contents]) -> bool:
 
 
 def _entry_of(actuator: ActuatorLike) -> ActuatorEntry:
-    """Return the entry that the plan of an actuator compiles."""
     return ActuatorEntry(actuator.label or "actuator", ("",), **parts_of(actuator.stages), shared=False)
 
 

@@ -92,7 +92,6 @@ def check_config(config: ActuatorConfig) -> None:
 
 
 def _required_parameters(kind: type) -> tuple[str, ...]:
-    """Return the required parameters of the built-in law of a class."""
     law = catalogue.law_of(kind)
     return _required_arguments(law.component) if law else ()
 

@@ -69,7 +69,6 @@ def _faults_of(step: Step) -> Iterator[Fault]:
 
 
 def _explained(fault: Fault, laws: Sequence[type], signals: Sequence[str]) -> Fault:
-    """Return a fault with its cause: the first law that has no inertia, or else signals that are not finite."""
     if laws:
         signals, cause = [name for name in _TOLD if name in laws[0].ASKS], f"{_cause(laws[0])}."
     else:

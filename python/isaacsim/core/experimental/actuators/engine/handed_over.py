@@ -8,7 +8,7 @@ stage have no friction of the simulator meanwhile, wherever their file has it fr
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -130,15 +130,11 @@ def _without_engine_friction(spec: ActuatorSpec, friction: list[JointValues]) ->
     others: list[Config] = []
     for one in spec.others:
         if isinstance(one, FrictionConfig) and is_in_engine(one):
-            friction += _of_engine(one, _axes_of(spec))
+            # breakaway levels below the level of motion mean that
+            levels = np.broadcast_arrays(np.maximum(one.static, one.coulomb), one.coulomb)
+            dry = np.stack([np.atleast_2d(level) for level in levels])
+            for name, values in (("friction", dry), ("viscous_friction", np.atleast_2d(one.viscous))):
+                friction.append(JointValues(name, _axes_of(spec), values.astype(np.float32), "engine"))
         else:
             others.append(one)
     return spec if len(others) == len(spec.others) else dataclasses.replace(spec, others=others)
-
-
-def _of_engine(config: FrictionConfig, axes: list[Axis]) -> Iterator[JointValues]:
-    # breakaway levels below the level of motion mean that
-    levels = np.broadcast_arrays(np.maximum(config.static, config.coulomb), config.coulomb)
-    dry = np.stack([np.atleast_2d(level) for level in levels])
-    for name, values in (("friction", dry), ("viscous_friction", np.atleast_2d(config.viscous))):
-        yield JointValues(name, axes, values.astype(np.float32), "engine")

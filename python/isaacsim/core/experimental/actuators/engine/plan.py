@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeGuard, TypeVar, cast
 import numpy as np
 
 from ..base.memory import Array
+from ..base.values import as_numpy
 from ..laws.contract import newton_classes
 from ..laws.contract.base import Component, Controller, EffortStage, check_type
 from ..laws.contract.catalogue import canonical_rank, law_of
@@ -79,13 +80,7 @@ class Row:
 
 @dataclass(eq=False)
 class PlannedCurve:
-    """One curve of a law of the plan.
-
-    Args:
-        number: Number of the curve in the law's `CURVES`.
-        rows: Its prepared rows, see `laws/contract/curve.py`.
-        used: True for slots with this curve.
-    """
+    """One curve of a law of the plan: number in its `CURVES`, prepared rows, and True for slots with it."""
 
     number: int
     rows: np.ndarray
@@ -213,14 +208,7 @@ class Placement:
 
 @dataclass(frozen=True, eq=False)
 class ParameterView:
-    """An attribute of a component that is a parameter of the plan.
-
-    Args:
-        component: The component.
-        attribute: Name of the attribute.
-        row: The row of the parameter.
-        slots: Slots of the actuator, in the order of its targets.
-    """
+    """An attribute of a component that is a row of the plan; slots are in the order of the targets of its actuator."""
 
     component: Component
     attribute: str
@@ -483,7 +471,6 @@ def compile_plan(
 
 
 def _require_one_publisher(plan: Plan) -> None:
-    """Raise for a joint with two laws that publish the same signal."""
     for signal in SIGNALS:
         publishing = [(law.__name__, used) for law, used in plan.laws if signal in law.PUBLISHES]
         for slot in np.flatnonzero(sum(used.astype(int) for _, used in publishing) > 1) if publishing else ():
@@ -512,12 +499,7 @@ def check_parameters(entry: ActuatorEntry, num_robots: int, *, ranges: bool = Tr
                 owner, joints = f"actuator {entry.label!r}", len(entry.dof_names)
                 check_array(owner, num_robots, joints, name, given)
                 if ranges:
-                    check_values(owner, component, name, _values_of(given))
-
-
-def _values_of(given: Any) -> np.ndarray:
-    """Values of a Warp or NumPy array; not copied on the CPU."""
-    return np.asarray(given.numpy() if hasattr(given, "numpy") else given)
+                    check_values(owner, component, name, as_numpy(given))
 
 
 def check_array(owner: str, num_robots: int, num_joints: int, name: str, array: Array) -> None:
@@ -608,7 +590,6 @@ def network_law_of(component: object) -> NetworkLaw | None:
 
 
 def _planned(entry: ActuatorEntry) -> ActuatorEntry:
-    """Return the entry without its array stages."""
     custom = array_stages(entry)
     if custom is None:
         return entry
@@ -625,7 +606,6 @@ def in_sequence(entries: Sequence[ActuatorEntry]) -> list[tuple[int, ...]]:
 
 
 def _require_array_stage(kind: Kind, stage: Component, subject: str) -> None:
-    """Raise for a stage without a law that needs a plan."""
     if kind.takes_effort and not kind.changes_effort:
         raise TypeError(f"{subject}: must have a law. Give it as LAW, a wp.func.")
     if publishes := getattr(stage, "PUBLISHES", None):
@@ -761,7 +741,6 @@ def _add_feedback(plan: Plan, entries: Sequence[ActuatorEntry]) -> None:
 
 
 def _require_laws_of_feedback(entry: ActuatorEntry, custom: ArrayStages | None) -> None:
-    """Raise for feedback or laws of commands without a law, or beside stages that compute arrays."""
     for stage in (*entry.sensing, *entry.commanding):
         name = type(stage).__name__
         if not has_law(stage):
@@ -777,7 +756,6 @@ def _require_laws_of_feedback(entry: ActuatorEntry, custom: ArrayStages | None) 
 
 
 def _require_laws_of_rate(entry: ActuatorEntry, rate: str, custom: ArrayStages | None) -> None:
-    """Raise for a rate beside stages that compute arrays, and beside a delay that counts physics steps."""
     subject = f"actuator {entry.label!r}: {rate}"
     if custom is not None:
         raise TypeError(f"{subject} beside a stage that computes arrays: must be left out. Give the latter a LAW.")
@@ -789,7 +767,6 @@ def _require_laws_of_rate(entry: ActuatorEntry, rate: str, custom: ArrayStages |
 
 
 def _require_laws_of_effort_mode(entry: ActuatorEntry, mode: str, custom: ArrayStages | None) -> None:
-    """Raise for an effort at the end of the step beside what acts at its start, or later."""
     subject = f"actuator {entry.label!r}: {mode}"
     if network_law_of(entry.controller) is not None or newton_classes.is_network(type(entry.controller)):
         raise TypeError(
@@ -817,7 +794,7 @@ def _is_at_start(kind: str, stage: Component, linked: bool) -> bool:
 def _require_no_table(entry: ActuatorEntry, mode: Component) -> None:
     """Raise for an effort mode of a table whose slope the simulator is to take over."""
     found, given = shaft_of(entry), getattr(mode, "in_engine", None)
-    if found is not None and found.shaft.is_table and given is not None and (_values_of(given) > 0.5).any():
+    if found is not None and found.shaft.is_table and given is not None and (as_numpy(given) > 0.5).any():
         raise TypeError(
             f"actuator {entry.label!r}: {type(mode).__name__}.in_engine = True beside a linkage that is a table: must "
             "be left out, because no simulator has its inertia. Set it to False: it is then solved at the shaft."
@@ -825,10 +802,7 @@ def _require_no_table(entry: ActuatorEntry, mode: Component) -> None:
 
 
 def _require_laws_of_motor(entry: ActuatorEntry, custom: ArrayStages | None) -> None:
-    """Raise for stages that need signals of the motor which a transmission or linkage does not give.
-
-    These are array stages, whose arrays are in joint coordinates, and laws that ask for inertia or load.
-    """
+    """Raise for array stages at a motor, and for laws there whose inertia or load it does not say."""
     subject = f"actuator {entry.label!r}"
     asking = [
         type(one).__name__
@@ -899,11 +873,10 @@ def _add_curves(plan: Plan, component: Component, curves: list[PlannedCurve], sl
 def _add_values(
     plan: Plan, entry: ActuatorEntry, component: Component, attribute: str, row: Row, slots: tuple[int, ...]
 ) -> None:
-    """Copy one attribute of a component into its row."""
     # an attribute that is None has a view, too, so that it can be set later
     plan.views.append(ParameterView(component, attribute, row, slots))
     given = getattr(component, attribute)
-    values = np.zeros(plan.num_robots * len(slots)) if given is None else _values_of(given)
+    values = np.zeros(plan.num_robots * len(slots)) if given is None else as_numpy(given)
     table = values.reshape(plan.num_robots, len(slots))
     # the shared values are those of the first robot
     row.shared[list(slots)] = table[0]

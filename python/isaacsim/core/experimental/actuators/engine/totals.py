@@ -59,14 +59,7 @@ def _add_kernel(terms: wp.array2d[float], rows: wp.array[int], total: wp.array2d
 
 @dataclass(frozen=True, eq=False)
 class Member:
-    """A step that runs joints of robots.
-
-    Args:
-        step: The step.
-        robots: Identities of its robots, in the order of its rows.
-        columns: Column of each of its slots in the articulation.
-        device: Warp device of its arrays.
-    """
+    """A step of joints of robots; robots are in the order of its rows, and columns in that of its slots."""
 
     step: Step
     robots: Sequence[Hashable]
@@ -97,23 +90,20 @@ class Shared(Protocol):
 
     def join_rounds(self, rounds: Mapping[int, tuple[Round, Member]]) -> None:
         """Replace the rounds of its steps, by identity of the step."""
-        ...
 
 
 class _Sum:
-    """A total of some robots.
-
-    Args:
-        name: Name of the total.
-        members: Steps that publish a term of it, or ask for it.
-        rows: Row of each robot among all robots of these steps.
-    """
+    """A total of some robots; `rows` has the row of each among all robots of the steps."""
 
     def __init__(self, name: str, members: Sequence[Member], rows: Mapping[Hashable, int]) -> None:
         self._device = members[0].device
         self._rows = {id(member): self._ints([rows[robot] for robot in member.robots]) for member in members}
         signal = SIGNALS[name].total_of
-        places = _places_of_terms(members, signal)
+        # place among all terms, which are in the order of the columns, and slot of each term, by number of the member
+        terms = sorted((one.columns[slot], n, slot) for n, one in enumerate(members) for slot in one.publishing(signal))
+        places: dict[int, list[tuple[int, int]]] = {}
+        for place, (_, number, slot) in enumerate(terms):
+            places.setdefault(number, []).append((place, slot))
         shape = len(rows), sum(map(len, places.values()))
         self._terms = wp.zeros(shape, dtype=wp.float32, device=self._device)
         # launches that gather the terms of each member, and their inputs
@@ -128,13 +118,11 @@ class _Sum:
     def _gather(
         self, member: Member, signal: wp.array, mine: Sequence[tuple[int, int]]
     ) -> tuple[wp.Launch, list[wp.array]]:
-        """Record the launch that gathers the terms of a member, given by places and slots."""
         places, slots = map(self._ints, zip(*mine, strict=True))
         inputs = [signal, slots, self._rows[id(member)], places]
         return self._recorded(_gather_kernel, (len(member.robots), len(mine)), inputs, self._terms), inputs
 
     def _add(self, member: Member, name: str) -> wp.Launch:
-        """Record the launch that adds up the total into the signal of a member."""
         inputs = [self._terms, self._rows[id(member)]]
         return self._recorded(_add_kernel, len(member.robots), inputs, member.step.signals[name])
 
@@ -151,15 +139,6 @@ class _Sum:
 
     def _ints(self, values: object) -> wp.array:
         return wp.array(np.asarray(values, np.int32), dtype=wp.int32, device=self._device)
-
-
-def _places_of_terms(members: Sequence[Member], signal: str) -> dict[int, list[tuple[int, int]]]:
-    """Place among all terms and slot of each term, by number of the member; terms are in the order of the columns."""
-    terms = sorted((one.columns[slot], n, slot) for n, one in enumerate(members) for slot in one.publishing(signal))
-    places: dict[int, list[tuple[int, int]]] = {}
-    for place, (_, number, slot) in enumerate(terms):
-        places.setdefault(number, []).append((place, slot))
-    return places
 
 
 class Round:
@@ -227,7 +206,6 @@ def _members_of(shared: Shared, robots: Sequence[Hashable]) -> list[Member]:
 
 
 def _groups(members: Sequence[Member]) -> list[list[Member]]:
-    """Groups of steps that share robots, directly or through other steps."""
     groups: list[tuple[set[Hashable], list[Member]]] = []
     for member in members:
         robots = set(member.robots)

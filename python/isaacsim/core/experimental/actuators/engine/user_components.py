@@ -85,7 +85,6 @@ def _config_of(given: object, dof_name: str, num_robots: int) -> ActuatorConfig:
 
 
 def _require_for_set(given: Any, dof_name: str, num_robots: int) -> None:
-    """Raise for an actuator with gradients, of an implicit mode, or that is not of one joint."""
     if getattr(given, "requires_grad", False):
         raise ValueError(
             f"actuator {dof_name!r} has requires_grad = True: must be stepped by itself to have gradients on a tape. "
@@ -105,7 +104,6 @@ def _require_for_set(given: Any, dof_name: str, num_robots: int) -> None:
 def _built(
     pairs: Sequence[tuple[ActuatorConfig, str]], num_robots: int, device: wp.DeviceLike
 ) -> list[tuple[ActuatorConfig, str]]:
-    """Return the same actuators with components in place of configs."""
     problems: list[str] = []
 
     def built(part: object, dof_name: str) -> object:
@@ -172,9 +170,10 @@ def _outside_plans(component: _Given) -> _Given:
     return remove_from_plan(shallow_copy(component), component)
 
 
-def remove_from_plan(component: _Given, original: object) -> _Given:
+def remove_from_plan(component: _Given, original: Any) -> _Given:
     """Give a component arrays with the current values of its original, remove it from any plan, and return it."""
-    vars(component).update(_own_arrays(original))
+    if (source := original.parameter_source) is not None:
+        vars(component).update({name: source.copied(original, name) for name in original.PARAMETERS})
     for name in ("parameter_source", "_in_use"):
         vars(component).pop(name, None)
     return component
@@ -188,10 +187,3 @@ def shallow_copy(component: _Given) -> _Given:
     other = object.__new__(kind)
     vars(other).update(vars(component))
     return other
-
-
-def _own_arrays(component: Any) -> dict[str, wp.array]:
-    """Copies of the parameters that a plan owns, by name."""
-    if component.parameter_source is None:
-        return {}
-    return {name: component.parameter_source.copied(component, name) for name in component.PARAMETERS}

@@ -9,7 +9,7 @@ import itertools
 import logging
 import warnings
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
@@ -52,24 +52,6 @@ def close_all() -> None:
     with contextlib.ExitStack() as stack:
         for wrapper in tuple(_open):
             stack.callback(wrapper.close)
-
-
-def _warn_of_joints(path: str, bare: Sequence[str], limits: Mapping[str, float]) -> None:
-    """Warn of joints of a robot without a motor, and of those with a limit where their motor has none."""
-    if bare:
-        warnings.warn(
-            f"<{path}>: joints {', '.join(bare)} have no motor and keep their own drives. "
-            "Give them one, if they are to be driven.",
-            stacklevel=3,
-        )
-    if limits:
-        said = ", ".join(f"{name} ({limit:g})" for name, limit in limits.items())
-        warnings.warn(
-            f"<{path}>: motors of joints {said} have no effort limit, and that of a joint, "
-            "in brackets in N·m or N, bounds its drive only. Add MaxEffortClampingConfig('joint') to take it, or "
-            "the limit of the motor.",
-            stacklevel=3,
-        )
 
 
 class ArticulationActuators(ActuatorSet):
@@ -217,7 +199,21 @@ class ArticulationActuators(ActuatorSet):
         bounded = without_limit(motors_found, names, limits)
         specs = [motor.spec for motor in motors_found if motor.spec is not None]
         specs = in_effort_mode(specs, [spec.dof_names for spec in specs], effort_mode)
-        _warn_of_joints(robots.articulation.paths[0], bare, bounded)
+        path = robots.articulation.paths[0]
+        if bare:
+            warnings.warn(
+                f"<{path}>: joints {', '.join(bare)} have no motor and keep their own drives. "
+                "Give them one, if they are to be driven.",
+                stacklevel=2,
+            )
+        if bounded:
+            said = ", ".join(f"{name} ({limit:g})" for name, limit in bounded.items())
+            warnings.warn(
+                f"<{path}>: motors of joints {said} have no effort limit, and that of a joint, "
+                "in brackets in N·m or N, bounds its drive only. Add MaxEffortClampingConfig('joint') to take it, or "
+                "the limit of the motor.",
+                stacklevel=2,
+            )
         self = cls.__new__(cls)
         driven = [axis for spec in specs for axis in zip(spec.targets, spec.dof_names, strict=True)]
         of_motors = values_of_motors(motors_found, names, joints)

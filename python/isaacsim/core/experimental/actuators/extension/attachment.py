@@ -58,15 +58,12 @@ class Steppable(Protocol):
 
     def step_actuators(self, step_dt: float, context: object = None) -> None:
         """Step before a physics step."""
-        ...
 
     def reset(self, *, indices: Indices = None) -> None:
         """Reset the state of some robots, or of all."""
-        ...
 
     def physics_ready(self) -> None:
         """Physics starts, or where it runs already, the actuators are about to step for the first time."""
-        ...
 
 
 class Beginning(Protocol):
@@ -74,7 +71,6 @@ class Beginning(Protocol):
 
     def put(self, articulation: ArticulationPort, rows: Sequence[int] | None = None) -> None:
         """Put robots, all by default, into it."""
-        ...
 
 
 class Damping(Protocol):
@@ -82,7 +78,6 @@ class Damping(Protocol):
 
     def take_back(self) -> None:
         """End this: the simulator computes none from now on."""
-        ...
 
 
 class Attachment:

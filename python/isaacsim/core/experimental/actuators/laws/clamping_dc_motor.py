@@ -19,7 +19,7 @@ import numpy as np
 import warp as wp
 
 from ..specs.configs import DCMotorClampingConfig
-from .contract.base import Clamping, require_given, resolved_scalars
+from .contract.base import Clamping, require_given
 from .contract.law import bounded, within
 from .contract.product import product
 from .contract.ranges import LARGEST, finite_inverse
@@ -73,6 +73,7 @@ class ClampingDCMotor(Clamping):
         ValueError: An array is missing, or they differ in shape.
     """
 
+    CONFIG = DCMotorClampingConfig
     PARAMETERS: ClassVar[tuple[str, ...]] = ("saturation_effort", "velocity_limit", "max_motor_effort")
     PREPARE = dc_motor_prepare
     LAW = dc_motor_clamp
@@ -80,11 +81,6 @@ class ClampingDCMotor(Clamping):
     def __init__(self, saturation_effort: wp.array, velocity_limit: wp.array, max_motor_effort: wp.array) -> None:
         super().__init__(saturation_effort, velocity_limit, max_motor_effort)
         require_given(self, *self.PARAMETERS)
-
-    @classmethod
-    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
-        """Fill each value with inf where absent and check it."""
-        return resolved_scalars(DCMotorClampingConfig, args)
 
     @property
     def corner_velocity(self) -> wp.array:

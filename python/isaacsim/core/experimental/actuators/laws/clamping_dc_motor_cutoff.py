@@ -18,7 +18,7 @@ import warp as wp
 
 from ..specs.configs import DCMotorCutoffClampingConfig
 from .clamping_dc_motor import dc_motor_limited, dc_motor_speed_factor
-from .contract.base import Clamping, require_given, resolved_scalars
+from .contract.base import Clamping, require_given
 
 
 @wp.func
@@ -47,6 +47,7 @@ class ClampingDCMotorCutoff(Clamping):
         ValueError: An array is missing, or they differ in shape.
     """
 
+    CONFIG = DCMotorCutoffClampingConfig
     PARAMETERS: ClassVar[tuple[str, ...]] = ("saturation_effort", "velocity_limit", "max_motor_effort")
     PREPARE = dc_motor_cutoff_prepare
     LAW = dc_motor_cutoff_clamp
@@ -54,8 +55,3 @@ class ClampingDCMotorCutoff(Clamping):
     def __init__(self, saturation_effort: wp.array, velocity_limit: wp.array, max_motor_effort: wp.array) -> None:
         super().__init__(saturation_effort, velocity_limit, max_motor_effort)
         require_given(self, *self.PARAMETERS)
-
-    @classmethod
-    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
-        """Fill each value with inf where absent and check it."""
-        return resolved_scalars(DCMotorCutoffClampingConfig, args)

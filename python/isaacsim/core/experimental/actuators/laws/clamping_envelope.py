@@ -19,13 +19,12 @@ Source: the DC line as in `clamping_dc_motor.py`; the two sides as in unitree_rl
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 import warp as wp
 
 from ..specs.configs import EnvelopeClampingConfig
-from ..specs.fields import parameters_of
 from .contract.base import Clamping, repeated, require_given
 from .contract.law import bounded, within
 from .contract.product import product
@@ -126,6 +125,7 @@ class ClampingEnvelope(Clamping):
     """
 
     SHARED_PARAMS: ClassVar[set[str]] = {"lookup_velocities", "lookup_efforts"}
+    CONFIG = EnvelopeClampingConfig
     PARAMETERS: ClassVar[tuple[str, ...]] = (
         "stall_effort",
         "no_load_velocity",
@@ -159,32 +159,16 @@ class ClampingEnvelope(Clamping):
         values = {name: repeated(getattr(config, name), num_actuators, device) for name in cls.PARAMETERS}
         return cls(config.lookup_velocities, config.lookup_efforts, **values)
 
-    @classmethod
-    def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, object]:
-        """Fill each value with its default where absent and check it and the table."""
-        config = EnvelopeClampingConfig(
-            **{name: args[name] for name in parameters_of(EnvelopeClampingConfig) if name in args}
-        )
-        return dict(vars(config))
-
     def curve(self, name: str) -> tuple[list[float], list[float]]:
         """Return velocities [rad/s or m/s] and limits [N·m or N] of the table, mirrored for a negative effort."""
         if not len(self.lookup_velocities):
             return [0.0], [np.inf]
         if name == "forward":
             return self.lookup_velocities, self.lookup_efforts
-        return _mirrored(self.lookup_velocities, self.lookup_efforts)
-
-
-def _mirrored(points: Sequence[float], values: Sequence[float]) -> tuple[list[float], list[float]]:
-    """Return a table over the negative points.
-
-    Of rows that share a point, the first holds there. In the mirrored table it is the last of them, and they begin at
-    the float32 before the point.
-    """
-    marks = -np.asarray(points, np.float32)[::-1]
-    same = np.concatenate([[False], marks[1:] == marks[:-1], [False]])
-    shared = same[1:] | same[:-1]
-    # before 0 the smallest normal number, since denormal ones may count as 0
-    before = np.minimum(np.nextafter(marks, np.float32(-np.inf)), np.where(marks == 0, -_TINY, np.inf))
-    return np.where(shared, before, marks).tolist(), list(values)[::-1]
+        # of rows that share a point, the first holds there: in the mirrored table it is the last, and they begin at the
+        # float32 before the point
+        marks = -np.asarray(self.lookup_velocities, np.float32)[::-1]
+        same = np.concatenate([[False], marks[1:] == marks[:-1], [False]])
+        # before 0 the smallest normal number, since denormal ones may count as 0
+        before = np.minimum(np.nextafter(marks, np.float32(-np.inf)), np.where(marks == 0, -_TINY, np.inf))
+        return np.where(same[1:] | same[:-1], before, marks).tolist(), list(self.lookup_efforts)[::-1]

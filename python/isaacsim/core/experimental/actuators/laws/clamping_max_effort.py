@@ -14,7 +14,7 @@ from typing import ClassVar
 import warp as wp
 
 from ..specs.configs import MaxEffortClampingConfig
-from .contract.base import Clamping, require_given, resolved_scalars
+from .contract.base import Clamping, require_given
 from .contract.law import bounded
 
 
@@ -34,14 +34,10 @@ class ClampingMaxEffort(Clamping):
         ValueError: The array is missing.
     """
 
+    CONFIG = MaxEffortClampingConfig
     PARAMETERS: ClassVar[tuple[str, ...]] = ("max_effort",)
     LAW = max_effort_clamp
 
     def __init__(self, max_effort: wp.array) -> None:
         super().__init__(max_effort)
         require_given(self, "max_effort")
-
-    @classmethod
-    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
-        """Fill `max_effort` with inf where absent and check it."""
-        return resolved_scalars(MaxEffortClampingConfig, args)

@@ -86,12 +86,7 @@ def _column(given: object) -> Any:
 
 
 def _read_table(path: Path) -> PositionBasedClampingConfig:
-    """Return the table of a text file.
-
-    Raises:
-        ValueError: A line does not begin with two numbers, or the table is invalid; the message names file and line. Or
-            the path is no regular file.
-    """
+    """Return the table of a text file; a `ValueError` names file and line."""
     require_file(path)
     positions, efforts = [], []
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):

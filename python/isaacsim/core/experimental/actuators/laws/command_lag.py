@@ -18,7 +18,7 @@ from typing import ClassVar
 import warp as wp
 
 from ..specs.command import CommandLagConfig
-from .contract.base import Command, resolved_scalars
+from .contract.base import Command
 from .contract.functions import exp, mean_of_decay
 from .contract.law import UNSET, started
 from .contract.ranges import usable
@@ -70,14 +70,10 @@ class CommandLag(Command):
         TypeError: An array is missing.
     """
 
+    CONFIG = CommandLagConfig
     PARAMETERS: ClassVar[tuple[str, ...]] = ("time_constant",)
     NEUTRAL: ClassVar[tuple[float, ...]] = (0.0,)
     STATE: ClassVar[tuple[str, ...]] = ("position_command", "velocity_command", "effort_command")
     START: ClassVar[Mapping[str, float]] = {"position_command": UNSET}
     PREPARE = lag_prepare
     LAW = lagged_commands
-
-    @classmethod
-    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
-        """Fill the time constant with 0 where absent and check it."""
-        return resolved_scalars(CommandLagConfig, args)

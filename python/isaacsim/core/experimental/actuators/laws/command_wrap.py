@@ -22,7 +22,7 @@ from typing import ClassVar
 import warp as wp
 
 from ..specs.command import WrapConfig
-from .contract.base import Command, resolved_scalars
+from .contract.base import Command
 from .contract.functions import nearest
 from .contract.law import UNSET, started
 from .contract.ranges import positive, usable
@@ -67,20 +67,12 @@ class CommandWrap(Command):
     Args:
         period: Distance after which positions repeat [rad or m], shape `(N,)`.
         hysteresis: Error beyond half a period up to which the side is kept [rad or m], shape `(N,)`.
-
-    Raises:
-        TypeError: An array is missing.
-        ValueError: The arrays differ in shape.
     """
 
+    CONFIG = WrapConfig
     PARAMETERS: ClassVar[tuple[str, ...]] = ("period", "hysteresis")
     NEUTRAL: ClassVar[tuple[float, ...]] = (1.0e30, 0.0)
     STATE: ClassVar[tuple[str, ...]] = ("turns",)
     START: ClassVar[Mapping[str, float]] = {"turns": UNSET}
     PREPARE = wrap_prepare
     LAW = wrapped
-
-    @classmethod
-    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
-        """Fill each value with its default where absent and check it."""
-        return resolved_scalars(WrapConfig, args)

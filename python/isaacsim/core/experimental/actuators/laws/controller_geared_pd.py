@@ -14,7 +14,7 @@ from typing import ClassVar
 import warp as wp
 
 from ..specs.configs import GearedPDControlConfig
-from .contract.base import Controller, require_given, resolved_scalars
+from .contract.base import Controller, require_given
 
 
 @wp.func
@@ -48,6 +48,7 @@ class ControllerGearedPD(Controller):
         ValueError: An array is missing, or they differ in shape.
     """
 
+    CONFIG = GearedPDControlConfig
     PARAMETERS: ClassVar[tuple[str, ...]] = ("kp", "kd", "gear", "const_effort")
     NEUTRAL: ClassVar[tuple[float, ...]] = (0.0, 0.0, 1.0, 0.0)
     LAW = geared_pd_effort
@@ -55,8 +56,3 @@ class ControllerGearedPD(Controller):
     def __init__(self, kp: wp.array, kd: wp.array, gear: wp.array, const_effort: wp.array | None = None) -> None:
         super().__init__(kp, kd, gear, const_effort)
         require_given(self, "kp", "kd", "gear")
-
-    @classmethod
-    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
-        """Fill gains and bias with 0 and `gear` with 1 where absent, and check them."""
-        return resolved_scalars(GearedPDControlConfig, args)

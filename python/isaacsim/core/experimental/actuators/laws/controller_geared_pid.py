@@ -16,7 +16,7 @@ from typing import ClassVar
 import warp as wp
 
 from ..specs.configs import GearedPIDControlConfig
-from .contract.base import Controller, require_given, resolved_scalars
+from .contract.base import Controller, require_given
 from .contract.law import bounded
 
 
@@ -58,6 +58,7 @@ class ControllerGearedPID(Controller):
         ValueError: An array is missing, or they differ in shape.
     """
 
+    CONFIG = GearedPIDControlConfig
     PARAMETERS: ClassVar[tuple[str, ...]] = ("kp", "ki", "kd", "integral_max", "gear", "const_effort")
     NEUTRAL: ClassVar[tuple[float, ...]] = (0.0, 0.0, 0.0, 0.0, 1.0, 0.0)
     STATE: ClassVar[tuple[str, ...]] = ("integral",)
@@ -74,8 +75,3 @@ class ControllerGearedPID(Controller):
     ) -> None:
         super().__init__(kp, ki, kd, integral_max, gear, const_effort)
         require_given(self, "kp", "ki", "kd", "integral_max", "gear")
-
-    @classmethod
-    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
-        """Fill gains and bias with 0, `gear` with 1 and `integral_max` with inf where absent, and check them."""
-        return resolved_scalars(GearedPIDControlConfig, args)

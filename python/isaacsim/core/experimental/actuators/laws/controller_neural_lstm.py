@@ -22,14 +22,7 @@ class ControllerNeuralLSTM(ControllerNeural):
     and `hidden_size`, which must match the network; `sample_dt` [s], the physics step that the network was trained for,
     optional.
 
-    Args:
-        model_path: Path of the file, or a checkpoint.
-        metadata: Metadata that override those of the file and of a JSON file beside it; default None.
-        trusted: True if Torch may run a file of unknown layout; default False.
-
-    Raises:
-        ValueError: The file cannot be read, has no such network, or its metadata cannot be used.
-        OSError: There is no such file.
+    The arguments, and what they raise, are those of `ControllerNeural`.
     """
 
     NETWORK: ClassVar[Kind] = "lstm"

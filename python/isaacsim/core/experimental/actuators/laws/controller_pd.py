@@ -15,7 +15,7 @@ from typing import ClassVar
 import warp as wp
 
 from ..specs.configs import PDControlConfig
-from .contract.base import Controller, require_given, resolved_scalars
+from .contract.base import Controller, require_given
 
 
 @wp.func
@@ -46,14 +46,10 @@ class ControllerPD(Controller):
         ValueError: An array is missing, or they differ in shape.
     """
 
+    CONFIG = PDControlConfig
     PARAMETERS: ClassVar[tuple[str, ...]] = ("kp", "kd", "const_effort")
     LAW = pd_effort
 
     def __init__(self, kp: wp.array, kd: wp.array, const_effort: wp.array | None = None) -> None:
         super().__init__(kp, kd, const_effort)
         require_given(self, "kp", "kd")
-
-    @classmethod
-    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
-        """Fill `kp`, `kd` and `const_effort` with 0 where absent and check them."""
-        return resolved_scalars(PDControlConfig, args)

@@ -15,7 +15,7 @@ from typing import ClassVar
 import warp as wp
 
 from ..specs.configs import PIDControlConfig
-from .contract.base import Controller, require_given, resolved_scalars
+from .contract.base import Controller, require_given
 from .contract.law import bounded
 
 
@@ -55,6 +55,7 @@ class ControllerPID(Controller):
         ValueError: An array is missing, or they differ in shape.
     """
 
+    CONFIG = PIDControlConfig
     PARAMETERS: ClassVar[tuple[str, ...]] = ("kp", "ki", "kd", "integral_max", "const_effort")
     STATE: ClassVar[tuple[str, ...]] = ("integral",)
     LAW = pid_effort
@@ -64,8 +65,3 @@ class ControllerPID(Controller):
     ) -> None:
         super().__init__(kp, ki, kd, integral_max, const_effort)
         require_given(self, "kp", "ki", "kd", "integral_max")
-
-    @classmethod
-    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
-        """Fill gains and bias with 0 and `integral_max` with inf where absent, and check them."""
-        return resolved_scalars(PIDControlConfig, args)

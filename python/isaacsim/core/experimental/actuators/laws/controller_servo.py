@@ -30,7 +30,7 @@ from typing import ClassVar
 import warp as wp
 
 from ..specs.configs import ServoControlConfig
-from .contract.base import Controller, resolved_scalars
+from .contract.base import Controller
 from .contract.functions import sqrt
 from .contract.law import UNSET, started, within
 from .contract.ranges import LARGEST, positive, usable
@@ -151,12 +151,9 @@ class ControllerServo(Controller):
         profile_velocity: Largest velocity of the setpoint [rad/s or m/s], shape `(N,)`; inf for no limit.
         profile_acceleration: Largest acceleration of the setpoint [rad/s² or m/s²], shape `(N,)`; inf for no limit.
         ki: Integral gain [1/s], shape `(N,)`.
-
-    Raises:
-        TypeError: An array is missing.
-        ValueError: The arrays differ in shape.
     """
 
+    CONFIG = ServoControlConfig
     PARAMETERS: ClassVar[tuple[str, ...]] = (
         "kp",
         "error_gain",
@@ -177,8 +174,3 @@ class ControllerServo(Controller):
     ASKS: ClassVar[tuple[str, ...]] = ("supply_voltage",)
     PREPARE = servo_prepare
     LAW = servo_voltage
-
-    @classmethod
-    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
-        """Fill each value but the first three with its default where absent and check it."""
-        return resolved_scalars(ServoControlConfig, args)

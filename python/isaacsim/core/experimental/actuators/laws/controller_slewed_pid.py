@@ -22,7 +22,7 @@ from typing import ClassVar
 import warp as wp
 
 from ..specs.slewed import SlewedPIDControlConfig
-from .contract.base import Controller, resolved_scalars
+from .contract.base import Controller
 from .contract.functions import sum_and_rest
 from .contract.law import UNSET, bounded, started
 from .controller_pid import pid_effort
@@ -84,19 +84,11 @@ class ControllerSlewedPID(Controller):
         max_rate: Largest velocity of the setpoint [rad/s or m/s], shape `(N,)`; inf for no limit.
         integral_max: Largest integral in either direction [rad·s or m·s], shape `(N,)`.
         const_effort: Bias [N·m or N], shape `(N,)`.
-
-    Raises:
-        TypeError: An array is missing.
-        ValueError: The arrays differ in shape.
     """
 
+    CONFIG = SlewedPIDControlConfig
     PARAMETERS: ClassVar[tuple[str, ...]] = ("kp", "ki", "kd", "max_rate", "integral_max", "const_effort")
     NEUTRAL: ClassVar[tuple[float, ...]] = (0.0, 0.0, 0.0, math.inf, 0.0, 0.0)
     STATE: ClassVar[tuple[str, ...]] = ("integral", "setpoint", "setpoint_rest")
     START: ClassVar[Mapping[str, float]] = {"setpoint": UNSET}
     LAW = slewed_pid_effort
-
-    @classmethod
-    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
-        """Fill each value with its default where absent and check it."""
-        return resolved_scalars(SlewedPIDControlConfig, args)

@@ -15,7 +15,7 @@ from typing import ClassVar
 import warp as wp
 
 from ..specs.servo import StartupPDControlConfig
-from .contract.base import Controller, resolved_scalars
+from .contract.base import Controller
 from .controller_pd import pd_effort
 
 
@@ -47,16 +47,8 @@ class ControllerStartupPD(Controller):
         kd: Derivative gain [N·m·s/rad or N·s/m], shape `(N,)`.
         startup: Effort towards the target, whatever its distance [N·m or N], shape `(N,)`.
         const_effort: Bias [N·m or N], shape `(N,)`.
-
-    Raises:
-        TypeError: An array is missing.
-        ValueError: The arrays differ in shape.
     """
 
+    CONFIG = StartupPDControlConfig
     PARAMETERS: ClassVar[tuple[str, ...]] = ("kp", "kd", "startup", "const_effort")
     LAW = startup_pd_effort
-
-    @classmethod
-    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
-        """Fill each value with its default where absent and check it."""
-        return resolved_scalars(StartupPDControlConfig, args)

@@ -15,7 +15,7 @@ from typing import ClassVar
 import warp as wp
 
 from ..specs.stepper import StepperControlConfig
-from .contract.base import Controller, resolved_scalars
+from .contract.base import Controller
 from .contract.functions import angle_or, sin
 
 
@@ -43,16 +43,8 @@ class ControllerStepper(Controller):
         holding_effort: Largest effort of the field [N·m or N], shape `(N,)`.
         steps: Full steps per turn of 2π rad, or 2π m, of the joint, shape `(N,)`.
         kd: Damping [N·m·s/rad or N·s/m], shape `(N,)`.
-
-    Raises:
-        TypeError: An array is missing.
-        ValueError: The arrays differ in shape.
     """
 
+    CONFIG = StepperControlConfig
     PARAMETERS: ClassVar[tuple[str, ...]] = ("holding_effort", "steps", "kd")
     LAW = stepper_effort
-
-    @classmethod
-    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
-        """Fill the damping with 0 where absent and check all."""
-        return resolved_scalars(StepperControlConfig, args)

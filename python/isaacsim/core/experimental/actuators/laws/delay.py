@@ -16,13 +16,13 @@ Source: NewtonActuatorDelayAPI, newton-usd-schemas 0.6.0; newton.actuators 1.2 D
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 import warp as wp
 
 from ..specs.configs import MAX_DELAY_STEPS, DelayConfig
-from .contract.base import Component, repeated, require_given, require_mask, resolved_scalars
+from .contract.base import Component, repeated, require_given, require_mask
 from .contract.law import value_or_zero
 
 wp.set_module_options({"enable_backward": False})
@@ -129,6 +129,7 @@ class Delay(Component):
     """
 
     KIND: ClassVar[str] = "delay"
+    CONFIG = DelayConfig
     PARAMETERS: ClassVar[tuple[str, ...]] = ("delay_steps",)
     _requires_grad = False
 
@@ -170,20 +171,15 @@ class Delay(Component):
             )
         self.delay_steps, self.max_delay = delay_steps, int(max_delay)
         require_given(self, "delay_steps")
-        self._require_range()
+        # arrays on a device are not read, which would synchronize
+        if getattr(getattr(delay_steps, "device", None), "is_cpu", False):
+            steps = delay_steps.numpy()
+            if (wrong := steps[(steps < 0) | (steps > max_delay)]).size:
+                raise ValueError(
+                    f"delay_steps = {wrong.flat[0]}: must be >= 0 and <= max_delay = {max_delay}. Correct the array, "
+                    "or give a larger max_delay."
+                )
         self._delayed: list[wp.array] = []
-
-    def _require_range(self) -> None:
-        """Raise for delays out of range; arrays on a device are not read, which would synchronize."""
-        if not getattr(getattr(self.delay_steps, "device", None), "is_cpu", False):
-            return
-        steps = self.delay_steps.numpy()
-        wrong = steps[(steps < 0) | (steps > self.max_delay)]
-        if wrong.size:
-            raise ValueError(
-                f"delay_steps = {wrong.flat[0]}: must be >= 0 and <= max_delay = {self.max_delay}. Correct the array, "
-                "or give a larger max_delay."
-            )
 
     @property
     def buf_depth(self) -> int:
@@ -199,11 +195,6 @@ class Delay(Component):
         """Return the component of a config, its delay repeated for `num_actuators` actuators."""
         steps = repeated(config.delay_steps, num_actuators, device, wp.int32)
         return cls(steps, max_delay=int(np.max(config.delay_steps)))
-
-    @classmethod
-    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, Any]:
-        """Fill `delay_steps` with the schema's fallback of 1 where absent and check it."""
-        return resolved_scalars(DelayConfig, args)
 
     def finalize(self, device: wp.DeviceLike, num_actuators: int, requires_grad: bool = False) -> None:
         """Allocate the delayed commands; with `requires_grad` the arrays of new states have gradients."""

@@ -90,10 +90,6 @@ class DelayTimed(LateComponent):
         hold_probability: Probability with which a draw is left out, shape `(N,)`.
         seed: Seed of the draws, an integer, shape `(N,)`.
         max_steps: For how many steps of delay the past is kept; 0 for one that stays 0.
-
-    Raises:
-        TypeError: An array is missing.
-        ValueError: The arrays differ in shape, or `max_steps` is out of range.
     """
 
     KIND: ClassVar[str] = "delay"

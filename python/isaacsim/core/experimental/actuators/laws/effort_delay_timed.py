@@ -38,16 +38,12 @@ class EffortDelayTimed(LateComponent, EffortDelay):
         seconds: Delay [s], shape `(N,)`.
         steps: Delay in physics steps, added to it, shape `(N,)`.
         max_steps: For how many steps of delay the past is kept; 0 for one that stays 0.
-
-    Raises:
-        TypeError: An array is missing.
-        ValueError: The arrays differ in shape, or `max_steps` is out of range.
     """
 
     PARAMETERS: ClassVar[tuple[str, ...]] = ("seconds", "steps")
     LATE: ClassVar[tuple[str, ...]] = ("earlier_efforts",)
     STEPS: ClassVar[str] = "steps"
     SECONDS: ClassVar[str] = "seconds"
-    CONFIG: ClassVar[type[LateConfig]] = EffortDelayConfig
+    CONFIG: ClassVar[type[LateConfig]] = EffortDelayConfig  # pyright: ignore[reportIncompatibleVariableOverride]
     PREPARE = effort_delay_prepare
     LAW = late_effort

@@ -17,7 +17,7 @@ import warp as wp
 
 from ..specs.command import EffortLagConfig
 from .command_lag import followed_by, lag_prepare
-from .contract.base import EffortLag, resolved_scalars
+from .contract.base import EffortLag
 
 
 @wp.func
@@ -37,13 +37,9 @@ class EffortLagFirstOrder(EffortLag):
         TypeError: An array is missing.
     """
 
+    CONFIG = EffortLagConfig
     PARAMETERS: ClassVar[tuple[str, ...]] = ("time_constant",)
     NEUTRAL: ClassVar[tuple[float, ...]] = (0.0,)
     STATE: ClassVar[tuple[str, ...]] = ("lagged",)
     PREPARE = lag_prepare
     LAW = lagged_effort
-
-    @classmethod
-    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
-        """Fill the time constant with 0 where absent and check it."""
-        return resolved_scalars(EffortLagConfig, args)

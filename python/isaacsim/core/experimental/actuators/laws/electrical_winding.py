@@ -49,7 +49,7 @@ from typing import ClassVar
 import warp as wp
 
 from ..specs.configs import ElectricalConfig
-from .contract.base import Electrical, resolved_scalars
+from .contract.base import Electrical
 from .contract.friction_step import step_before
 from .contract.functions import decay, means_of_decay, sqrt
 from .contract.law import UNSET, started, within
@@ -325,12 +325,9 @@ class ElectricalWinding(Electrical):
         saturation_current: Current at which the torque constant is down to 71 % [A], shape `(N,)`; inf for none.
         bandwidth: Bandwidth of the current loop without inductance [Hz], shape `(N,)`; inf for none.
         dead_zone: Change of the demanded current that the driver leaves alone [A], shape `(N,)`.
-
-    Raises:
-        TypeError: An array is missing.
-        ValueError: The arrays differ in shape.
     """
 
+    CONFIG = ElectricalConfig
     PARAMETERS: ClassVar[tuple[str, ...]] = (
         *("torque_constant", "resistance", "inductance", "voltage", "max_current", "max_current_rate"),
         *("temperature_coefficient", "magnet_coefficient", "command", "driver", "discretization"),
@@ -366,8 +363,3 @@ class ElectricalWinding(Electrical):
     COMMON: ClassVar[tuple[str, ...]] = ("inductance", "in_volts", "driver", "as_mujoco", *COSTLY)
     PREPARE = winding_prepare
     LAW = winding
-
-    @classmethod
-    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
-        """Fill each value with its default where absent and check it."""
-        return resolved_scalars(ElectricalConfig, args)

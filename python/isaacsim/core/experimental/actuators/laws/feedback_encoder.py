@@ -133,10 +133,6 @@ class FeedbackEncoder(LateComponent, Feedback):
         velocity_filter: Time constant of the filter of the velocity [s], shape `(N,)`.
         seed: Seed of the noise, an integer, shape `(N,)`.
         max_steps: For how many steps of latency the past is kept; 0 for one that stays 0.
-
-    Raises:
-        TypeError: An array is missing.
-        ValueError: The arrays differ in shape, or `max_steps` is out of range.
     """
 
     PARAMETERS: ClassVar[tuple[str, ...]] = (
@@ -159,7 +155,7 @@ class FeedbackEncoder(LateComponent, Feedback):
     LATE: ClassVar[tuple[str, ...]] = ("earlier_positions", "earlier_velocities")
     STEPS: ClassVar[str] = "latency_steps"
     SECONDS: ClassVar[str] = "latency"
-    CONFIG: ClassVar[type[LateConfig]] = EncoderConfig
+    CONFIG: ClassVar[type[LateConfig]] = EncoderConfig  # pyright: ignore[reportIncompatibleVariableOverride]
     PREPARE = encoder_prepare
     LAW = measured
 

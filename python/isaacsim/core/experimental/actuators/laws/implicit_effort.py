@@ -52,7 +52,7 @@ from typing import ClassVar
 import warp as wp
 
 from ..specs.implicit import ImplicitConfig
-from .contract.base import EffortMode, resolved_scalars
+from .contract.base import EffortMode
 from .contract.law import UNSET
 
 
@@ -188,6 +188,7 @@ class ImplicitEffort(EffortMode):
         ValueError: The arrays differ in shape.
     """
 
+    CONFIG = ImplicitConfig
     PARAMETERS: ClassVar[tuple[str, ...]] = ("assumed_inertia", "load_share", "in_engine")
     NEUTRAL: ClassVar[tuple[float, ...]] = (1.0, 1.0, 0.0)
     STATE: ClassVar[tuple[str, ...]] = ("previous_velocity", "previous_effort", "unmodelled_load", "engine_damping")
@@ -203,8 +204,3 @@ class ImplicitEffort(EffortMode):
         self, assumed_inertia: wp.array | None, load_share: wp.array | None, in_engine: wp.array | None = None
     ) -> None:
         super().__init__(assumed_inertia, load_share, in_engine)
-
-    @classmethod
-    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
-        """Fill each value with its default where absent and check it."""
-        return resolved_scalars(ImplicitConfig, args)

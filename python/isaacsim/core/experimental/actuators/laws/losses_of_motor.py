@@ -22,7 +22,7 @@ from typing import ClassVar
 import warp as wp
 
 from ..specs.configs import LossesConfig
-from .contract.base import Losses, resolved_scalars
+from .contract.base import Losses
 from .contract.product import product
 from .contract.ranges import positive_or_infinite, usable
 
@@ -95,12 +95,9 @@ class LossesOfMotor(Losses):
         idle_power: Power of the driver without current [W], shape `(N,)`.
         flux_speed: Speed from which on the field is weakened [rad/s or m/s], shape `(N,)`; inf for never.
         flux_loss: Heat of the current that takes away the whole field [W], shape `(N,)`.
-
-    Raises:
-        TypeError: An array is missing.
-        ValueError: The arrays differ in shape.
     """
 
+    CONFIG = LossesConfig
     PARAMETERS: ClassVar[tuple[str, ...]] = (
         *("hysteresis", "eddy", "friction", "viscous", "gear", "share"),
         *("idle_power", "flux_speed", "flux_loss"),
@@ -111,8 +108,3 @@ class LossesOfMotor(Losses):
     RECORDED: ClassVar[Mapping[str, str]] = {"loss_power": "loss_power", "housing_heat": "housing_heat"}
     PREPARE = losses_prepare
     LAW = losses
-
-    @classmethod
-    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
-        """Fill each value with its default where absent and check it."""
-        return resolved_scalars(LossesConfig, args)

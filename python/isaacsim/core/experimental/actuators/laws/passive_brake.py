@@ -20,7 +20,7 @@ from typing import ClassVar
 import warp as wp
 
 from ..specs.brake import BrakeConfig
-from .contract.base import Passive, resolved_scalars
+from .contract.base import Passive
 from .contract.friction_step import friction_before, friction_step, inertia_of_step, known_inertia, lifted, step_before
 from .contract.law import UNSET, started, within
 from .contract.ranges import LARGEST, usable
@@ -86,12 +86,9 @@ class PassiveBrake(Passive):
         engage_time: Time from no effort to the whole [s], shape `(N,)`; 0 for at once.
         engaged: 1 where the brake is engaged, 0 where it is released, shape `(N,)`; set it at run time.
         assumed_inertia: Effective inertia [kg·m² or kg] where the simulator does not provide it, shape `(N,)`.
-
-    Raises:
-        TypeError: An array is missing.
-        ValueError: The arrays differ in shape.
     """
 
+    CONFIG = BrakeConfig
     PARAMETERS: ClassVar[tuple[str, ...]] = ("torque", "release_time", "engage_time", "engaged", "assumed_inertia")
     NEUTRAL: ClassVar[tuple[float, ...]] = (0.0, 0.0, 0.0, 0.0, 1.0)
     STATE: ClassVar[tuple[str, ...]] = ("level", "dry_effort", "previous_velocity", "previous_effort")
@@ -102,8 +99,3 @@ class PassiveBrake(Passive):
     )
     PREPARE = brake_prepare
     LAW = braked
-
-    @classmethod
-    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
-        """Fill each value but the torque with its default where absent and check it."""
-        return resolved_scalars(BrakeConfig, args)

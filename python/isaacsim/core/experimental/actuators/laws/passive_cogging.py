@@ -13,7 +13,7 @@ from typing import ClassVar
 import warp as wp
 
 from ..specs.configs import CoggingConfig
-from .contract.base import Passive, resolved_scalars
+from .contract.base import Passive
 from .contract.functions import angle_or, sin
 
 
@@ -31,17 +31,9 @@ class PassiveCogging(Passive):
         amplitude: Largest effort [N·m or N], shape `(N,)`.
         periods: Periods per turn of the joint, which are radians per radian or per metre, shape `(N,)`.
         phase: Phase at position zero [rad], shape `(N,)`.
-
-    Raises:
-        TypeError: An array is missing.
-        ValueError: The arrays differ in shape.
     """
 
+    CONFIG = CoggingConfig
     PARAMETERS: ClassVar[tuple[str, ...]] = ("amplitude", "periods", "phase")
     NEUTRAL: ClassVar[tuple[float, ...]] = (0.0, 0.0, 0.0)
     LAW = cogging
-
-    @classmethod
-    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
-        """Fill each value with its default where absent and check it."""
-        return resolved_scalars(CoggingConfig, args)

@@ -37,7 +37,7 @@ from typing import ClassVar
 import warp as wp
 
 from ..specs.configs import FrictionConfig
-from .contract.base import Passive, resolved_scalars
+from .contract.base import Passive
 from .contract.friction_step import (
     friction_before,
     friction_step,
@@ -271,12 +271,9 @@ class PassiveFriction(Passive):
             [1/(N·m) or 1/N], shape `(N,)`.
         quadratic_when_opposed: 1 where the quadratic terms act only on efforts of opposite signs, else 0, shape
             `(N,)`.
-
-    Raises:
-        TypeError: An array is missing.
-        ValueError: The arrays differ in shape.
     """
 
+    CONFIG = FrictionConfig
     PARAMETERS: ClassVar[tuple[str, ...]] = (
         "coulomb",
         "viscous",
@@ -309,8 +306,3 @@ class PassiveFriction(Passive):
     COSTLY: ClassVar[tuple[str, ...]] = ("stribeck_exponent",)
     PREPARE = friction_prepare
     LAW = friction
-
-    @classmethod
-    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
-        """Fill each value with its default where absent and check it."""
-        return resolved_scalars(FrictionConfig, args)

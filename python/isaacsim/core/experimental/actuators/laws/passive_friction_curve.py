@@ -11,12 +11,11 @@ first of them holds at that very speed. An inertia that is not known gives NaN, 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import warp as wp
 
 from ..specs.configs import FrictionCurveConfig
-from ..specs.fields import parameters_of
 from .contract.base import Passive, repeated
 from .contract.friction_step import friction_before, friction_step, inertia_of_step, known_inertia, lifted, step_before
 from .contract.law import UNSET, started
@@ -65,6 +64,7 @@ class PassiveFrictionCurve(Passive):
     """
 
     SHARED_PARAMS: ClassVar[set[str]] = {"lookup_speeds", "lookup_efforts"}
+    CONFIG = FrictionCurveConfig
     PARAMETERS: ClassVar[tuple[str, ...]] = ("assumed_inertia",)
     NEUTRAL: ClassVar[tuple[float, ...]] = (1.0,)
     CURVES: ClassVar[Mapping[str, str]] = {"level": "speed"}
@@ -88,14 +88,6 @@ class PassiveFrictionCurve(Passive):
         """Return the component of a config."""
         assumed = repeated(config.assumed_inertia, num_actuators, device)
         return cls(config.lookup_speeds, config.lookup_efforts, assumed)
-
-    @classmethod
-    def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, object]:
-        """Fill the inertia with its default where absent and check the table."""
-        config = FrictionCurveConfig(
-            **{name: args[name] for name in parameters_of(FrictionCurveConfig) if name in args}
-        )
-        return dict(vars(config))
 
     def curve(self, name: str) -> tuple[list[float], list[float]]:
         """Return speeds [rad/s or m/s] and levels [N·m or N] of the table."""

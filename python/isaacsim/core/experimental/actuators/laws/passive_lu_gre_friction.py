@@ -35,7 +35,7 @@ from typing import ClassVar
 import warp as wp
 
 from ..specs.configs import LuGreFrictionConfig
-from .contract.base import Passive, resolved_scalars
+from .contract.base import Passive
 from .contract.friction_step import inertia_of_step, known_inertia, lifted, rate_of_momentum, step_before
 from .contract.functions import exp, mean_of_decay, stribeck
 from .contract.law import UNSET, started, within
@@ -161,12 +161,9 @@ class PassiveLuGreFriction(Passive):
         mujoco_discretization: 1 for the step of MuJoCo, else 0, shape `(N,)`.
         motor_load: Dry friction per effort of the motor, shape `(N,)`.
         external_load: Dry friction per external effort, shape `(N,)`.
-
-    Raises:
-        TypeError: An array is missing.
-        ValueError: The arrays differ in shape.
     """
 
+    CONFIG = LuGreFrictionConfig
     PARAMETERS: ClassVar[tuple[str, ...]] = (
         "bristle_stiffness",
         "bristle_damping",
@@ -189,8 +186,3 @@ class PassiveLuGreFriction(Passive):
     USUAL: ClassVar[Mapping[str, float]] = {"has_load": 0.0}
     PREPARE = lu_gre_prepare
     LAW = lu_gre
-
-    @classmethod
-    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
-        """Fill each value with its default where absent and check it."""
-        return resolved_scalars(LuGreFrictionConfig, args)

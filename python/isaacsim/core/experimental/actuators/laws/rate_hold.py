@@ -21,7 +21,7 @@ import numpy as np
 import warp as wp
 
 from ..specs.rate import RateConfig
-from .contract.base import Rate, resolved_scalars
+from .contract.base import Rate
 from .contract.functions import nearest
 from .contract.law import UNSET
 
@@ -76,12 +76,9 @@ class RateHold(Rate):
         decimation: Number of physics steps from one computation to the next, shape `(N,)`.
         frequency: Computations per second [Hz], in place of it, shape `(N,)`; 0 for none.
         phase: Part of a period that has passed at a reset, from 0 to 1, shape `(N,)`.
-
-    Raises:
-        TypeError: An array is missing.
-        ValueError: The arrays differ in shape.
     """
 
+    CONFIG = RateConfig
     PARAMETERS: ClassVar[tuple[str, ...]] = ("decimation", "frequency", "phase")
     NEUTRAL: ClassVar[tuple[float, ...]] = (1.0, 0.0, 0.0)
     STATE: ClassVar[tuple[str, ...]] = ("clock", "held")
@@ -89,8 +86,3 @@ class RateHold(Rate):
     PREPARE = rate_prepare
     LAW = hold
     TICK = is_due
-
-    @classmethod
-    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
-        """Fill each value with its default where absent and check it."""
-        return resolved_scalars(RateConfig, args)

@@ -24,7 +24,7 @@ from typing import ClassVar
 import warp as wp
 
 from ..specs.shaft import ShaftFrictionConfig
-from .contract.base import Shaft, resolved_scalars
+from .contract.base import Shaft
 from .contract.friction_step import friction_step, known_inertia
 from .contract.law import UNSET, started
 from .contract.ranges import usable
@@ -68,12 +68,9 @@ class ShaftFriction(Shaft):
         viscous: Viscous friction [N·m·s/rad or N·s/m], shape `(N,)`.
         load: Dry friction per effort of the motor, shape `(N,)`.
         assumed_inertia: Inertia of the shaft [kg·m² or kg] where the simulator does not provide it, shape `(N,)`.
-
-    Raises:
-        TypeError: An array is missing.
-        ValueError: The arrays differ in shape.
     """
 
+    CONFIG = ShaftFrictionConfig
     PARAMETERS: ClassVar[tuple[str, ...]] = ("coulomb", "viscous", "load", "assumed_inertia")
     NEUTRAL: ClassVar[tuple[float, ...]] = (0.0, 0.0, 0.0, 1.0)
     STATE: ClassVar[tuple[str, ...]] = ("dry_effort", "previous_velocity", "previous_effort")
@@ -81,8 +78,3 @@ class ShaftFriction(Shaft):
     ASKS: ClassVar[tuple[str, ...]] = ("shaft_inertia",)
     PREPARE = shaft_friction_prepare
     LAW = shaft_friction
-
-    @classmethod
-    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
-        """Fill each value with its default where absent and check it."""
-        return resolved_scalars(ShaftFrictionConfig, args)

@@ -22,7 +22,7 @@ from typing import ClassVar
 import warp as wp
 
 from ..specs.shaft import ShaftInertiaConfig
-from .contract.base import Shaft, resolved_scalars
+from .contract.base import Shaft
 from .contract.friction_step import known_inertia
 from .contract.law import UNSET, started
 from .contract.ranges import usable
@@ -67,12 +67,9 @@ class ShaftInertia(Shaft):
         inertia: Inertia of the rotor at the shaft [kg·m² or kg], shape `(N,)`.
         assumed_inertia: Inertia of the shaft without it [kg·m² or kg] where the simulator does not provide it, shape
             `(N,)`.
-
-    Raises:
-        TypeError: An array is missing.
-        ValueError: The arrays differ in shape.
     """
 
+    CONFIG = ShaftInertiaConfig
     PARAMETERS: ClassVar[tuple[str, ...]] = ("inertia", "assumed_inertia")
     NEUTRAL: ClassVar[tuple[float, ...]] = (0.0, 1.0)
     STATE: ClassVar[tuple[str, ...]] = ("rotor_velocity", "previous_velocity", "previous_effort")
@@ -80,8 +77,3 @@ class ShaftInertia(Shaft):
     ASKS: ClassVar[tuple[str, ...]] = ("shaft_inertia",)
     PREPARE = shaft_inertia_prepare
     LAW = shaft_inertia_effort
-
-    @classmethod
-    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
-        """Fill each value with its default where absent and check it."""
-        return resolved_scalars(ShaftInertiaConfig, args)

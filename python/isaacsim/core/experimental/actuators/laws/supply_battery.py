@@ -30,7 +30,7 @@ from typing import ClassVar
 import warp as wp
 
 from ..specs.configs import SupplyConfig
-from .contract.base import Supply, resolved_scalars
+from .contract.base import Supply
 from .contract.functions import sqrt, sum_and_rest
 from .contract.law import UNSET, started, within
 from .contract.ranges import positive, positive_or_infinite, usable
@@ -171,12 +171,9 @@ class SupplyBattery(Supply):
         knee_voltage: Open-circuit voltage there [V], shape `(N,)`.
         max_power: Power that the robot may draw [W], shape `(N,)`; inf for no limit.
         max_current: Current that it may draw [A], shape `(N,)`; inf for no limit.
-
-    Raises:
-        TypeError: An array is missing.
-        ValueError: The arrays differ in shape.
     """
 
+    CONFIG = SupplyConfig
     PARAMETERS: ClassVar[tuple[str, ...]] = (
         *("voltage", "resistance", "sag", "min_voltage", "regeneration", "max_voltage", "brake_resistance"),
         *("capacity", "charge", "empty_voltage", "knee_charge", "knee_voltage", "max_power", "max_current"),
@@ -208,8 +205,3 @@ class SupplyBattery(Supply):
     }
     PREPARE = battery_prepare
     LAW = battery
-
-    @classmethod
-    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
-        """Fill each value with its default where absent and check it."""
-        return resolved_scalars(SupplyConfig, args)

@@ -43,7 +43,7 @@ import warp as wp
 
 from ..specs.configs import ThermalConfig
 from ..specs.thermal import DERATING
-from .contract.base import Thermal, resolved_scalars
+from .contract.base import Thermal
 from .contract.functions import exp, mean_of_decay, sqrt, sum_and_rest
 from .contract.law import UNSET, started, within
 from .contract.ranges import positive, positive_or_infinite, usable
@@ -248,12 +248,9 @@ class ThermalTwoNode(Thermal):
             `(N,)`.
         magnet_share: Where the magnets are, from the housing, 0, to the winding, 1, shape `(N,)`.
         magnet_time: Time constant of the magnets [s], shape `(N,)`; 0 for none.
-
-    Raises:
-        TypeError: An array is missing.
-        ValueError: The arrays differ in shape.
     """
 
+    CONFIG = ThermalConfig
     PARAMETERS: ClassVar[tuple[str, ...]] = (
         *("winding_capacity", "winding_resistance", "housing_capacity", "housing_resistance", "ambient"),
         *("motor_constant", "temperature_coefficient", "derating_start", "max_temperature", "continuous_share"),
@@ -292,8 +289,3 @@ class ThermalTwoNode(Thermal):
     RESTING: ClassVar[Mapping[str, Collection[str]]] = dict.fromkeys(("magnet_rise", "magnet_rise_rest"), COSTLY)
     PREPARE = two_node_prepare
     LAW = two_nodes
-
-    @classmethod
-    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
-        """Fill each value with its default where absent and check it."""
-        return resolved_scalars(ThermalConfig, args)

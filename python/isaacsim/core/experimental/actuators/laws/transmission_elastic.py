@@ -55,7 +55,7 @@ from typing import ClassVar
 import warp as wp
 
 from ..specs.transmission import ElasticTransmissionConfig
-from .contract.base import Transmission, resolved_scalars
+from .contract.base import Transmission
 from .contract.friction_step import known_inertia, step_before
 from .contract.law import UNSET, started, within
 from .contract.ranges import positive, usable
@@ -280,12 +280,9 @@ class TransmissionElastic(Transmission):
         rotor_damping: Viscous friction of the rotor at the motor [N·m·s/rad], shape `(N,)`.
         assumed_inertia: Effective inertia of the joint [kg·m² or kg] where the simulator does not provide it, shape
             `(N,)`.
-
-    Raises:
-        TypeError: An array is missing.
-        ValueError: The arrays differ in shape.
     """
 
+    CONFIG = ElasticTransmissionConfig
     PARAMETERS: ClassVar[tuple[str, ...]] = (
         "ratio",
         "offset",
@@ -310,8 +307,3 @@ class TransmissionElastic(Transmission):
     MOTOR = rotor_signals
     LAW = elastic_effort
     FELT = felt_by_rotor
-
-    @classmethod
-    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
-        """Fill each value with its default where absent and check it."""
-        return resolved_scalars(ElasticTransmissionConfig, args)

@@ -17,7 +17,7 @@ from typing import ClassVar
 import warp as wp
 
 from ..specs.transmission import TransmissionConfig
-from .contract.base import Transmission, resolved_scalars
+from .contract.base import Transmission
 
 
 @wp.func
@@ -70,19 +70,11 @@ class TransmissionGear(Transmission):
         ratio: Radians of the motor per radian or metre of the joint, shape `(N,)`.
         offset: Angle of the motor where the joint is at 0 [rad], shape `(N,)`.
         targets: 0 where targets and feedforward are those of the joint, 1 for those of the motor, shape `(N,)`.
-
-    Raises:
-        TypeError: An array is missing.
-        ValueError: The arrays differ in shape.
     """
 
+    CONFIG = TransmissionConfig
     PARAMETERS: ClassVar[tuple[str, ...]] = ("ratio", "offset", "targets")
     NEUTRAL: ClassVar[tuple[float, ...]] = (1.0, 0.0, 0.0)
     MOTOR = motor_signals
     LAW = gear_effort
     FELT = felt_by_motor
-
-    @classmethod
-    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
-        """Fill each value with its default where absent and check it."""
-        return resolved_scalars(TransmissionConfig, args)

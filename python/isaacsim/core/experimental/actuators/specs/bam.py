@@ -124,17 +124,14 @@ def taken(rest: dict[str, object], name: str) -> Any:
 
 
 def _series(actuator: object) -> str:
-    """Return the name of the preset of an actuator of BAM, such as `mx106`; empty without one."""
     return next((one for one in PRESETS if str(actuator).lower().startswith(one.lower())), "")
 
 
 def _without(rest: Mapping[str, object], names: Mapping[str, str], taken: set[str]) -> dict[str, object]:
-    """Return what is left of a file, by the names that it has there."""
     return {key: rest[key] for name, key in names.items() if name not in taken}
 
 
 def _missing(found: Mapping[str, object], fields: Mapping[str, str], remedy: str) -> list[str]:
-    """Return what is missing of the named fields."""
     return [f"bam has no {name}: must have it. {remedy}" for name, field in fields.items() if field not in found]
 
 
@@ -145,7 +142,6 @@ def _problems(
     described: Mapping[str, Parameter],
     subject: str,
 ) -> list[str]:
-    """Return what is missing, and what is out of range."""
     missing = [name for name in _BASE if name not in names]
     checked = ((names[name], described[fields[0]]) for name, fields in used.items())
     return [
@@ -155,7 +151,6 @@ def _problems(
 
 
 def _flat(content: Mapping[str, object]) -> dict[str, Any]:
-    """Return the numbers of a motor together with those around it."""
     motor = content.get("motor")
     if not isinstance(motor, Mapping):
         return dict(content)
@@ -163,7 +158,6 @@ def _flat(content: Mapping[str, object]) -> dict[str, Any]:
 
 
 def _read(path: str | os.PathLike[str]) -> tuple[str, Mapping[str, object]]:
-    """Return the name of a file for messages, and its content."""
     file = path_of("path_or_dict", path, "the path of a file, or its content as a dictionary")
     require_file(file)
     if (size := file.stat().st_size) > _MOST_BYTES:

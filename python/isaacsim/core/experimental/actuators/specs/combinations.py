@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from numbers import Real
 from typing import TYPE_CHECKING, Any, cast
 
 from ..base.errors import shown
 from .engine_friction import is_friction
+from .fields import entries_of
 from .gear_losses import loss_problems, with_losses
 from .servo import voltage_problems
 from .stages import KINDS, Staged, is_linked, kind_of
@@ -50,7 +50,7 @@ def _friction_problems(motor: MotorConfig, subject: str) -> list[str]:
         f"{subject}.{name} = {shown(value)} beside {first}: must not be given, for the stage is the whole friction "
         f"of the joint. Give it there, or remove the stage."
         for name in ("friction", "viscous_friction")
-        if not _is_zero(value := getattr(motor, name))
+        if any(entries_of(value := getattr(motor, name)))
     ]
 
 
@@ -87,11 +87,3 @@ def _armature_beside_rotor(motor: MotorConfig, subject: str) -> list[str]:
         f"{subject}.armature = {shown(motor.armature)} beside rotor_inertia = {shown(gear.rotor_inertia)}: must be "
         f"that of the rotor at the joint, ratio²·rotor_inertia = {rotor:.4g}. Leave it out, or correct either."
     ]
-
-
-def _is_zero(value: Any) -> bool:
-    """Return True for no value, and for one that is zero at all joints."""
-    if isinstance(value, Mapping | list | tuple):
-        return all(map(_is_zero, cast(Any, value.values() if isinstance(value, Mapping) else value)))
-    array = value.numpy() if hasattr(value, "numpy") else value
-    return value is None or not (array.any() if hasattr(array, "any") else array)

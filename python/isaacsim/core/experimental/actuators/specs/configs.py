@@ -300,12 +300,10 @@ class PositionBasedClampingConfig(ClampingConfig):
 
 
 def _of_friction(name: str, unit: str, fallback: object, /, **rule: Unpack[Description]) -> Description:
-    """The description of a value of friction, which is not negative."""
     return described("friction", name, unit, fallback) | {"lower": 0.0} | rule
 
 
 def _of_lu_gre(name: str, unit: str, fallback: object, /, **rule: Unpack[Description]) -> Description:
-    """The description of a value of LuGre friction, which is not negative."""
     return _of_friction(name, unit, fallback, **rule) | {"attribute": f"actuator:luGre:{name}"}
 
 

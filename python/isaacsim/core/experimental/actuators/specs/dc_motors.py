@@ -24,20 +24,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from .configs import (
-    ClampingConfig,
-    CoggingConfig,
-    Config,
-    ControlConfig,
-    ElectricalConfig,
-    LuGreFrictionConfig,
-    MaxEffortClampingConfig,
-    PDControlConfig,
-    PIDControlConfig,
-    ServoControlConfig,
-    SlewedPIDControlConfig,
-    ThermalConfig,
-)
+from . import configs
 from .motors import MotorConfig
 from .transmission import TransmissionConfig
 
@@ -110,14 +97,17 @@ class Imported:
 
 def imported(actuator: DCMotor, properties: dict[str, float | None], limit: float = math.inf) -> Imported:
     """Return the motor that does the same; targets are those of the joint, a voltage that of the motor."""
-    stages: list[Config] = [*_windings(actuator), *_heats(actuator)]
+    stages: list[configs.Config] = [*_windings(actuator), *_heats(actuator)]
     own: dict[str, Any] = dict(properties)
     clamps = _clamps(actuator, limit)
-    controller = _controller(actuator) or (PDControlConfig(0.0, 0.0) if clamps else None)
+    controller = _controller(actuator) or (configs.PDControlConfig(0.0, 0.0) if clamps else None)
     if controller is not None and actuator.gear != 1.0:
         targets = "motor" if actuator.inputs == INPUTS["voltage"] else "joint"
         stages.append(TransmissionConfig(actuator.gear, targets=targets))
-    stages += _coggings(actuator)
+    amplitude, periods, phase = actuator.bias[:3]
+    if amplitude:
+        turned = math.pi * (amplitude * actuator.gear < 0.0)
+        stages.append(configs.CoggingConfig(abs(amplitude * actuator.gear), periods * actuator.gear, phase + turned))
     if bristles := _bristles(actuator, own.get("viscous_friction") or 0.0):
         # the stage is the whole friction of the joint
         stages.append(bristles)
@@ -126,35 +116,32 @@ def imported(actuator: DCMotor, properties: dict[str, float | None], limit: floa
     return Imported(motor, _lost(actuator, bool(bristles and properties.get("friction"))))
 
 
-def _controller(actuator: DCMotor) -> ControlConfig | None:
-    """Return the controller; None for a device without a winding, which is only friction."""
+def _controller(actuator: DCMotor) -> configs.ControlConfig | None:
     kp, ki, kd = actuator.gain[4:7]
     if actuator.inputs == INPUTS["voltage"]:
         # without gain it hands on its feedforward, a voltage
-        return ServoControlConfig(kp=0.0, error_gain=0.0, voltage=_supply(actuator, 1.0))
+        return configs.ServoControlConfig(kp=0.0, error_gain=0.0, voltage=_supply(actuator, 1.0))
     share = actuator.gain[0] / _resistance_at_25(actuator)
     kp, ki, kd = kp * share, ki * share, kd * share
     most = _unlimited(actuator.dynamics[8]) if ki else math.inf
     if _is_slewed(actuator):
-        return SlewedPIDControlConfig(kp, ki, kd, actuator.dynamics[7], most)
+        return configs.SlewedPIDControlConfig(kp, ki, kd, actuator.dynamics[7], most)
     if ki:
-        return PIDControlConfig(kp, ki, kd, most)
-    return None if actuator.inputs == INPUTS["none"] and not actuator.gain[1] else PDControlConfig(kp, kd)
+        return configs.PIDControlConfig(kp, ki, kd, most)
+    return None if actuator.inputs == INPUTS["none"] and not actuator.gain[1] else configs.PDControlConfig(kp, kd)
 
 
 def _is_slewed(actuator: DCMotor) -> bool:
-    """Return True if the velocity of its position setpoint is limited."""
     return actuator.dynamics[7] > 0.0 and bool(actuator.inputs & INPUTS["pos"])
 
 
-def _clamps(actuator: DCMotor, limit: float) -> list[ClampingConfig]:
+def _clamps(actuator: DCMotor, limit: float) -> list[configs.ClampingConfig]:
     """Return the limit of the effort, if there is any; that of the joint is one before the gear, too."""
     most = min(limit / abs(actuator.gear), math.inf if actuator.forces is None else actuator.forces[1])
-    return [MaxEffortClampingConfig(most)] if math.isfinite(most) else []
+    return [configs.MaxEffortClampingConfig(most)] if math.isfinite(most) else []
 
 
-def _windings(actuator: DCMotor) -> list[Config]:
-    """Return the winding, of a motor that has one."""
+def _windings(actuator: DCMotor) -> list[configs.Config]:
     resistance, constant, coefficient = actuator.gain[:3]
     if not constant:
         return []
@@ -162,7 +149,7 @@ def _windings(actuator: DCMotor) -> list[Config]:
     lag, rate = actuator.dynamics[:2]
     in_volts = actuator.inputs == INPUTS["voltage"]
     return [
-        ElectricalConfig(
+        configs.ElectricalConfig(
             torque_constant=constant,
             resistance=at_25,
             # the time constant is that of a winding which is not warm
@@ -178,15 +165,14 @@ def _windings(actuator: DCMotor) -> list[Config]:
     ]
 
 
-def _heats(actuator: DCMotor) -> list[Config]:
-    """Return the heat of the winding as one node."""
+def _heats(actuator: DCMotor) -> list[configs.Config]:
     resistance, capacity, ambient = actuator.dynamics[2:5]
     cold, constant, coefficient = actuator.gain[:3]
     if not (resistance > 0.0 and constant):
         return []
     at_25 = _resistance_at_25(actuator)
     return [
-        ThermalConfig(
+        configs.ThermalConfig(
             winding_capacity=capacity,
             winding_resistance=resistance,
             ambient=ambient,
@@ -204,20 +190,10 @@ def _resistance_at_25(actuator: DCMotor) -> float:
 
 
 def _supply(actuator: DCMotor, otherwise: float) -> float:
-    """Return the largest voltage that the control commands."""
     return actuator.controls[1] if actuator.controls is not None else otherwise
 
 
-def _coggings(actuator: DCMotor) -> list[Config]:
-    """Return the cogging at the joint, if there is any."""
-    amplitude, periods, phase = actuator.bias[:3]
-    if not amplitude:
-        return []
-    turned = math.pi if amplitude * actuator.gear < 0.0 else 0.0
-    return [CoggingConfig(abs(amplitude * actuator.gear), periods * actuator.gear, phase + turned)]
-
-
-def _bristles(actuator: DCMotor, viscous: float) -> LuGreFrictionConfig | None:
+def _bristles(actuator: DCMotor, viscous: float) -> configs.LuGreFrictionConfig | None:
     """Return the friction at the joint, together with the viscous friction of the joint; None without bristles."""
     gear = abs(actuator.gear)
     stiffness, damping = (one * gear**2 for one in actuator.dynamics[5:7])
@@ -225,13 +201,12 @@ def _bristles(actuator: DCMotor, viscous: float) -> LuGreFrictionConfig | None:
     if not stiffness:
         return None
     fastest = {"stribeck_velocity": speed / gear} if speed else {}
-    return LuGreFrictionConfig(
+    return configs.LuGreFrictionConfig(
         stiffness, damping, viscous, coulomb * gear, static * gear, **fastest, mujoco_discretization=True
     )
 
 
 def _lost(actuator: DCMotor, has_dry_friction: bool) -> list[str]:
-    """Return in words what a motor does not have."""
     beside = actuator.bias[0] or actuator.dynamics[5]
     found = {
         "the voltage of its feedforward at another temperature than 25 °C": bool(actuator.inputs & INPUTS["ff"])

@@ -7,6 +7,8 @@ import numbers
 from dataclasses import dataclass, field, fields
 from typing import Literal
 
+from .fields import real_of
+
 Operation = Literal["set", "scale", "add"]
 """Use of a drawn number: as the value, as a factor of the nominal value, or added to it."""
 
@@ -39,12 +41,12 @@ class Distribution:
         """Return what is wrong with the distribution."""
         if self.operation not in ("set", "scale", "add"):
             return [f"{self!r}: operation must be 'set', 'scale' or 'add'. Correct it."]
-        if not all(_is_number(getattr(self, one.name)) for one in fields(self) if not one.kw_only):
+        given = [real_of(getattr(self, one.name), numbers.Real) for one in fields(self) if not one.kw_only]
+        if not all(number is not None and math.isfinite(number) for number in given):
             return [f"{self!r}: its numbers must be finite. Correct them."]
         return [f"{self!r}: {self._rule()}. Correct it."] if self._rule() else []
 
     def _rule(self) -> str:
-        """Return the rule that its numbers break, or an empty string."""
         raise NotImplementedError
 
 
@@ -91,13 +93,3 @@ class Normal(Distribution):
 
     def _rule(self) -> str:
         return "" if self.std >= 0.0 else "must be std >= 0"
-
-
-def _is_number(value: object) -> bool:
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        return False
-    try:
-        return math.isfinite(value)
-    except OverflowError:
-        # an integer that is too large for a float
-        return False

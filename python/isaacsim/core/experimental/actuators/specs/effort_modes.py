@@ -26,7 +26,14 @@ def in_effort_mode(
     if modes is None:
         return list(parts)
     names = list(dict.fromkeys(name for some in joints for name in some))
-    by_joint: dict[str, str] = dict.fromkeys(names, modes) if isinstance(modes, str) else _by_pattern(modes, names)
+    by_joint: dict[str, str]
+    if isinstance(modes, str):
+        by_joint = dict.fromkeys(names, modes)
+    else:
+        patterns, problems = assigned(modes, names, "effort_mode", every=False)
+        if problems:
+            raise ValueError("\n".join(problems))
+        by_joint = {name: modes[pattern] for name, pattern in patterns.items()}
     for mode in by_joint.values():
         if mode not in _MODES:
             raise ValueError(f"effort_mode = {mode!r}: must be one of {', '.join(map(repr, _MODES))}. Choose one.")
@@ -65,13 +72,6 @@ def _damped_at_end(motor: _Staged, in_engine: bool) -> _Staged | None:
     return dataclasses.replace(stages, others=[*stages.others, ImplicitConfig(in_engine=in_engine)])
 
 
-def _by_pattern(modes: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
-    patterns, problems = assigned(modes, names, "effort_mode", every=False)
-    if problems:
-        raise ValueError("\n".join(problems))
-    return {name: modes[pattern] for name, pattern in patterns.items()}
-
-
 def _with_mode(part: Any, joints: Sequence[str], by_joint: Mapping[str, str]) -> Any:
     found = {by_joint.get(name) for name in joints}
     if len(found) > 1:
@@ -88,7 +88,6 @@ def _with_mode(part: Any, joints: Sequence[str], by_joint: Mapping[str, str]) ->
 
 
 def _mode(mode: str, given: Sequence[object], joints: Sequence[str]) -> ImplicitConfig:
-    """Return the config of a mode, with the values of the one that is given."""
     found = given[0] if given else ImplicitConfig()
     if not isinstance(found, ImplicitConfig):
         raise ValueError(

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import numbers
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self, Unpack
+from typing import Any, ClassVar, Self
 
 from .brushless import Commutation, Connection, Constant, Windings, equal_winding
 from .config import Config
-from .fields import Description, choice_of, described, parameter
+from .fields import choice_of, described, parameter
 
-
-def _winding(name: str, unit: str, fallback: object, /, **rule: Unpack[Description]) -> Description:
-    """Return the description of a number that is not negative."""
-    return described("electrical", name, unit, fallback) | {"lower": 0.0} | rule
+_winding = functools.partial(described, "electrical", lower=0.0)
 
 
 @dataclass

@@ -7,12 +7,12 @@ curve, only exist in the stage of the actuator.
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import fields
-from typing import Any, cast
+from typing import Any
 
 from ..base.errors import shown
-from .fields import parameters_of
+from .fields import entries_of, parameters_of
 
 # the estimate of the inertia is for the stage; a simulator knows its own
 _IN_ENGINE = ("coulomb", "static", "viscous", "in_engine", "assumed_inertia")
@@ -83,12 +83,6 @@ def beyond_levels(config: Any) -> dict[str, Any]:
 
 def _is(value: Any, default: object) -> bool:
     """Return True if a value, or each one of a dictionary, list or array, is the default in single precision."""
-    if isinstance(value, Mapping):
-        return all(_is(one, default) for one in cast(Mapping[str, object], value).values())
     if not isinstance(default, numbers.Real):
-        return bool(value == default)
-    if isinstance(value, list | tuple):
-        return all(_is(one, default) for one in cast(Sequence[object], value))
-    usual = float(default)
-    near: Any = abs(value - usual) <= _SINGLE_PRECISION * abs(usual)
-    return bool(near.all() if hasattr(near, "all") else near)
+        return all(entry == default for entry in entries_of(value))
+    return all(abs(entry - float(default)) <= _SINGLE_PRECISION * abs(float(default)) for entry in entries_of(value))

@@ -19,12 +19,10 @@ _SPEED_LIMIT = Parameter("", "float", "", None, lower=0.0, above=True, infinite=
 
 
 def _of_envelope(name: str, unit: str, /, **rule: Unpack[Description]) -> Description:
-    """Return the description of a number of the envelope, which is not negative and may be infinite."""
     return described("envelope", name, unit, math.inf) | {"lower": 0.0, "infinite": True} | rule
 
 
 def _column(name: str, unit: str) -> Description:
-    """Return the description of a column of the table, which may be empty."""
     return described("envelope", name, unit, (), type="float[]") | {"most": MAX_TABLE_ROWS}
 
 
@@ -75,22 +73,18 @@ class EnvelopeClampingConfig(ClampingConfig):
             return []
         if problems := table_conflicts(self, "lookup_velocities", "lookup_efforts"):
             return problems
-        return [
-            f"lookup_efforts[{row}] = {effort!r} at velocity {velocity!r}: must be at least 0 where the effort brakes, "
-            "at negative velocities. Correct the row."
-            for row, (velocity, effort) in enumerate(zip(velocities, efforts, strict=True))
-            if effort < 0.0 and velocity <= 0.0
-        ][:1] or self._crossings()
-
-    def _crossings(self) -> list[str]:
-        """Return a problem if the table forces more braking than it allows: `table(v) < −table(−v)`."""
-        velocities, efforts = list(self.lookup_velocities), list(self.lookup_efforts)
-        return [
-            f"lookup_efforts[{row}] = {effort!r} at velocity {velocity!r}: must be at least {least:g}, minus the limit "
-            "at the opposite velocity. Correct either."
-            for row, (velocity, effort) in enumerate(zip(velocities, efforts, strict=True))
-            if effort < 0.0 and effort < (least := -_interpolated(-velocity, velocities, efforts))
-        ][:1]
+        for row, (velocity, effort) in enumerate(zip(velocities, efforts, strict=True)):
+            subject = f"lookup_efforts[{row}] = {effort!r} at velocity {velocity!r}"
+            if effort < 0.0 and velocity <= 0.0:
+                return [
+                    f"{subject}: must be at least 0 where the effort brakes, at negative velocities. Correct the row."
+                ]
+            # it would force more braking than it allows
+            if effort < 0.0 and effort < (least := -_interpolated(-velocity, velocities, efforts)):
+                return [
+                    f"{subject}: must be at least {least:g}, minus the limit at the opposite velocity. Correct either."
+                ]
+        return []
 
     def bounds(self, of: Literal["effort", "speed"]) -> dict[str, float]:
         """Largest efforts along the motion, or the no-load speed."""
@@ -332,7 +326,6 @@ def _limits_of_physx(velocities: Sequence[float], efforts: Sequence[float]) -> t
 
 
 def _alike(column: Sequence[float], other: Sequence[float]) -> bool:
-    """Return True if two columns are equal in single precision."""
     close = 1e-5 * max(map(abs, column), default=0.0)
     return len(column) == len(other) and all(
         math.isclose(one, same, abs_tol=close) for one, same in zip(column, other, strict=True)
@@ -340,7 +333,6 @@ def _alike(column: Sequence[float], other: Sequence[float]) -> bool:
 
 
 def _require(cls: type[object], method: str, **positive: object) -> None:
-    """Raise for numbers that are not finite and positive."""
     found = [complaint(f"{cls.__name__}.{method}.{name}", value, _POSITIVE) for name, value in positive.items()]
     if problems := [one for one in found if one]:
         raise ValueError("\n".join(problems))

@@ -12,7 +12,7 @@ import struct
 import unicodedata
 from collections.abc import Iterable, Mapping, Sized
 from pathlib import PurePath
-from typing import Any, Final, Literal, TypeAlias, TypedDict, Unpack
+from typing import Any, Final, Literal, TypeAlias, TypedDict, Unpack, cast
 
 from ..base.errors import shown
 
@@ -132,7 +132,7 @@ class Parameter:
         if self.type == "asset":
             return isinstance(value, str | PurePath) and storable(str(value))
         if self.type == "bool":
-            return isinstance(value, bool) or _real(value, numbers.Real) in (0.0, 1.0)
+            return isinstance(value, bool) or real_of(value, numbers.Real) in (0.0, 1.0)
         if self.type in ("float[]", "token[]"):
             return self._accepts_table(value)
         if isinstance(value, str):
@@ -156,7 +156,7 @@ class Parameter:
             return False
 
     def _accepts_number(self, value: object) -> bool:
-        number = _real(value, numbers.Integral if self.type == "int" else numbers.Real)
+        number = real_of(value, numbers.Integral if self.type == "int" else numbers.Real)
         if number is None:
             return False
         if self.choices:
@@ -171,7 +171,7 @@ class Parameter:
         return not self.above or in_single(number) > self.lower
 
 
-def _real(value: object, wanted: type) -> float | None:
+def real_of(value: object, wanted: type) -> float | None:
     """Return a number of the wanted type as a float, or None for anything else and for integers too large for one."""
     # NumPy counts durations as integers
     is_duration = isinstance(value, numbers.Integral) and not hasattr(value, "__index__")
@@ -242,3 +242,13 @@ def conflicts(config: object, subject: str) -> list[str]:
 def storable(text: str) -> bool:
     """Return True if files can hold `text`: not only spaces, no control characters, no lone surrogates."""
     return bool(text.strip()) and not any(unicodedata.category(character) in ("Cc", "Cs") for character in text)
+
+
+def entries_of(value: Any) -> list[Any]:
+    """Return the single values of one: a number or word itself, or those by pattern, of a list or of an array."""
+    if isinstance(value, Mapping | list | tuple):
+        several = cast(Iterable[Any], value.values() if isinstance(value, Mapping) else value)
+        return [entry for one in several for entry in entries_of(one)]
+    if hasattr(value, "shape"):
+        return (value.numpy() if hasattr(value, "numpy") else value).ravel().tolist()
+    return [value]

@@ -14,10 +14,10 @@ Source: the gearbox term of model M5 of Duclusaud et al., ICRA 2025, solved for 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, cast
 
 from .configs import Config, FrictionConfig, LuGreFrictionConfig
 from .engine_friction import is_friction, is_in_engine
+from .fields import entries_of
 from .stages import Staged
 from .transmission import ROUNDING, TransmissionConfig, transmission_of
 
@@ -28,12 +28,9 @@ def losses(efficiency: float, backdriving_efficiency: float) -> tuple[float, ...
     both = efficiency * backdriving
     # no loss in either direction: 0/0
     rest = 1.0 - both + (both == 1.0)
-    return tuple(_without_rounding(1.0 - 2.0 * one + both) / rest for one in (efficiency, backdriving))
-
-
-def _without_rounding(value: float) -> float:
-    """Return 0 for what is 0 but for efficiencies of single precision, as files have them."""
-    return value * (abs(value) > ROUNDING)
+    lost = [1.0 - 2.0 * share + both for share in (efficiency, backdriving)]
+    # efficiencies in files have single precision: what is 0 but for that is 0
+    return tuple(value * (abs(value) > ROUNDING) / rest for value in lost)
 
 
 def with_losses(stages: Staged) -> list[Config]:
@@ -73,14 +70,5 @@ def loss_problems(staged: Staged, subject: str) -> list[str]:
 
 
 def _loses(gear: TransmissionConfig) -> bool:
-    """Return True if any joint has an efficiency other than 1."""
-    return any(map(_is_less, (gear.efficiency, gear.backdriving_efficiency)))
-
-
-def _is_less(value: Any) -> bool:
-    """Return True if one of several values is between 0, which means the other efficiency, and 1."""
-    if isinstance(value, dict):
-        return any(map(_is_less, cast(dict[str, object], value).values()))
-    array = value.numpy() if hasattr(value, "numpy") else value
-    found = (array != 1.0) & (array != 0.0)
-    return bool(found.any()) if hasattr(found, "any") else bool(found)
+    # 0 means the other efficiency
+    return any(share not in (0.0, 1.0) for share in entries_of([gear.efficiency, gear.backdriving_efficiency]))

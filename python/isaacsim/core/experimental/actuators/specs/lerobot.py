@@ -139,7 +139,6 @@ def load_lerobot_calibration(
 
 
 def _content(file: Path) -> dict[str, Any]:
-    """Return the object that a file holds."""
     require_file(file)
     if (size := file.stat().st_size) > _MOST_BYTES:
         raise ValueError(f"{file} has {size} bytes: must be a calibration of LeRobot, {_MOST_BYTES} at most. Give one.")
@@ -153,7 +152,6 @@ def _content(file: Path) -> dict[str, Any]:
 
 
 def _problems(subject: str, given: object) -> list[str]:
-    """Return what is wrong with the calibration of a motor."""
     if not isinstance(given, dict):
         return [f"{subject} = {shown(given)}: must be an object with {', '.join(_FIELDS)}. Correct it."]
     one = cast(dict[str, Any], given)
@@ -165,7 +163,7 @@ def _problems(subject: str, given: object) -> list[str]:
     for name in _FIELDS:
         if name not in one:
             problems.append(f"{subject} has no {name}: must have it. Calibrate the robot again.")
-        elif type(one[name]) is not int or not _RULES.get(name, _any)(one[name]):
+        elif type(one[name]) is not int or not _RULES.get(name, lambda _: True)(one[name]):
             problems.append(
                 f"{subject}.{name} = {shown(one[name])}: must be {_WORDS.get(name, 'an integer')}. Correct it."
             )
@@ -175,10 +173,6 @@ def _problems(subject: str, given: object) -> list[str]:
             "robot again, moving each joint through its range."
         )
     return problems
-
-
-def _any(_value: int) -> bool:
-    return True
 
 
 _RULES: dict[str, Callable[[int], bool]] = {"id": lambda value: value >= 0, "drive_mode": lambda value: value in (0, 1)}

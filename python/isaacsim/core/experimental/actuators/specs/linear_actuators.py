@@ -129,6 +129,5 @@ def motor_of(laws: Sequence[Law], limit: float, properties: Mapping[str, float |
 
 
 def _times(bounds: Bounds, factor: float) -> Bounds:
-    """Return scaled bounds in ascending order."""
     low, high = sorted(float(bound * factor) for bound in bounds)
     return low, high

@@ -19,7 +19,6 @@ MOST_JOINTS = 8
 
 
 def _of_linkage(name: str, unit: str, /, **rule: Unpack[Description]) -> Description:
-    """Return the description of some numbers."""
     return described("linkage", name, unit, (), type="float[]") | {"most": MAX_TABLE_ROWS} | rule
 
 
@@ -102,7 +101,6 @@ class LinkageConfig(Config):
         return [] if len(self.coefficients) == count else [_numbers("coefficients", self.coefficients, count)]
 
     def _table_conflicts(self, count: int, names: str) -> list[str]:
-        """Return what is wrong with a table over joints of these names."""
         if count > 2:
             return [f"joints has {names}: must be one or two with a table. Give coefficients instead."]
         ends = {"lower": self.lower, "upper": self.upper}

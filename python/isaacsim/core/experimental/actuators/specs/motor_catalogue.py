@@ -73,7 +73,6 @@ class MotorFigures:
 
 
 def _all_from(source: str, used_in: str, motor: str = "", **figures: float) -> MotorFigures:
-    """Return figures from one source."""
     return MotorFigures(used_in, dict.fromkeys(figures, source), motor=motor, **figures)
 
 

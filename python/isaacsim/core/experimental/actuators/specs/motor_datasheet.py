@@ -15,19 +15,9 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass
+from typing import Any
 
-from .configs import (
-    ClampingConfig,
-    Config,
-    DCMotorClampingConfig,
-    DelayConfig,
-    ElectricalConfig,
-    FrictionConfig,
-    LossesConfig,
-    MaxEffortClampingConfig,
-    PDControlConfig,
-    ThermalConfig,
-)
+from . import configs
 from .fields import Parameter, complaint
 from .gear_losses import losses
 from .motors import MotorConfig, problems_of
@@ -105,7 +95,6 @@ class MotorDataSheet:
         self._require_heat()
 
     def _require_enough(self) -> None:
-        """Raise for figures from which resistance and torque constant do not follow."""
         if self.resistance is None and self.stall_current is None:
             raise ValueError("resistance = None: must follow from the stall current, which is None, too. Give either.")
         if self.no_load_current * self.ohms >= self.voltage:
@@ -233,25 +222,24 @@ def motor_from_datasheet(
         warnings.warn("\n".join(disagreements), stacklevel=2)
     constant, held = sheet.constant * sheet.gear_ratio, sheet.voltage / sheet.ohms
     most = held if sheet.max_current is None else min(sheet.max_current, held)
-    winding = ElectricalConfig(
+    winding = configs.ElectricalConfig(
         constant, sheet.ohms, inductance=sheet.inductance, voltage=sheet.voltage, max_current=most
     )
     speed = (sheet.voltage - sheet.ohms * sheet.no_load_current) / constant
     lost = sheet.no_load_torque * sheet.gear_ratio
     coulomb, viscous = lost * (1.0 - sheet.no_load_split), lost * sheet.no_load_split / speed
     armature = sheet.rotor_inertia * sheet.gear_ratio**2
-    others: list[Config] = [winding]
+    others: list[configs.Config] = [winding]
     if sheet.gear_efficiency < 1.0:
         of_motor, external = losses(sheet.gear_efficiency, 0.0)
-        others.append(
-            FrictionConfig(coulomb, viscous, assumed_inertia=armature, motor_load=of_motor, external_load=external)
-        )
+        loads: dict[str, Any] = {"motor_load": of_motor, "external_load": external}
+        others.append(configs.FrictionConfig(coulomb, viscous, assumed_inertia=armature, **loads))
         coulomb = viscous = 0.0
     others += _heat_of(sheet, most, lost, speed)
     made = MotorConfig(
-        controller=PDControlConfig(kp=kp, kd=kd),  # pyright: ignore[reportArgumentType]
+        controller=configs.PDControlConfig(kp=kp, kd=kd),  # pyright: ignore[reportArgumentType]
         clamping=_limits_of(sheet, constant * most, held),
-        delay=None if delay_steps is None else DelayConfig(delay_steps),  # pyright: ignore[reportArgumentType]
+        delay=None if delay_steps is None else configs.DelayConfig(delay_steps),  # pyright: ignore[reportArgumentType]
         armature=armature,
         friction=coulomb or None,
         viscous_friction=viscous or None,
@@ -262,32 +250,24 @@ def motor_from_datasheet(
     return made
 
 
-def _limits_of(sheet: MotorDataSheet, rest: float, held: float) -> list[ClampingConfig]:
-    """Return the limits of a motor by its effort at rest and the current of its held rotor."""
+def _limits_of(sheet: MotorDataSheet, rest: float, held: float) -> list[configs.ClampingConfig]:
     if sheet.stall_torque is not None:
         rest = min(rest, sheet.stall_torque * sheet.gear_ratio)
-    limits: list[ClampingConfig] = [MaxEffortClampingConfig(rest)]
+    limits: list[configs.ClampingConfig] = [configs.MaxEffortClampingConfig(rest)]
     if sheet.is_contradictory and sheet.no_load_speed is not None:
         line = sheet.stall_torque or sheet.constant * (held - sheet.no_load_current)
         speed = sheet.no_load_speed / sheet.gear_ratio
-        limits.insert(0, DCMotorClampingConfig(line * sheet.gear_ratio, speed, rest))
+        limits.insert(0, configs.DCMotorClampingConfig(line * sheet.gear_ratio, speed, rest))
     return limits
 
 
-def _heat_of(sheet: MotorDataSheet, most: float, lost: float, speed: float) -> list[Config]:
-    """Return the heat of a motor and the losses in its housing, if its data sheet has figures of heat.
-
-    Args:
-        sheet: The data sheet.
-        most: Largest current [A].
-        lost: No-load torque at the joint [N·m].
-        speed: No-load speed of the joint [rad/s].
-    """
+def _heat_of(sheet: MotorDataSheet, most: float, lost: float, speed: float) -> list[configs.Config]:
+    """Return heat and housing losses of a motor from its largest current, no-load torque and speed, if given."""
     figures = [getattr(sheet, name) for name in _HEAT]
     if None in figures:
         return []
     to_ambient, to_housing, winding_time, motor_time, highest = figures
-    heat = ThermalConfig(
+    heat = configs.ThermalConfig(
         winding_capacity=winding_time / to_housing,
         winding_resistance=to_housing,
         housing_capacity=motor_time / to_ambient,
@@ -296,8 +276,5 @@ def _heat_of(sheet: MotorDataSheet, most: float, lost: float, speed: float) -> l
         max_temperature=highest,
         continuous_share=min(1.0, (sheet.continuous_current or 0.0) / most),
     )
-    split = sheet.no_load_split
-    return [
-        LossesConfig(friction=lost * (1.0 - split), viscous=lost * split / speed, gear=1.0 - sheet.gear_efficiency),
-        heat,
-    ]
+    split, gear = sheet.no_load_split, 1.0 - sheet.gear_efficiency
+    return [configs.LossesConfig(friction=lost * (1.0 - split), viscous=lost * split / speed, gear=gear), heat]

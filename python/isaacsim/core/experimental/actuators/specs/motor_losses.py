@@ -12,7 +12,6 @@ from .fields import Description, described, parameter
 
 
 def _loss(name: str, unit: str, otherwise: object = 0.0, /, **rule: Unpack[Description]) -> Description:
-    """Return the description of a number that is not negative."""
     return described("losses", name, unit, otherwise) | {"lower": 0.0} | rule
 
 

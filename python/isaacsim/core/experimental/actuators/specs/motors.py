@@ -36,7 +36,7 @@ from .patterns import pattern_problem
 from .stages import NAMED, Staged, kind_of, parts_of, places_of
 
 if TYPE_CHECKING:
-    from .motor_catalogue import MotorFigures
+    pass
 
 # figures of a data sheet
 _POSITIVE = Parameter("", "float", "", None, lower=0.0, above=True)
@@ -178,7 +178,21 @@ class MotorConfig(Staged):
         from .motor_catalogue import motor_figures
 
         figures = motor_figures(name)
-        made = cls._with_pd(_limit_of(name, figures), figures.armature, kp, kd, friction, delay_steps)
+        line, largest = figures.line, figures.max_torque
+        corner, end = figures.full_effort_speed, figures.no_load_speed
+        limit: ClampingConfig
+        if corner is not None and end is not None and largest is not None:
+            limit = EnvelopeClampingConfig.from_unitree(corner, end, largest, figures.braking_torque)
+        elif line is not None:
+            limit = DCMotorClampingConfig(*line, min(math.inf if largest is None else largest, line[0]))
+        elif largest is not None:
+            limit = MaxEffortClampingConfig(largest)
+        else:
+            raise ValueError(
+                f"motor = {name!r}: must have a published torque limit, and has none. Build a MotorConfig from "
+                "motor_figures and the limit of its drive."
+            )
+        made = cls._with_pd(limit, figures.armature, kp, kd, friction, delay_steps)
         if friction is None:
             made.friction, made.viscous_friction = figures.friction, figures.viscous_friction
         return made
@@ -256,7 +270,6 @@ class MotorConfig(Staged):
     def _with_pd(
         cls, limit: ClampingConfig, armature: float | None, kp: Any, kd: Any, friction: Any, delay_steps: Any
     ) -> MotorConfig:
-        """Return a motor after checking its values."""
         made = cls(
             controller=PDControlConfig(kp=kp, kd=kd),
             clamping=[limit],
@@ -267,22 +280,6 @@ class MotorConfig(Staged):
         if problems := problems_of(made, "motor"):
             raise ValueError("\n".join(problems))
         return made
-
-
-def _limit_of(name: str, figures: MotorFigures) -> ClampingConfig:
-    """Return the effort limit that the published figures of a motor imply."""
-    line, largest = figures.line, figures.max_torque
-    corner, end = figures.full_effort_speed, figures.no_load_speed
-    if corner is not None and end is not None and largest is not None:
-        return EnvelopeClampingConfig.from_unitree(corner, end, largest, figures.braking_torque)
-    if line is not None:
-        return DCMotorClampingConfig(*line, min(math.inf if largest is None else largest, line[0]))
-    if largest is None:
-        raise ValueError(
-            f"motor = {name!r}: must have a published torque limit, and has none. Build a MotorConfig from "
-            "motor_figures and the limit of its drive."
-        )
-    return MaxEffortClampingConfig(largest)
 
 
 Motors = Mapping[str, MotorConfig | Sequence[Config]]
@@ -320,7 +317,6 @@ def with_friction_stage(motor: MotorConfig) -> MotorConfig:
 
 
 def _require_kinds(motor: MotorConfig) -> None:
-    """Raise a `TypeError` if a part of a motor holds a stage of another kind."""
     for kind, stage in motor.by_kind:
         if not (isinstance(stage, Config) and kind_of(stage) == kind):
             place = kind or "others"
@@ -364,7 +360,6 @@ def problems_of(motor: MotorConfig, subject: str) -> list[str]:
 
 
 def _complaints(subject: str, value: object, described: Parameter) -> Iterator[str]:
-    """Yield what is wrong with a value: a number, numbers by pattern, or an array."""
     found: list[tuple[str, object]]
     if not described.is_single:
         found = [(subject, value)]
@@ -380,7 +375,6 @@ def _complaints(subject: str, value: object, described: Parameter) -> Iterator[s
 
 
 def _entries(subject: str, value: Any) -> Iterator[tuple[str, object]]:
-    """Yield each number of an array with its place; a number itself."""
     if not isinstance(value, list | tuple):
         # arrays of NumPy, Torch and Warp; their scalars are numbers
         if isinstance(value, numbers.Number) or not hasattr(value, "shape"):

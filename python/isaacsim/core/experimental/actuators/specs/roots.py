@@ -61,20 +61,15 @@ class _Branch:
 
 
 def _matched(segment: str, branches: Sequence[_Branch], pattern: str) -> list[_Branch]:
-    """Return the branches below some whose names a segment of a pattern matches."""
     if segment.isidentifier():
         # a plain name matches itself alone
         return [branch.below[segment] for branch in branches if segment in branch.below]
     children = [item for branch in branches for item in branch.below.items()]
-    expression = _expression(segment, [name for name, _ in children], pattern)
-    return [child for name, child in children if expression.fullmatch(name)]
-
-
-def _expression(segment: str, names: Sequence[str], pattern: str) -> re.Pattern[str]:
-    longest = max(map(len, names), default=0)
+    longest = max(map(len, dict(children)), default=0)
     if segment and (problem := pattern_problem(segment, MAX_PATH, max(longest, LENGTH))):
         raise ValueError(f"articulation path {shown(pattern)}: segment {shown(segment)} {problem}")
-    return re.compile(segment)
+    expression = re.compile(segment)
+    return [child for name, child in children if expression.fullmatch(name)]
 
 
 def match_roots(patterns: str | Sequence[str], roots: Iterable[str], unloaded: Sequence[str] = ()) -> list[int]:

@@ -6,16 +6,17 @@ of the PWM confirms.
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar, Final, Self, Unpack, cast
+from typing import Any, ClassVar, Final, Self
 
 from ..base.errors import shown
 from .config import Config, ControlConfig
 from .electrical import ElectricalConfig
-from .fields import Description, described, parameter, parameters_of
+from .fields import described, entries_of, parameter, parameters_of
 from .stages import Staged
 
 PRESETS: Final[dict[str, dict[str, float]]] = {
@@ -35,10 +36,7 @@ ROBOTIS e-Manual, MX-28, control table: Kp = P/8, Kd = D·4/1000 s, Ki = I·1000
 up.
 """
 
-
-def _servo(name: str, unit: str, fallback: float | None, /, **rule: Unpack[Description]) -> Description:
-    """Return the description of a number that is not negative."""
-    return described("servo", name, unit, fallback) | {"lower": 0.0} | rule
+_servo = functools.partial(described, "servo", lower=0.0)
 
 
 @dataclass
@@ -197,7 +195,9 @@ def voltage_problems(staged: Staged, subject: str) -> list[str]:
     controller, winding = staged.controller, _winding(staged)
     if not isinstance(controller, ControlConfig) or not isinstance(winding, ElectricalConfig | None):
         return []
-    commands = {"effort"} if winding is None else _commands(winding)
+    commands = {"effort"}
+    if winding is not None:
+        commands = {parameters_of(winding)["command"].word(one) for one in entries_of(winding.command)}
     has, wants = type(controller).__name__, 'ElectricalConfig(command="voltage")'
     if controller.IN_VOLTS and commands != {"voltage"}:
         return [f"{subject} has {has}, which returns a voltage, without {wants}: must have one. Add it."]
@@ -210,17 +210,4 @@ def voltage_problems(staged: Staged, subject: str) -> list[str]:
 
 
 def _winding(staged: Staged) -> object:
-    """Return the winding of some stages, or None."""
     return next((stage for kind, stage in staged.by_kind if kind == "electrical"), None)
-
-
-def _commands(winding: ElectricalConfig) -> set[object]:
-    """Return the commands of a winding, one for all joints or by joint."""
-    value: Any = winding.command
-    if isinstance(value, Mapping):
-        several: Iterable[object] = cast(Mapping[str, object], value).values()
-    elif hasattr(value, "shape"):
-        several = set((value.numpy() if hasattr(value, "numpy") else value).ravel().tolist())
-    else:
-        several = (value,)
-    return {parameters_of(winding)["command"].word(one) for one in several}

@@ -10,7 +10,6 @@ from .fields import Description, described, parameter
 
 
 def _of(space: str, name: str, unit: str) -> Description:
-    """Return the description of a number that is not negative."""
     return described(space, name, unit, 0.0, lower=0.0)
 
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Unpack
+from typing import ClassVar
 
 from .config import ControlConfig
-from .fields import Description, described, parameter
+from .fields import described, parameter
 
-
-def _slewed(name: str, unit: str, fallback: float | None, /, **rule: Unpack[Description]) -> Description:
-    """Return the description of a number."""
-    return described("slewed", name, unit, fallback, **rule)
+_slewed = functools.partial(described, "slewed")
 
 
 @dataclass

@@ -15,25 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .configs import (
-    ClampingConfig,
-    Config,
-    DCMotorClampingConfig,
-    DCMotorCutoffClampingConfig,
-    DelayConfig,
-    ElectricalConfig,
-    EnvelopeClampingConfig,
-    GearedPDControlConfig,
-    GearedPIDControlConfig,
-    MaxEffortClampingConfig,
-    PDControlConfig,
-    PIDControlConfig,
-    ServoControlConfig,
-    SlewedPIDControlConfig,
-    StartupPDControlConfig,
-    StepperControlConfig,
-    TimedDelayConfig,
-)
+from . import configs
 from .fields import parameters_of, violations
 from .transmission import at_joint, transmission_among
 
@@ -43,113 +25,105 @@ LISTED = "actuator:standIns"
 
 @dataclass(frozen=True)
 class StandIn:
-    """A line of the table.
+    """The config of newton in place of one among others, how readers of it differ, and its kind if it is another."""
 
-    Args:
-        config: Returns the nearest config of newton for a config among others, or None without one.
-        otherwise: How a reader that uses it differs.
-        kind: Kind of the config of newton; empty for that of the law.
-    """
-
-    config: Callable[[Any, Sequence[Config]], Config | None]
+    config: Callable[[Any, Sequence[configs.Config]], configs.Config | None]
     otherwise: str
     kind: str = ""
 
 
-def _pd_at_joint(motor: GearedPDControlConfig, _beside: object) -> PDControlConfig:
+def _pd_at_joint(motor: configs.GearedPDControlConfig, _beside: object) -> configs.PDControlConfig:
     """Return the law of a geared motor at the joint: `gear·kp·(target − gear·q) = gear²·kp·(target/gear − q)`."""
     kp, kd, _ = motor.gains_at_joint()
-    return PDControlConfig(kp, kd, motor.const_effort * motor.gear)
+    return configs.PDControlConfig(kp, kd, motor.const_effort * motor.gear)
 
 
-def _pid_at_joint(motor: GearedPIDControlConfig, _beside: object) -> PIDControlConfig:
+def _pid_at_joint(motor: configs.GearedPIDControlConfig, _beside: object) -> configs.PIDControlConfig:
     """Return the law of a geared motor at the joint; the integral of the motor is `gear` times that of the joint."""
     squared = motor.gear**2
     most = motor.integral_max / abs(motor.gear) if motor.gear else math.inf
-    return PIDControlConfig(
+    return configs.PIDControlConfig(
         motor.kp * squared, motor.ki * squared, motor.kd * squared, most, motor.const_effort * motor.gear
     )
 
 
-def _pid(slewed: SlewedPIDControlConfig, _beside: object) -> PIDControlConfig:
-    """Return the law of the target itself."""
-    return PIDControlConfig(slewed.kp, slewed.ki, slewed.kd, slewed.integral_max, slewed.const_effort)
-
-
-def _pd(startup: StartupPDControlConfig, _beside: object) -> PDControlConfig:
-    """Return the law without its startup force."""
-    return PDControlConfig(startup.kp, startup.kd, startup.const_effort)
-
-
-def _dc_motor(motor: DCMotorCutoffClampingConfig, _beside: object) -> ClampingConfig:
+def _dc_motor(motor: configs.DCMotorCutoffClampingConfig, _beside: object) -> configs.ClampingConfig:
     """Return newton's curve of a DC motor, or the peak alone: newton refuses a curve whose stall effort is infinite."""
     if math.isinf(motor.saturation_effort):
-        return MaxEffortClampingConfig(motor.max_motor_effort)
-    return DCMotorClampingConfig(motor.saturation_effort, motor.velocity_limit, motor.max_motor_effort)
+        return configs.MaxEffortClampingConfig(motor.max_motor_effort)
+    return configs.DCMotorClampingConfig(motor.saturation_effort, motor.velocity_limit, motor.max_motor_effort)
 
 
-def _line_of_winding(motor: ElectricalConfig, _beside: object) -> ClampingConfig | None:
+def _line_of_winding(motor: configs.ElectricalConfig, _beside: object) -> configs.ClampingConfig | None:
     """Return newton's curve of the motor at its supply, or the effort of its largest current; None without limits."""
     peak = motor.torque_constant * motor.max_current
     if math.isinf(motor.voltage):
-        return None if math.isinf(peak) else MaxEffortClampingConfig(peak)
+        return None if math.isinf(peak) else configs.MaxEffortClampingConfig(peak)
     stall = motor.torque_constant * motor.voltage / motor.resistance
-    return DCMotorClampingConfig(stall, motor.voltage / motor.torque_constant, min(stall, peak))
+    return configs.DCMotorClampingConfig(stall, motor.voltage / motor.torque_constant, min(stall, peak))
 
 
-def _pd_of_servo(servo: ServoControlConfig, beside: Sequence[Config]) -> PDControlConfig | None:
+def _pd_of_servo(servo: configs.ServoControlConfig, beside: Sequence[configs.Config]) -> configs.PDControlConfig | None:
     """Return the slopes of a servo and of the back-EMF of its winding; None without a winding."""
-    winding = next((one for one in beside if isinstance(one, ElectricalConfig)), None)
-    return None if winding is None else PDControlConfig(*servo.gains_with(winding)[:2])
+    winding = next((one for one in beside if isinstance(one, configs.ElectricalConfig)), None)
+    return None if winding is None else configs.PDControlConfig(*servo.gains_with(winding)[:2])
 
 
-def _highest(envelope: EnvelopeClampingConfig, _beside: object) -> ClampingConfig:
+def _highest(envelope: configs.EnvelopeClampingConfig, _beside: object) -> configs.ClampingConfig:
     """Return the line of an envelope with its largest effort where it drives, or that effort alone."""
     efforts = [one for name, one in envelope.bounds("effort").items() if name != "stall_effort"]
     peak = min(efforts)
     if math.isinf(envelope.stall_effort):
-        return MaxEffortClampingConfig(peak)
-    return DCMotorClampingConfig(envelope.stall_effort, envelope.no_load_velocity, peak)
+        return configs.MaxEffortClampingConfig(peak)
+    return configs.DCMotorClampingConfig(envelope.stall_effort, envelope.no_load_velocity, peak)
 
 
-def _mean_steps(delay: TimedDelayConfig, _beside: object) -> DelayConfig | None:
+def _mean_steps(delay: configs.TimedDelayConfig, _beside: object) -> configs.DelayConfig | None:
     """Return the whole number of steps nearest to the mean delay; None for a delay in seconds, or without one."""
     steps = round(delay.steps + delay.random_steps / 2)
-    return DelayConfig(steps) if steps and not delay.seconds else None
+    return configs.DelayConfig(steps) if steps and not delay.seconds else None
 
 
 _AT_JOINT = "take targets and feedforward at the joint, where ours takes those of the motor"
-STAND_INS: dict[type[Config], StandIn] = {
-    GearedPDControlConfig: StandIn(_pd_at_joint, _AT_JOINT),
-    GearedPIDControlConfig: StandIn(_pid_at_joint, _AT_JOINT),
-    SlewedPIDControlConfig: StandIn(_pid, "follow the target at once, where ours limits the velocity of its setpoint"),
-    StartupPDControlConfig: StandIn(_pd, "lack the startup force, so that a joint sticks farther from its target"),
-    StepperControlConfig: StandIn(
-        lambda stepper, _: PDControlConfig(*stepper.gains_at_joint()[:2]),
+STAND_INS: dict[type[configs.Config], StandIn] = {
+    configs.GearedPDControlConfig: StandIn(_pd_at_joint, _AT_JOINT),
+    configs.GearedPIDControlConfig: StandIn(_pid_at_joint, _AT_JOINT),
+    configs.SlewedPIDControlConfig: StandIn(
+        lambda pid, _: configs.PIDControlConfig(pid.kp, pid.ki, pid.kd, pid.integral_max, pid.const_effort),
+        "follow the target at once, where ours limits the velocity of its setpoint",
+    ),
+    configs.StartupPDControlConfig: StandIn(
+        lambda pd, _: configs.PDControlConfig(pd.kp, pd.kd, pd.const_effort),
+        "lack the startup force, so that a joint sticks farther from its target",
+    ),
+    configs.StepperControlConfig: StandIn(
+        lambda stepper, _: configs.PDControlConfig(*stepper.gains_at_joint()[:2]),
         "never lose a step, and have no largest effort",
     ),
-    ServoControlConfig: StandIn(_pd_of_servo, "do not limit the duty, and take a feedforward in N·m, not in volts"),
-    DCMotorCutoffClampingConfig: StandIn(
+    configs.ServoControlConfig: StandIn(
+        _pd_of_servo, "do not limit the duty, and take a feedforward in N·m, not in volts"
+    ),
+    configs.DCMotorCutoffClampingConfig: StandIn(
         _dc_motor, "brake beyond no-load speed, or limit no speed, where ours gives 0"
     ),
-    TimedDelayConfig: StandIn(
+    configs.TimedDelayConfig: StandIn(
         _mean_steps, "delay by a constant whole number of physics steps, and know no delay in seconds"
     ),
-    ElectricalConfig: StandIn(
+    configs.ElectricalConfig: StandIn(
         _line_of_winding, "know neither inductance nor heat, and limit by the velocity before the step", "clamping"
     ),
-    EnvelopeClampingConfig: StandIn(
+    configs.EnvelopeClampingConfig: StandIn(
         _highest, "take the line of a DC motor with one peak, or its peak alone, where ours has a table for each side"
     ),
 }
 
 
-def stand_in_for(config: Config) -> StandIn | None:
+def stand_in_for(config: configs.Config) -> StandIn | None:
     """Return the line of a config that newton does not know; None for others and for foreign schemas."""
     return next((STAND_INS[base] for base in type(config).__mro__ if base in STAND_INS), None)
 
 
-def stand_ins(configs: Sequence[Config]) -> dict[int, Config]:
+def stand_ins(stages: Sequence[configs.Config]) -> dict[int, configs.Config]:
     """Return the stand-ins of configs that newton does not know, by their place in the list.
 
     Stand-ins are at the joint, where configs before a transmission are at the motor.
@@ -157,12 +131,12 @@ def stand_ins(configs: Sequence[Config]) -> dict[int, Config]:
     A schema is applied once: a config of the list takes precedence. A config whose numbers are out of range for newton
     has no stand-in.
     """
-    applied = {config.SCHEMA for config in configs}
-    gear = transmission_among(configs)
+    applied = {config.SCHEMA for config in stages}
+    gear = transmission_among(stages)
     ratio = None if gear is None else gear.ratio
-    there = configs if ratio is None else [at_joint(one, ratio) for one in configs]
-    found: dict[int, Config] = {}
-    for at, config in enumerate(configs):
+    there = stages if ratio is None else [at_joint(one, ratio) for one in stages]
+    found: dict[int, configs.Config] = {}
+    for at, config in enumerate(stages):
         nearest = _nearest(config, there[at], there)
         if nearest is not None and nearest.SCHEMA not in applied:
             found[at] = nearest
@@ -170,7 +144,7 @@ def stand_ins(configs: Sequence[Config]) -> dict[int, Config]:
     return found
 
 
-def _nearest(config: Config, there: Config, beside: Sequence[Config]) -> Config | None:
+def _nearest(config: configs.Config, there: configs.Config, beside: Sequence[configs.Config]) -> configs.Config | None:
     """Return the stand-in of a config, which is `there` at the joint; None if there is none that newton accepts."""
     line = stand_in_for(config)
     # a value without fallback may be missing in a file

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import numbers
 from dataclasses import dataclass
 from itertools import chain
-from typing import ClassVar, Unpack
+from typing import ClassVar
 
 from .config import Config
-from .fields import Description, described, parameter
+from .fields import described, parameter
 
-
-def _supply(name: str, unit: str, fallback: object, /, **rule: Unpack[Description]) -> Description:
-    """Return the description of a number that is not negative."""
-    return described("supply", name, unit, fallback) | {"lower": 0.0} | rule
+_supply = functools.partial(described, "supply", lower=0.0)
 
 
 @dataclass

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import numbers
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self, Unpack, cast
+from typing import Any, ClassVar, Self, cast
 
 from ..base.errors import shown
 from .config import Config
 from .electrical import ElectricalConfig
-from .fields import Description, choice_of, described, parameter
+from .fields import choice_of, described, entries_of, parameter
 from .stages import Staged
 
 COPPER = 0.00393
@@ -20,10 +21,7 @@ COPPER = 0.00393
 DERATING = 10.0
 """By how much a derating whose start is not given starts below its end [K]."""
 
-
-def _heat(name: str, unit: str, fallback: object, /, **rule: Unpack[Description]) -> Description:
-    """Return the description of a number of the thermal network."""
-    return described("thermal", name, unit, fallback, **rule)
+_heat = functools.partial(described, "thermal")
 
 
 @dataclass
@@ -148,7 +146,7 @@ def heat_problems(staged: Staged, subject: str) -> list[str]:
         f"{subject} has ThermalConfig without motor_constant: must have one, or an ElectricalConfig, for the loss of "
         "the winding. Add either."
         for _, stage in staged.by_kind
-        if isinstance(stage, ThermalConfig) and any(map(math.isinf, _numbers(stage.motor_constant)))
+        if isinstance(stage, ThermalConfig) and any(map(math.isinf, entries_of(stage.motor_constant)))
     ]
 
 
@@ -159,7 +157,6 @@ def with_copper(others: Sequence[Any]) -> list[Any]:
 
 
 def _winding_and_heat(others: Iterable[object]) -> list[Any] | None:
-    """The winding and the heat of a motor that has both."""
     both = [next((one for one in others if isinstance(one, kind)), None) for kind in _COPPER]
     return None if None in both else both
 
@@ -177,7 +174,7 @@ def _copper_of(others: Sequence[Any]) -> tuple[Any, Any]:
         return winding, {name: value or theirs.get(name, value) for name, value in mine.items()}
     if hasattr(own, "shape") and not hasattr(own, "numpy") and not isinstance(common, Mapping):
         return winding, own + (own == 0.0) * common
-    return (winding, cast(Any, common)) if _numbers(own) == [0.0] else (None, None)
+    return (winding, cast(Any, common)) if entries_of(own) == [0.0] else (None, None)
 
 
 def copper_problems(staged: Staged, subject: str) -> list[str]:
@@ -185,7 +182,7 @@ def copper_problems(staged: Staged, subject: str) -> list[str]:
     if not (both := _winding_and_heat(staged.others)):
         return []
     winding, heat = both
-    own, common = ({*_numbers(one.temperature_coefficient)} - {0.0} for one in both)
+    own, common = ({*entries_of(one.temperature_coefficient)} - {0.0} for one in both)
     # that of copper may not have been given
     if not own or not common or _are_among(own, common) or _are_among(common, {COPPER}):
         return []
@@ -199,12 +196,3 @@ def copper_problems(staged: Staged, subject: str) -> list[str]:
 def _are_among(some: set[float], others: set[float]) -> bool:
     """Return True if numbers are among others, but for the rounding of single precision, as files have them."""
     return all(any(math.isclose(one, other, rel_tol=1e-6) for other in others) for one in some)
-
-
-def _numbers(value: Any) -> list[float]:
-    """Return the numbers of a value: one, or one per joint."""
-    if isinstance(value, Mapping):
-        return list(cast(Mapping[str, float], value).values())
-    if hasattr(value, "shape"):
-        return (value.numpy() if hasattr(value, "numpy") else value).ravel().tolist()
-    return [value]

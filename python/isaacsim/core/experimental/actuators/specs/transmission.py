@@ -7,24 +7,21 @@ newton knows, attributes `newton:*` and its own classes, is always at the joint.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar, Final, Self, TypeVar, Unpack, cast
+from typing import Any, ClassVar, Final, Self, TypeVar, cast
 
 from ..base.errors import shown
 from .config import Config
-from .fields import FLOAT32_MAX, Description, Parameter, complaint, described, parameter, parameters_of
+from .fields import FLOAT32_MAX, Description, Parameter, complaint, described, entries_of, parameter, parameters_of
 from .stages import Staged, acts_at_joint
 
 _Config = TypeVar("_Config", bound=Config)
 
-
-def _of_transmission(name: str, unit: str, fallback: object, /, **rule: Unpack[Description]) -> Description:
-    """Return the description of a number."""
-    return described("transmission", name, unit, fallback, **rule)
-
+_of_transmission = functools.partial(described, "transmission")
 
 ROUNDING: Final = 1e-6
 """Tolerance of a loss of 0 by efficiencies, which files have in single precision."""
@@ -77,7 +74,7 @@ class TransmissionConfig(Config):
 
     def conflicts(self) -> list[str]:
         """Return what is wrong with the ratio, or between the two efficiencies."""
-        if _has_zero(self.ratio):
+        if 0.0 in entries_of(self.ratio):
             return [f"ratio = {shown(self.ratio)}: must not be 0. Give the turns of the motor per turn of the joint."]
         rotor = self.rotor_inertia
         # values by joint or robot are left to what writes or sets the armature
@@ -206,13 +203,11 @@ def as_read(config: _Config, ratio: object, attributes: Mapping[str, str] | None
 
 
 def _at_joint_in_files(config: Config, attributes: Mapping[str, str] | None) -> list[str]:
-    """Return the parameters that files have at the joint."""
     stored = attributes or {name: rule.attribute for name, rule in parameters_of(config).items()}
     return [name for name, attribute in stored.items() if attribute.startswith("newton:")]
 
 
 def _converted(config: _Config, ratio: object, power: int, names: Collection[str] | None = None) -> _Config:
-    """Return a config with some values converted, or with all of them."""
     if acts_at_joint(config):
         return config
     changed: dict[str, object] = {}
@@ -240,7 +235,7 @@ def _factor(described: Parameter, ratio: Any, power: int) -> Any:
 def armature(staged: Staged) -> float | None:
     """Return the armature at the joint that the rotor of some configs has [kg·m² or kg]; None where it is not given."""
     given = transmission_of(staged)
-    if given is None or not _is_given(given.rotor_inertia):
+    if given is None or not any(entries_of(given.rotor_inertia)):
         return None
     return given.ratio**2 * given.rotor_inertia
 
@@ -249,15 +244,3 @@ def armature_while_attached(staged: Staged) -> float | None:
     """Return the armature that the simulator is to have: none where the rotor is a mass of its own behind a spring."""
     found, gear = armature(staged), transmission_of(staged)
     return found if found is None or gear is None or gear.IS_RIGID else 0.0 * found
-
-
-def _has_zero(value: Any) -> bool:
-    """Return True if a number, or one of several by joint or robot, is 0."""
-    if isinstance(value, Mapping):
-        return any(one == 0.0 for one in cast(Mapping[str, object], value).values())
-    array = value.numpy() if hasattr(value, "numpy") else value
-    return bool((array == 0.0).any()) if hasattr(array, "any") else array == 0.0
-
-
-def _is_given(value: Any) -> bool:
-    return bool(value.any()) if hasattr(value, "any") else bool(value)

@@ -33,36 +33,16 @@ def build_controller(cls: type[Controller], kwargs: dict[str, Any], n: int, devi
 
 
 def build_clamping(cls: type[Clamping], kwargs: dict[str, Any], n: int, device: object) -> Clamping:
-    """Return a clamp of `cls` with each scalar argument repeated for `n` robots; deprecated.
-
-    Args:
-        cls: A clamping class, ours or newton's; as in `ActuatorParsed.component_specs`.
-        kwargs: Its scalar arguments; as in `ActuatorParsed.component_specs`.
-        n: Number of robots.
-        device: Warp device.
-
-    Raises:
-        ValueError: `cls` is no clamping class, or an argument is missing or out of range.
-    """
+    """Return a clamp, as `build_controller` a controller, of a pair of `ActuatorParsed.component_specs`; deprecated."""
     warn_once("build_clamping", "a config, `ActuatorConfig(..., [MaxEffortClampingConfig(30.0)])`, or the class itself")
     return _built(cls, kwargs, n, device, "clamping")
 
 
 def build_delay(kwargs: dict[str, Any], n: int, device: Any) -> Delay:
-    """Return a delay of `kwargs["delay_steps"]` physics steps for each of `n` robots; deprecated.
-
-    Args:
-        kwargs: `delay_steps`, 1 where it is absent; as in `ActuatorParsed.component_specs`.
-        n: Number of robots.
-        device: Warp device.
-
-    Raises:
-        ValueError: The delay is out of range.
-    """
+    """Return a delay of `kwargs["delay_steps"]` physics steps, 1 where it is absent, for `n` robots; deprecated."""
     warn_once("build_delay", "a config, `ActuatorConfig(..., delay=DelayConfig(2))`, or `Delay(steps, max_delay)`")
-    return newton_classes.as_newton_instance(
-        Delay.from_config(DelayConfig(**Delay.resolve_arguments(kwargs)), n, device)
-    )
+    resolved: dict[str, Any] = Delay.resolve_arguments(kwargs)
+    return newton_classes.as_newton_instance(Delay.from_config(DelayConfig(**resolved), n, device))
 
 
 @functools.cache

@@ -56,12 +56,7 @@ class Control(Protocol):
 
 
 class Shared:
-    """An array `(num_instances, num_joints)`, as one of Warp, NumPy or Torch over the same memory.
-
-    Args:
-        shape: Its shape.
-        device: Its device.
-    """
+    """An array `(num_instances, num_joints)`, as one of Warp, NumPy or Torch over the same memory."""
 
     def __init__(self, shape: tuple[int, int], device: wp.DeviceLike) -> None:
         self.warp = wp.zeros(shape, dtype=wp.float32, device=device)
@@ -106,7 +101,6 @@ class Command:
     def _set_mask(
         self, name: str, *, value: ArrayLike, joint_mask: ArrayLike | None = None, env_mask: ArrayLike | None = None
     ) -> None:
-        """Write values of the joints and robots in masks, from those of all."""
         self._set_index(name, value=value, joint_ids=joint_mask, env_ids=env_mask, full_data=True)
 
     set_position_index = partialmethod(_set_index, "position")
@@ -200,7 +194,6 @@ class ActuatorCollection(Mapping[str, ActuatorBase]):
             model.reset(env_ids)
 
     def _made(self, cfg: Any, names: Sequence[str], columns: Sequence[int]) -> ActuatorBase:
-        """Return the model of a group."""
         kind = getattr(models, model_of(cfg), None)
         if kind is None:
             raise ValueError(f"{type(cfg).__name__} has no model that runs alone. Give its group to from_groups.")

@@ -83,7 +83,6 @@ def joints_of_groups(
 
 
 def _matched(cfg: Any, names: Sequence[str], subject: str, problems: list[str]) -> Collection[str]:
-    """Return the joints that the expressions of a cfg match."""
     expressions = [cfg.joint_names_expr] if isinstance(cfg.joint_names_expr, str) else list(cfg.joint_names_expr)
     if not expressions:
         problems.append(f"{subject} = []: must name joints. Add a pattern.")
@@ -126,7 +125,6 @@ def with_own_values(
 
 
 def _delays_of(cfg: object, resolved: Resolved) -> dict[str, Uniform]:
-    """Return the delays that are drawn for joints, by pattern; none where a group has no delay."""
     low, high = delay_range(cfg, resolved)
     return {re.escape(joint): Uniform(low, high, per_robot=True) for joint in resolved.names if high}
 
@@ -138,14 +136,7 @@ def resolve_groups(
     device: wp.DeviceLike,
     rules: Rules | None,
 ) -> Groups:
-    """Return the resolved groups of a robot.
-
-    Args:
-        groups: Cfgs by name of the group.
-        names: Names of the robot's joints.
-        robot: Properties of the robots, see `values_of` and `with_own_values`.
-        device: Device of the efforts.
-        rules: The rules, see `resolve.py`; None for those of each cfg.
+    """Return the resolved groups of a robot, whose properties are those of `values_of` and `with_own_values`.
 
     Raises:
         ValueError: A joint in two groups, a group without joints, or a value that cannot be used; lists every problem.
@@ -199,7 +190,6 @@ def uncovered(groups: Mapping[str, tuple[object, list[int]]], names: Sequence[st
 
 
 def _changed(resolved: Resolved, own: Mapping[str, np.ndarray]) -> Iterator[tuple[str, np.ndarray]]:
-    """Iterate over the properties for the solver that differ from those of the robot."""
     for name in resolved.for_solver:
         values = resolved.values[name]
         differs = values != own[name]

@@ -58,8 +58,6 @@ def load_groups(path: str | os.PathLike[str], name: str | None = None) -> dict[s
 
 
 class _Maker:
-    """Makes cfgs of what was read of a file."""
-
     def __init__(self, file: Path) -> None:
         self._file, self._left = file, _MOST
 
@@ -79,7 +77,6 @@ class _Maker:
         return {group: cfg.replace(rules=rules) for group, cfg in made.items()} if rules else made
 
     def _chosen(self, values: Mapping[str, object], name: str | None) -> tuple[str, object]:
-        """Return the name and value of a robot."""
         robots = _unique(values, lambda one: isinstance(one, Record) and _ACTUATORS in one.fields)
         robots = robots or _unique(values, _are_cfgs)
         if name is not None:
@@ -106,7 +103,6 @@ class _Maker:
         )
 
     def _made(self, record: Record) -> Any:
-        """Return the cfg of a call."""
         where = f"line {record.line}: {record.kind}"
         known = self._known_fields(where, record)
         given = {name: self._plain(f"{where}: {name}", value) for name, value in record.fields.items()}
@@ -130,13 +126,11 @@ class _Maker:
         return known
 
     def _absolute(self, path: object) -> object:
-        """Return the path of a file beside this one, but for an address, as an absolute one."""
         if isinstance(path, str) and "://" not in path:
             return os.path.join(os.path.abspath(self._file.parent), path)
         return path
 
     def _plain(self, where: str, value: object) -> Any:
-        """Return a value of a field, all of which was read."""
         self._left -= 1
         if self._left < 0:
             raise self._error("its cfgs", f"must have {_MOST} values at most. Give a smaller file.")
@@ -165,14 +159,12 @@ class _Maker:
 
 
 def _are_cfgs(value: object) -> bool:
-    """Return True for a dictionary of actuator cfgs."""
     if not isinstance(value, dict) or not value:
         return False
     return all(isinstance(one, Record) and one.kind in MODELS for one in value.values())
 
 
 def _unique(values: Mapping[str, object], is_one: Callable[[object], bool]) -> list[str]:
-    """Return the names of certain values, one name of each."""
     found = {id(one): name for name, one in reversed(list(values.items())) if is_one(one)}
     return list(reversed(found.values()))
 

@@ -92,7 +92,6 @@ class _Parameter:
 
 
 def _warn_of_earlier(cfg: object, subject: str, name: str) -> None:
-    """Warn of a name of 2.3, unless the cfg is of that version."""
     if has_later_names(cfg):
         text = f"{subject}: Isaac Lab 3.0 deprecates this name. Give {name}."
         warnings.warn(text, DeprecationWarning, stacklevel=level_outside())
@@ -241,10 +240,20 @@ class ActuatorBase(NotCopied):
         owner = next(model for model in type(self).__mro__ if "_clip_effort" in vars(model))
         self._clips = owner.__module__ != __name__
         # and True if these take the speed too, as since 3.0
-        self._clips_by_speed = _takes(type(self)._clip_effort, 3)
+        try:
+            inspect.signature(type(self)._clip_effort).bind(*range(3))
+            self._clips_by_speed = True
+        except TypeError:
+            self._clips_by_speed = False
         # velocities of the last `compute`, for subclasses
         self._joint_vel: Any = self._tensor(np.zeros(self._shape, np.float32))
-        self._draws = self._lag_draws(seed)
+        self._lags, self._counts = np.zeros(self._shape[0], np.int32), np.zeros(self._shape[0], np.int64)
+        self._draws: Draws | None = None
+        low, high = delay_range(self.cfg, self._resolved)
+        if high:
+            key = key_of(seed, "delay_steps", *self._joint_names)
+            drawn = Draw(self._lags, np.zeros(self._shape[0], np.float32), "set", Uniform(low, high), key, True)
+            self._draws = Draws([drawn], self._shape[0])
 
     @untraced
     def compute(self, control_action: _Action, joint_pos: object, joint_vel: object) -> _Action:
@@ -393,7 +402,6 @@ class ActuatorBase(NotCopied):
 
     @classmethod
     def _model(cls) -> str:
-        """Return the name of the model, also of a user's subclass."""
         return next(one.__name__ for one in cls.__mro__ if one.__module__ == __name__)
 
     def _clip_effort(self, effort: Any, joint_vel: Any = None) -> Any:
@@ -401,11 +409,7 @@ class ActuatorBase(NotCopied):
         return self._limited(effort, self._joint_vel if joint_vel is None else joint_vel)
 
     def _applied(self) -> Any:
-        """Return the efforts of the last step within the limits of a subclass.
-
-        Raises:
-            ValueError: The subclass returns something else than efforts.
-        """
+        """Return the efforts of the last step within the limits of a subclass."""
         efforts = self._clip_effort(self.computed_effort, *[self._joint_vel][: self._clips_by_speed])
         shape = getattr(efforts, "shape", None)
         if shape is None or tuple(shape) != self._shape:
@@ -429,11 +433,9 @@ class ActuatorBase(NotCopied):
         return given_back(limited, efforts)
 
     def _empty(self) -> Array:
-        """Return a new array for efforts."""
         return apart(self._shape) if self._where.is_cpu else wp.zeros(self._shape, dtype=wp.float32, device=self._where)
 
     def _copied(self, array: object) -> object:
-        """Return a copy of an array of the step."""
         if is_immutable(array):
             return array
         copied = given_back(self._empty(), array)
@@ -459,15 +461,6 @@ class ActuatorBase(NotCopied):
             self._joint_vel = self._copied(joint_vel)
         if self._clips:
             self.applied_effort = self._applied()
-
-    def _lag_draws(self, seed: int) -> Draws | None:
-        self._lags, self._counts = np.zeros(self._shape[0], np.int32), np.zeros(self._shape[0], np.int64)
-        low, high = delay_range(self.cfg, self._resolved)
-        if not high:
-            return None
-        key = key_of(seed, "delay_steps", *self._joint_names)
-        nominal = np.zeros(self._shape[0], np.float32)
-        return Draws([Draw(self._lags, nominal, "set", Uniform(low, high), key, True)], self._shape[0])
 
     def _rows(self, env_ids: Any) -> np.ndarray:
         if env_ids is None or isinstance(env_ids, slice):
@@ -497,15 +490,6 @@ def _as_computed(array: Any) -> Any:
         return array
     single = array.float()
     return single if single.ndim != 2 or single.shape[1] < 2 or single.stride(1) == 1 else single.contiguous()
-
-
-def _takes(method: Callable[..., object], count: int) -> bool:
-    """Return True if a function can be called with so many arguments."""
-    try:
-        inspect.signature(method).bind(*range(count))
-    except TypeError:
-        return False
-    return True
 
 
 class IdealPDActuator(ActuatorBase):
@@ -650,7 +634,6 @@ class ActuatorNetGRU(IdealPDActuator):
 
 
 def _write(array: Any, values: object) -> None:
-    """Write values into an array of any library."""
     if isinstance(array, wp.array):
         array.assign(values)
     else:

@@ -28,18 +28,7 @@ from ...laws.controller_neural_gru import ControllerNeuralGRU
 from ...laws.controller_neural_lstm import ControllerNeuralLSTM
 from ...laws.controller_neural_mlp import ControllerNeuralMLP
 from ...laws.delay import Delay
-from ...laws.networks.checkpoint import Checkpoint
-from ...specs.configs import (
-    ClampingConfig,
-    Config,
-    ControlConfig,
-    DCMotorClampingConfig,
-    DelayConfig,
-    MaxEffortClampingConfig,
-    NeuralControlConfig,
-    PDControlConfig,
-    PositionBasedClampingConfig,
-)
+from ...specs import configs
 from ...specs.motors import MotorConfig
 from .kinds import DC_MOTORS, DELAYED, IMPLICIT, NETWORKS, SERVOS
 from .resolve import Resolved
@@ -75,7 +64,7 @@ def delay_range(cfg: Any, resolved: Resolved) -> tuple[int, int]:
 
 
 def actuators_of(
-    cfg: object, resolved: Resolved, num_robots: int, device: wp.DeviceLike
+    cfg: Any, resolved: Resolved, num_robots: int, device: wp.DeviceLike
 ) -> list[tuple[ActuatorConfig, str]]:
     """Return an actuator for each joint, with its name; delays are 0 until they are drawn.
 
@@ -84,11 +73,17 @@ def actuators_of(
         OSError: There is no such file.
     """
     longest = delay_range(cfg, resolved)[1]
-    checkpoint = _checkpoint(cfg, resolved.model) if resolved.model in NETWORKS else None
+    checkpoint = None
+    if resolved.model in NETWORKS:
+        # metadata of the cfg only, as in Isaac Lab
+        metadata = metadata_of(cfg, resolved.model)
+        checkpoint = dataclasses.replace(load_checkpoint(cfg.network_file, metadata), metadata=metadata)
     network: Any = _CONTROLLERS.get(resolved.model)
     found: list[tuple[ActuatorConfig, str]] = []
     for at, name in enumerate(resolved.names):
-        values = {field: _short(of_all[:, at]) for field, of_all in resolved.values.items()}
+        columns = {field: of_all[:, at] for field, of_all in resolved.values.items()}
+        # one number if all robots have the same
+        values = {field: one[0].item() if (one == one[0]).all() else one for field, one in columns.items()}
         controller, limits, others = configs_of(cfg, resolved.model, values)
         delay = Delay(wp.zeros(num_robots, dtype=wp.int32, device=device), longest) if longest else None
         law = controller if checkpoint is None else network(checkpoint)
@@ -98,7 +93,7 @@ def actuators_of(
 
 def configs_of(
     cfg: Any, model: str, values: Mapping[str, Any]
-) -> tuple[ControlConfig, list[ClampingConfig], list[Config]]:
+) -> tuple[configs.ControlConfig, list[configs.ClampingConfig], list[configs.Config]]:
     """Return control law, limits and other stages of a model, from values by field as `resolve` returns them.
 
     Raises:
@@ -107,19 +102,20 @@ def configs_of(
     if model in SERVOS:
         motor = servo_of(cfg, values["armature"], values.get("backlash"))
         assert motor.controller is not None
-        return motor.controller, [MaxEffortClampingConfig(values["effort_limit"])], motor.others
+        return motor.controller, [configs.MaxEffortClampingConfig(values["effort_limit"])], motor.others
     constant = values.get("const_effort", 0.0)
-    controller: ControlConfig = PDControlConfig(values["stiffness"], values["damping"], constant)
+    controller: configs.ControlConfig = configs.PDControlConfig(values["stiffness"], values["damping"], constant)
     if model in NETWORKS:
-        controller = NeuralControlConfig(cfg.network_file)
+        controller = configs.NeuralControlConfig(cfg.network_file)
     largest: Any = values["effort_limit_sim" if model == IMPLICIT else "effort_limit"]
     if model == "RemotizedPDActuator":
         numbers = list(largest.values()) if hasattr(largest, "values") else largest
-        of_solver = [MaxEffortClampingConfig(largest)] if np.isfinite(numbers).any() else []
-        return controller, [PositionBasedClampingConfig(*_table(cfg)), *of_solver], []
+        of_solver = [configs.MaxEffortClampingConfig(largest)] if np.isfinite(numbers).any() else []
+        return controller, [configs.PositionBasedClampingConfig(*_table(cfg)), *of_solver], []
     if model in DC_MOTORS:
-        return controller, [DCMotorClampingConfig(values["saturation_effort"], values["velocity_limit"], largest)], []
-    return controller, [MaxEffortClampingConfig(largest)], []
+        curve = configs.DCMotorClampingConfig(values["saturation_effort"], values["velocity_limit"], largest)
+        return controller, [curve], []
+    return controller, [configs.MaxEffortClampingConfig(largest)], []
 
 
 def motor_of_group(cfg: object, resolved: Resolved) -> MotorConfig:
@@ -138,7 +134,7 @@ def motor_of_group(cfg: object, resolved: Resolved) -> MotorConfig:
     }
     controller, limits, others = configs_of(cfg, resolved.model, of_joints)
     longest = delay_range(cfg, resolved)[1]
-    return MotorConfig(controller, limits, DelayConfig(longest) if longest else None, others=others)
+    return MotorConfig(controller, limits, configs.DelayConfig(longest) if longest else None, others=others)
 
 
 def metadata_of(cfg: Any, model: str) -> dict[str, object]:
@@ -189,14 +185,7 @@ def _normalization(cfg: object, fields: Mapping[str, str]) -> dict[str, dict[str
     return found
 
 
-def _checkpoint(cfg: Any, model: str) -> Checkpoint:
-    """Return the network of a cfg, with metadata of the cfg only, as in Isaac Lab."""
-    metadata = metadata_of(cfg, model)
-    return dataclasses.replace(load_checkpoint(cfg.network_file, metadata), metadata=metadata)
-
-
 def _table(cfg: Any) -> tuple[list[float], list[float]]:
-    """Return positions and largest efforts of a lookup table."""
     given = cfg.joint_parameter_lookup
     rows = np.asarray(given.tolist() if hasattr(given, "tolist") else given, float)
     if rows.ndim != 2 or rows.shape[1] != 3:
@@ -205,8 +194,3 @@ def _table(cfg: Any) -> tuple[list[float], list[float]]:
             "position, transmission ratio and largest effort. Correct the table."
         )
     return rows[:, 0].tolist(), rows[:, 2].tolist()
-
-
-def _short(values: np.ndarray) -> float | np.ndarray:
-    """Return one number if all robots have the same."""
-    return values[0].item() if (values == values[0]).all() else values

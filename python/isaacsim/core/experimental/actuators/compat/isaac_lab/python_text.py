@@ -81,8 +81,6 @@ def problem(file: Path, unread: Unread) -> str:
 
 
 class _Reader:
-    """Reads the statements of a file one after the other."""
-
     def __init__(self, file: Path) -> None:
         self._file, self._left = file, _MOST_ROUNDS
         self._names: dict[str, object] = {"__file__": str(file), "__name__": file.stem}
@@ -123,7 +121,6 @@ class _Reader:
                     self._leave_out(one)
 
     def _repeat(self, loop: ast.For, target: ast.expr, values: object, body: list[ast.stmt]) -> None:
-        """Run assignments for each value of a list."""
         if not isinstance(values, list | tuple):
             self._leave_out(loop)
             return
@@ -327,7 +324,6 @@ class _Reader:
     def _method(
         node: ast.Call, base: Record | dict[object, object], name: str, keywords: Mapping[str, object]
     ) -> object:
-        """Return a copy, with other fields if there are any."""
         if name == "copy" and not keywords:
             return copy.deepcopy(base) if isinstance(base, Record) else dict(base)
         if name == "replace" and isinstance(base, Record):
@@ -345,7 +341,6 @@ class _Reader:
 
 
 def _record(name: str, fields: Mapping[str, object], node: ast.Call) -> Record:
-    """Return an object with copies of values, as classes of cfgs make them."""
     return Record(name, copy.deepcopy(dict(fields)), node.lineno)
 
 
@@ -374,7 +369,6 @@ def _unread(node: ast.expr | ast.stmt, why: str, *, is_of_others: bool = False) 
 
 
 def _named(name: str) -> object:
-    """Return a constant of a known module; else the name."""
     return _CONSTANTS.get(name, Imported(name))
 
 
@@ -401,7 +395,6 @@ def _are_operands(function: object, first: object, second: object) -> bool:
 
 
 def _arithmetic(node: ast.expr | ast.stmt, operation: ast.operator, first: Any, second: Any) -> object:
-    """Return the result of an operation on numbers, or of texts or lists put together."""
     for one in (first, second):
         if isinstance(one, Unread):
             return one
@@ -419,7 +412,6 @@ def _arithmetic(node: ast.expr | ast.stmt, operation: ast.operator, first: Any, 
 
 
 def _limited(node: ast.expr | ast.stmt, value: object) -> object:
-    """Return a value of a call or of arithmetic, unless it is too large or no number."""
     size, most = (abs(value), _LARGEST_INTEGER) if isinstance(value, int) else (_length(value), _LARGEST)
     if size > most:
         return _unread(node, "is too large")

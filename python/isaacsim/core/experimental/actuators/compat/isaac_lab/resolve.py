@@ -185,12 +185,10 @@ def resolve(
 
 
 def _default_rules(cfg: object) -> Rules:
-    """Return the rules of a cfg that names none."""
     return "3.0" if has_later_names(cfg) and not is_ours(cfg) else "documentation"
 
 
 def _warn_of_earlier(cfg: object, model: str) -> None:
-    """Warn of names of 2.3 beside those of 3.0."""
     if has_later_names(cfg) and (old := [name for name in EARLIER if getattr(cfg, name, None) is not None]):
         is_implicit = model == IMPLICIT
         new = ["joint_effort_limit" if is_implicit and name == "effort_limit" else EARLIER[name] for name in old]
@@ -211,7 +209,6 @@ def _resolved(
     rules: Rules,
     group: str,
 ) -> Resolved:
-    """Return the values of a group by certain rules."""
     ruling = _RULINGS[rules]
     reader = _Reader(cfg, list(names), num_robots, ruling, [])
     given = _fields(reader, model)
@@ -288,7 +285,6 @@ def _rows(
     applied: np.ndarray,
     from_cfg: np.ndarray,
 ) -> list[Row]:
-    """Return the rows of a group's property by some rules; values of the robot, applied ones, whether of the cfg."""
     group, name, rules = what
     differs = ~from_cfg | ~np.isclose(applied, usd, rtol=1e-5, atol=1e-8)
     if not _RULINGS[rules].by_joint:
@@ -306,7 +302,6 @@ def _rows(
 
 
 def _fields(reader: _Reader, model: str) -> dict[str, object]:
-    """Return the fields of a cfg, with names of one meaning merged; None for unspecified ones."""
     cfg, problems = reader.cfg, reader.problems
     fields = (*PROPERTIES, "effort_limit", "velocity_limit", *_OF_DC_MOTORS[: model in DC_MOTORS])
     given: dict[str, object] = {name: getattr(cfg, name, None) for name in fields}
@@ -326,27 +321,21 @@ def _fields(reader: _Reader, model: str) -> dict[str, object]:
 
 
 def _complete_explicit(reader: _Reader, model: str, given: dict[str, object]) -> None:
-    """Set the fields that follow from an explicit model."""
     if given["effort_limit_sim"] is None:
         given["effort_limit_sim"] = reader.ruling.of_explicit
     if model == "RemotizedPDActuator":
         # its table is the limit
         given |= {"effort_limit": np.inf, "velocity_limit": np.inf}
     if model in SERVOS:
-        _complete_servo(reader.cfg, given, reader.problems)
+        given |= {"stiffness": None, "damping": None}
+        reader.problems.extend(servo_problems(reader.cfg))
+        if given["effort_limit"] is None and not reader.problems:
+            given["effort_limit"] = stall_effort(reader.cfg)
     if model in DC_MOTORS:
         needed = [name for name in ("saturation_effort", "velocity_limit") if given[name] is None]
         reader.problems.extend(
             f"{EARLIER.get(name, name)} is None: must be given for a DC motor. Set it." for name in needed
         )
-
-
-def _complete_servo(cfg: object, given: dict[str, object], problems: list[str]) -> None:
-    """Set the fields that follow from the motor of a servo."""
-    given |= {"stiffness": None, "damping": None}
-    problems += servo_problems(cfg)
-    if given["effort_limit"] is None and not problems:
-        given["effort_limit"] = stall_effort(cfg)
 
 
 def _merge_limits(reader: _Reader, _model: str, given: dict[str, object]) -> None:

@@ -89,21 +89,18 @@ def _targets_of(prim: Any) -> list[str]:
 
 
 def _lost(actuator: type[PlannedActuator], values: Mapping[str, object], read: Mapping[str, str]) -> list[str]:
-    """Return the values that the class does not take, as texts."""
     taken = {name for name, one in actuator.ARGUMENTS.items() if one.resolved is not Resolved.DROPPED}
     names = (name for name in values if name != _TRANSMISSION and read.get(name) not in taken)
     return [f"{name} = {values[name]}" for name in names]
 
 
 def _attributes_of(prim: Any) -> tuple[set[str], dict[str, Any]]:
-    """Return the names of all attributes, without their prefix, and the values of those that are authored."""
     attributes = [one for one in prim.GetAttributes() if one.GetName().startswith(_PREFIX)]
     values = {one.GetName().removeprefix(_PREFIX): one.Get() for one in attributes if one.HasAuthoredValue()}
     return {one.GetName().removeprefix(_PREFIX) for one in attributes}, values
 
 
 def _schemas(names: set[str], gear: bool) -> tuple[type[PlannedActuator], dict[str, str]]:
-    """Return the class that attributes of these names make, authored or not, and the arguments that they are."""
     is_pid, is_pd = "ki" in names, bool(names & {"kp", "kd"})
     is_dc, is_delayed = names >= set(_DC), "delay" in names
     schemas = [(_PID, is_pid), (_PD, is_pd), (_DC, is_dc), (_DELAY, is_delayed), (_GEAR, gear)]

@@ -141,7 +141,6 @@ def _refuse_hidden_motors(label: str, plan: Plan) -> None:
 
 
 def _refuse_on_gpu(label: str, plan: Plan) -> None:
-    """Raise for what has gradients on the CPU only."""
     if any(law.END is not None for law, _ in plan.laws):
         refuse(label, "an effort at the end of the step has none on a GPU. Step on the CPU, or take the explicit mode")
     if late := [law.__name__ for law, _ in plan.laws if law.LATE or law.TICK is not None]:
@@ -184,7 +183,6 @@ _REFUSED: dict[str, Callable[[LawClass, _Among], object]] = {
 
 
 def _refuse_laws(label: str, laws: Sequence[LawClass]) -> None:
-    """Raise for laws without gradients."""
     read = {part for law in laws for name in law.ASKS for part in (name, SIGNALS[name].total_of)}
     has_mode, has_gear = any(law.END is not None for law in laws), any(KINDS[law.KIND].converts for law in laws)
     for why, is_refused in _REFUSED.items():
@@ -194,18 +192,7 @@ def _refuse_laws(label: str, laws: Sequence[LawClass]) -> None:
 
 @dataclass(frozen=True)
 class _LawsOfSlot:
-    """The planned laws of a slot.
-
-    Args:
-        controller: The controller; None for a network and without one.
-        stages: Stages after it.
-        sensors: Its sensor, if it has one without a latency.
-        modes: Its effort mode, if it has one.
-        late: Laws that delay its commands.
-        encoders: Its encoder, if it has one.
-        held: Its rate and its effort delay, as far as it has them.
-        smooth: Laws that take the place of others in gradients, by these.
-    """
+    """The planned laws of a slot; those in `smooth` take the place of others in gradients."""
 
     controller: PlannedStage | None
     stages: list[PlannedStage]
@@ -434,7 +421,6 @@ class Pipeline:
 
 
 def _smooth_laws(label: str, plan: Plan) -> Mapping[LawClass, LawClass]:
-    """Return the smooth law of each law of a plan that has one."""
     # imported here: Warp takes a while for new functions
     from ..implicit.smooth_friction import smooth_law
 
@@ -487,13 +473,7 @@ class _Bound:
 
 
 class OnTape:
-    """Records the steps of one actuator on a tape.
-
-    Args:
-        label: Label of the actuator in errors.
-        step: Its step.
-        smooth_stick: True for smooth laws of dry friction, on Warp.
-    """
+    """Records the steps of one actuator on a tape."""
 
     def __init__(self, label: str, step: Step, *, smooth_stick: bool = False) -> None:
         require_gradients(label, step)

@@ -79,7 +79,11 @@ class Measured:
             ratio, offset = map(flat, rest.parameters[self._gear])
         with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
             q, qd = ratio * joint[0] + offset, ratio * joint[1]
-            noise = _drawn(given, samples)
+            # nothing is drawn for a deviation of 0
+            noise = np.zeros_like(given["noise"])
+            if given["noise"].any():
+                drawn = gaussian(given["seed"], given["joint_number"], samples)
+                noise = np.where(given["noise"] > 0.0, drawn, np.float32(0.0))
             now = _quantized(q + given["bias"] + given["noise"] * noise, given["resolution"])
             stored = _quantized(qd, given["velocity_resolution"])
             difference = (now - last_position) * (np.float32(1.0) / h)
@@ -167,16 +171,7 @@ def _by_gear(
     return by_ratio, found["position"] - by_seen[0] / noted.ratio
 
 
-def _drawn(given: dict[str, np.ndarray], samples: np.ndarray) -> np.ndarray:
-    """Return the noise for a deviation of 1; nothing is drawn for one of 0."""
-    noise = given["noise"]
-    if not noise.any():
-        return np.zeros_like(noise)
-    return np.where(noise > 0.0, gaussian(given["seed"], given["joint_number"], samples), np.float32(0.0))
-
-
 def _quantized(value: np.ndarray, resolution: np.ndarray) -> np.ndarray:
-    """Return the nearest multiples of the resolution; the values themselves without one."""
     per_resolution = np.float32(1.0) / np.where(resolution > 0.0, resolution, np.float32(1.0))
     counts = value * per_resolution
     return np.where((resolution > 0.0) & (np.abs(counts) < float(MOST_COUNTS)), np.rint(counts) * resolution, value)

@@ -232,15 +232,7 @@ def given_to(owner: LawClass) -> int:
 
 
 class _Law:
-    """Source lines that evaluate one law.
-
-    Args:
-        owner: Class of the law.
-        number: Its place in the pipeline; 0 is the controller.
-        state: First row of its state.
-        parameter: First row of its requested signals, which its parameters follow.
-        names: Names in the kernel of the signals that it reads.
-    """
+    """Source lines that evaluate one law, of the state and parameters from certain rows on."""
 
     def __init__(self, owner: LawClass, number: int, state: int, parameter: int, names: Mapping[str, str]) -> None:
         self._owner, self._number, self._kind = owner, number, KINDS[owner.KIND]
@@ -334,8 +326,6 @@ class _Law:
 
 
 class _Lines:
-    """Source lines of a pipeline."""
-
     def __init__(self, laws: PipelineLaws) -> None:
         sensed = _JOINT | (_SENSED if laws.sensor else {})
         first = laws.transmission

@@ -59,7 +59,6 @@ class GradientRecorder(Protocol):
 
     def note(self, inputs: StepInputs, /) -> Any:
         """Copy the inputs of a step before it runs, and return the record."""
-        ...
 
     def efforts(self, noted: Any, /) -> tuple[np.ndarray, np.ndarray]:
         """Return efforts, and efforts before the limits, of a recorded step; NaN on a fault."""
@@ -67,7 +66,6 @@ class GradientRecorder(Protocol):
 
     def back(self, noted: Any, by: StepGradients, /) -> None:
         """Run the backward pass of a recorded step."""
-        ...
 
 
 class CoreGradients:

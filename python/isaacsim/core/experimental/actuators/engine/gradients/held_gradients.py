@@ -71,13 +71,9 @@ class _Record:
 
 
 class HeldEfforts:
-    """Records steps with a rate and an effort delay; a `GradientRecorder` around that of the rest.
+    """Records steps with a rate and an effort delay; a `GradientRecorder`.
 
-    Args:
-        front: The recorder of the rest, with its controller and all stages but these two.
-        stages: A recorder of the stages behind a `GivenEffort`.
-        count: Number of joints.
-        split: Where those stages are in the rest.
+    `front` records the rest with all stages but these two, and `stages` those behind a `GivenEffort`.
     """
 
     def __init__(self, front: GradientRecorder, stages: GradientRecorder, count: int, split: Split) -> None:
@@ -186,10 +182,7 @@ def carry(after: Sequence[Array | None], before: Sequence[Array | None], but: np
 
 
 def _taken_of(array: Array | None, who: np.ndarray) -> np.ndarray | None:
-    """Return the gradients of some joints and zeros for the others, and set them to zero; None of none.
-
-    Axis 1 runs over the joints if there are several axes.
-    """
+    """Return gradients of some joints (axis 1 if there are several), zeros for others, and set them to zero."""
     if array is None:
         return None
     view = numpy_view(array)

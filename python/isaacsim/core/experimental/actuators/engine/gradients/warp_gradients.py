@@ -38,13 +38,7 @@ class _Record:
 class WarpGradients:
     """Records steps and runs their backward passes; a `GradientRecorder`.
 
-    Args:
-        elements: Number of joints.
-        laws: Classes of the laws.
-        curves: Prepared rows of the curves of the controller, then of each of the stages after it, then of the sensor.
-        depth: Rows of the delay's ring, 0 without a delay.
-        device: Warp device.
-        network: The law of a network that is the controller.
+    `curves` are prepared rows of the controller, then of each stage after it, then of the sensor.
     """
 
     def __init__(
@@ -129,19 +123,14 @@ class WarpGradients:
         self._launch(kernels.scatter, [by_numbers, noted.delay, self._depth], [*ring, *added])
 
     def _network_efforts(self, noted: _Record) -> list[wp.array]:
-        """Return the efforts of the network in a recorded step; none without one."""
         if self._network is None:
             return []
-        return [self._network.compute(self._converted_of(noted), noted.network_state)]
-
-    def _converted_of(self, noted: _Record) -> wp.array:
-        """Return the signals that the network reads in a recorded step, and clear the gradients by them."""
-        if not self._kernels.convert:
-            return noted.numbers
-        self._converted[1].zero_()
-        given = [noted.numbers, noted.dt, *self._curves]
-        self._launch(self._kernels.convert, given, [self._converted[0]])
-        return self._converted[0]
+        numbers = noted.numbers
+        if self._kernels.convert:
+            numbers, by_numbers = self._converted
+            by_numbers.zero_()
+            self._launch(self._kernels.convert, [noted.numbers, noted.dt, *self._curves], [numbers])
+        return [self._network.compute(numbers, noted.network_state)]
 
     def _adjoint(
         self, kernel: wp.Kernel, noted: _Record, more: Sequence[wp.array], by_more: Sequence[wp.array], by: wp.array

@@ -85,7 +85,6 @@ class Draws:
 
 
 def _item(draw: Draw) -> tuple[object, ...]:
-    """Return a draw as an argument of the core."""
     kind, operation = _KINDS[type(draw.distribution)], _OPERATIONS.index(draw.operation)
     return draw.out, draw.nominal, kind, operation, *draw.numbers, draw.key, draw.each_reset
 

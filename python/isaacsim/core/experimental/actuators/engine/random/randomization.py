@@ -57,13 +57,10 @@ class JointProperties(Protocol):
 
     def write(self, name: str, rows: np.ndarray, columns: list[int], values: np.ndarray) -> None:
         """Set values `(rows, columns)`."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
 class _JointParameter:
-    """A parameter of one joint."""
-
     joint: str
     step: Step
     view: ParameterView
@@ -101,34 +98,23 @@ class _Request:
 
 @dataclass(frozen=True, eq=False)
 class _Targets:
-    """Draws with the arrays that they write.
+    """Draws with the arrays that they write."""
 
-    Args:
-        num_pieces: Number of pieces of parameters at the time; after a change the arrays are out of date.
-        draws: The draws.
-        parameters: Values of parameters, one per robot, and their nominal values.
-        properties: Values of each property, `(robots, DOFs)`, and the columns that are drawn.
-        flush: Functions to be called after a draw.
-        kept: Parameter, joint, values, and what they are divided by, to be read.
-    """
-
+    # after a change of it the arrays are out of date
     num_pieces: int
     draws: Draws
+    # values, one per robot, and nominal ones
     parameters: list[tuple[np.ndarray, np.ndarray]]
+    # values `(robots, DOFs)`, and the columns that are drawn
     properties: dict[str, tuple[np.ndarray, list[int]]]
+    # to be called after a draw
     flush: list[Callable[[], None]]
+    # parameter, joint, values, and what they are divided by, to be read
     kept: list[tuple[str, str, np.ndarray, np.ndarray | None]]
 
 
 class Randomization:
-    """Random parameters of the actuators of an assembly.
-
-    Args:
-        plans: Steps, and the joint of the assembly of each of their slots.
-        dof_names: Names of the joints of the assembly.
-        parameters: The parameters of the assembly.
-        num_robots: Number of robots.
-    """
+    """Random parameters of the actuators of an assembly; `plans` are steps with the joint of each of their slots."""
 
     def __init__(
         self,
@@ -251,7 +237,6 @@ class Randomization:
         return found
 
     def _joints_with(self, name: str, subject: str) -> list[str]:
-        """Return the joints that have a parameter."""
         if name in JOINT_PROPERTIES:
             properties = self._properties
             if why := properties.problem(name) if properties else "it belongs into the simulator. Randomize it there":
@@ -266,7 +251,6 @@ class Randomization:
         raise ValueError(f"{subject}: no joint has it. The parameters are {known}. Correct the name.")
 
     def _out_of_range(self, name: str, request: _Request) -> Iterator[str]:
-        """Yield a problem for each joint whose smallest or largest possible value is out of range."""
         for joint, given in request.by_joint.items():
             subject = f"randomize: {name} of {joint}, {given!r}"
             # `_by_joint` checks the distribution itself
@@ -298,7 +282,6 @@ class Randomization:
         return None
 
     def _in_order(self) -> Iterator[tuple[str, str, Distribution, tuple[Distribution, int, bool]]]:
-        """Yield the parameters and joints of all requests, with what a draw of them takes."""
         # strength multiplies the results of other draws, so it comes last
         for name, request in sorted(self._requests.items(), key=lambda item: item[0] == STRENGTH):
             for joint, given in request.by_joint.items():
@@ -344,7 +327,6 @@ class Randomization:
         return [place for place in self._places[name] if place.joint == joint]
 
     def _nominal_values(self, place: _JointParameter) -> np.ndarray:
-        """Nominal values of a parameter of a joint, float32 `(robots,)`."""
         if place.key not in self._nominal:
             values = self._parameters.values(place.step, place.view)
             self._nominal[place.key] = values[:, place.at].astype(np.float32)
@@ -404,7 +386,6 @@ def _check_arguments(given: object, seed: object, first_robot: object) -> None:
 
 
 def _unscaled(plan: Plan, names: Sequence[str]) -> dict[str, str]:
-    """Return the joints whose strength cannot be scaled, by name with the reason."""
     found: dict[str, str] = {}
     for view in plan.views:
         if description_of(view.component, view.attribute) is None:

@@ -68,7 +68,6 @@ def load_motors(path: str | os.PathLike[str]) -> dict[str, MotorConfig]:
 
 
 def _named_files(motors: Motors) -> Iterator[tuple[str, str]]:
-    """Iterate over the files that motors name, each with its place."""
     for pattern, given in motors.items():
         for where, stage in places_of(motor_of(given)):
             for name, rule in parameters_of(stage).items():
@@ -234,7 +233,6 @@ class _Reader:
         return motor
 
     def _stages(self, given: object, kind: str, place: str) -> list[Config]:
-        """Return the stages of a kind."""
         if not KINDS[kind].many:
             found = [self._config(given, kind, place)]
         elif isinstance(given, list):
@@ -245,7 +243,6 @@ class _Reader:
         return [stage for stage in found if stage is not None]
 
     def _config(self, given: object, kind: str, place: str) -> Config | None:
-        """Return the config of a dictionary, or None if it is none."""
         if not isinstance(given, dict):
             self.problems.add(f"{place} = {shown(given)}: must be a {kind}. Write its values by name.")
             return None
@@ -280,7 +277,6 @@ class _Reader:
         return ForeignConfig(given[LAW], kind, values)
 
     def _values(self, config: Any, given: Mapping[str, object], others: list[str], place: str) -> dict[str, Any]:
-        """Return the fields of a config that a dictionary gives, which may have some other keys."""
         described = parameters_of(config) | getattr(config, "SWITCHES", {})
         self._refuse_unknown(given, [*others, *described], place)
         for field in dataclasses.fields(config):
@@ -290,7 +286,6 @@ class _Reader:
         return {name: self._value(given[name], rule, f"{place}.{name}") for name, rule in there.items()}
 
     def _class(self, given: Mapping[str, object], kind: str, place: str) -> type[Config] | None:
-        """Return the config class that a dictionary names, or None if it names none."""
         laws = LAWS[kind]
         if len(laws) == 1:
             return next(iter(laws.values()))
@@ -384,7 +379,6 @@ class _Writer:
         return self._plain["float"](plain) if isinstance(plain, float) else plain
 
     def _fields(self, config: Any, place: str) -> dict[str, object]:
-        """Return the described fields that are not at their default."""
         described = parameters_of(config)
         # a list of none by default is a tuple
         defaults = {field.name: [] if field.default == () else field.default for field in dataclasses.fields(config)}

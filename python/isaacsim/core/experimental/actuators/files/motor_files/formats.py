@@ -73,7 +73,6 @@ _TOO_DEEP = f"nests too deep: must be at most {MAX_DEPTH} levels. Write motors b
 
 
 def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """Return a dictionary of pairs whose keys differ."""
     found: dict[str, object] = {}
     for key, value in pairs:
         if key in found:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import json
 import os
-import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from ...base.errors import NetworkError
+from ...base.saving import whole_file
 from ...laws.networks.checkpoint import Checkpoint
 from ...laws.networks.evaluator import make_evaluator
 from ...laws.networks.metadata import read_sidecar, write_json
@@ -70,7 +69,7 @@ def convert_checkpoint(
     path_of("source", source)
     name = str(path_of("target", target))
     place = os.path.realpath(name)
-    stem, ending = os.path.splitext(place)
+    ending = os.path.splitext(place)[1]
     if (write := WRITERS.get(ending.lower())) is None:
         raise NetworkError(f"{name}: must end in {' or '.join(WRITERS)}, which say what to write. Rename the target.")
     if os.path.lexists(place) and not os.path.isfile(place):
@@ -86,23 +85,18 @@ def convert_checkpoint(
         raise NetworkError(f"{name}: {error}") from None
     for path in dict.fromkeys((name, place)):
         _check_sidecar(path, said)
-    with _written(data, stem, ending, name) as temporary:
+    with whole_file(name) as temporary:
+        temporary.write_bytes(data)
         new = load_checkpoint(temporary)
         _check_metadata(said, new, name)
         comparison = compare(old.network, new.network)
-        _check_difference(comparison, old.network, name, ending)
-        os.replace(temporary, place)
+        most = TORCH_TOLERANCE if isinstance(old.network, TorchNetwork) else TOLERANCE
+        if comparison.difference > most:
+            raise NetworkError(
+                f"{name} would differ by {comparison.difference:.2g} of the largest value: must be {most:g} at "
+                f"most. Convert to {' or '.join(WRITERS.keys() - {ending.lower()})}, and report this."
+            )
     return comparison
-
-
-def _check_difference(comparison: Comparison, old: Network | TorchNetwork, name: str, ending: str) -> None:
-    most = TORCH_TOLERANCE if isinstance(old, TorchNetwork) else TOLERANCE
-    if comparison.difference > most:
-        other = next(other for other in WRITERS if other != ending.lower())
-        raise NetworkError(
-            f"{name} would differ by {comparison.difference:.2g} of the largest value: must be {most:g} at "
-            f"most. Convert to {other}, and report this."
-        )
 
 
 def _recorded(network: Network | TorchNetwork) -> Network:
@@ -114,26 +108,6 @@ def _recorded(network: Network | TorchNetwork) -> Network:
     found = torch_formats.read(network.traced(), {})
     assert found is not None
     return found[0]
-
-
-@contextlib.contextmanager
-def _written(data: bytes, stem: str, ending: str, name: str) -> Iterator[str]:
-    """Write a temporary file, which is removed at the end unless it was moved, and name the target in its errors."""
-    # beside the target, so that it can be moved there atomically; no JSON file has such a name
-    temporary = f"{stem}.{secrets.token_hex(8)}{ending}"
-    try:
-        with open(temporary, "xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        yield temporary
-    except OSError as error:
-        # the error of a full disk has no file
-        known = error.filename not in (None, temporary)
-        raise OSError(error.errno, error.strerror, error.filename if known else name) from None
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.remove(temporary)
 
 
 def compare(first: Network | TorchNetwork, second: Network | TorchNetwork) -> Comparison:

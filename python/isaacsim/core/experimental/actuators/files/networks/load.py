@@ -187,7 +187,6 @@ def read_checkpoint(
 def _read(
     data: bytes, given: Mapping[str, object], trusted: bool, beside: Callable[[str], bytes] | None
 ) -> tuple[Network | TorchNetwork, dict[str, object], str]:
-    """The network, the metadata of the file, and the name of the format."""
     try:
         return _read_as_data(data, given, beside)
     except trust.NeedsTorchError as error:

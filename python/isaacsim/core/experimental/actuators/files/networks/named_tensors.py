@@ -24,9 +24,7 @@ ACTIVATIONS: dict[str, Activation] = {
     "leaky_relu": lambda to, x: to.unary("leaky_relu", x, 0.01),
     "relu": lambda to, x: to.unary("relu", x),
     "relu6": lambda to, x: to.unary("clamp", x, 0.0, 6.0),
-    "selu": lambda to, x: to.binary(
-        "mul", to.unary("elu", x, 1.6732632423543772848170429916717), 1.0507009873554804934193349852946
-    ),
+    "selu": lambda to, x: to.selu(x),
     "sigmoid": lambda to, x: to.unary("sigmoid", x),
     "silu": lambda to, x: to.binary("mul", x, to.unary("sigmoid", x)),
     "softplus": lambda to, x: to.unary("softplus", x, 1.0),
@@ -96,7 +94,6 @@ def _add_linear(to: Tracer, x: Value, weight: np.ndarray, bias: np.ndarray | Non
 
 
 def _take_cells(tensors: dict[str, np.ndarray]) -> list[list[np.ndarray]]:
-    """Take the weights, and biases if there are any, of each recurrent layer out of the tensors."""
     found = [name for name in tensors if name.rpartition(".")[2] == "weight_ih_l0"]
     if not found:
         return []
@@ -109,7 +106,6 @@ def _take_cells(tensors: dict[str, np.ndarray]) -> list[list[np.ndarray]]:
 
 
 def _cell_names(tensors: Mapping[str, np.ndarray], prefix: str) -> list[list[str]]:
-    """Names of the weights and biases of each recurrent layer."""
     own = sorted(name for name in tensors if name.removeprefix(prefix).startswith(("weight_", "bias_")))
     kinds = ["weight_ih", "weight_hh"]
     if f"{prefix}bias_ih_l0" in tensors:
@@ -121,7 +117,6 @@ def _cell_names(tensors: Mapping[str, np.ndarray], prefix: str) -> list[list[str
 
 
 def _check_cells(cells: list[list[np.ndarray]], prefix: str) -> None:
-    """Check the shapes of recurrent layers."""
     weight = cells[0][1]
     if any(one.ndim != 2 for one, *_ in cells) or weight.ndim != 2 or not weight.shape[1]:
         raise NetworkError(f"{prefix}weight_ih_l0 and what follows: must be matrices. Save the state_dict anew.")

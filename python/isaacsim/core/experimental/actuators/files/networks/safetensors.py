@@ -57,7 +57,6 @@ def read(data: bytes, metadata: Mapping[str, object] | None = None) -> tuple[Net
 
 
 def _operation(number: int, said: object, tensors: Mapping[str, np.ndarray], used: set[str]) -> Operation:
-    """One operation, given as a JSON object of its name and fields; tensors are given by name."""
     fields = dict(said) if isinstance(said, dict) else {}
     kind = OPERATIONS.get(str(fields.pop("operation", None)))
     types = {field.name: str(field.type) for field in dataclasses.fields(kind)} if kind else {}
@@ -98,7 +97,6 @@ def read_tensors(data: bytes) -> tuple[dict[str, np.ndarray], dict[str, str]]:
 
 
 def _header(data: bytes) -> tuple[dict[str, object], dict[str, str], memoryview]:
-    """The descriptions of tensors, the metadata, and the numbers."""
     length = int.from_bytes(data[:8], "little")
     if len(data) < 8 or length > min(LONGEST_HEADER, len(data) - 8):
         raise NetworkError(f"header of {length} bytes in a file of {len(data)}: is cut off. Copy the file again.")
@@ -110,7 +108,6 @@ def _header(data: bytes) -> tuple[dict[str, object], dict[str, str], memoryview]
 
 
 def _tensor(name: str, said: object, body: memoryview, spans: list[tuple[int, int]]) -> np.ndarray:
-    """One tensor; its place is added to `spans`."""
     what = f"tensor {name!r:.100}"
     fields = said if isinstance(said, dict) else {}
     dtype, shape, span = fields.get("dtype"), fields.get("shape"), fields.get("data_offsets")

@@ -29,6 +29,8 @@ class Rows:
 # the axis of rows, in a shape
 ROWS = Rows()
 Shape = tuple[Any, ...]
+# alpha and scale
+SELU = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 # largest constant that is computed
 MOST_NUMBERS = 2**24
 # of all constants that are used and computed together
@@ -157,6 +159,10 @@ class Tracer:
         else:
             raise NetworkError(f"approximate {approximate!r:.50} is neither none nor tanh.")
         return self.binary("mul", self.binary("mul", x, 0.5), self.binary("add", gate, 1.0))
+
+    def selu(self, x: Tensor, alpha: float = SELU[0], scale: float = SELU[1]) -> Any:
+        """Return the scaled exponential linear unit. Source: `torch.nn.SELU`."""
+        return self.binary("mul", self.unary("elu", x, alpha), scale)
 
     def gated(self, x: Tensor, function: str, gate: Tensor) -> Tensor:
         """Return x times a function of a gate."""
@@ -317,7 +323,6 @@ class Tracer:
         return self.add(net.Concatenate(tuple(one.source for one in values)), shape)
 
     def _joined_states(self, parts: Sequence[Tensor], axis: int) -> State | None:
-        """The state of all layers of these states after the step; None if they are none."""
         states = [state for part in parts if (state := self.state_after(part))]
         if axis not in (0, -3) or len(states) < len(parts):
             return None
@@ -480,7 +485,6 @@ def _with_rows(width: int, target: Sequence[Any], place: int) -> Shape | None:
 
 
 def _joint_shape(first: Value | np.ndarray, second: Value | np.ndarray) -> Shape:
-    """Shape of two tensors broadcast together."""
     size = max(len(first.shape), len(second.shape))
     shapes = [(1,) * (size - len(one.shape)) + tuple(one.shape) for one in (first, second)]
     # two values have their rows at the same place; a constant is the same for all rows
@@ -501,7 +505,6 @@ def axis_of(place: object, size: int) -> int:
 
 
 def _order(shape: Shape) -> list[Any]:
-    """Axes of another length than 1."""
     return [size for size in shape if size != 1]
 
 

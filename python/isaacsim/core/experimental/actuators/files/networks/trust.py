@@ -50,7 +50,17 @@ class Permission:
     def __init__(self, paths: _Paths, *, trusted: bool) -> None:
         several = [paths] if isinstance(paths, str | os.PathLike) else paths
         require_type("paths", several, Iterable, "a path or a list of them")
-        self.paths = tuple(_resolved(path) for path in several)
+        resolved: list[str] = []
+        for path in several:
+            # the empty path would be the current folder
+            require_type("path", path, (str, os.PathLike), "a path")
+            if not (text := os.fspath(path)):
+                raise ValueError(f"path {text!r} of checkpoints: must not be empty. Give a file or a folder.")
+            real = os.path.realpath(text)
+            if not os.path.lexists(real):
+                raise FileNotFoundError(f"path {text!r} of checkpoints leads to {real}: must be there. Correct it.")
+            resolved.append(real)
+        self.paths = tuple(resolved)
         """Real paths of the files and folders."""
         self.trusted = trusted
         """True if Torch may run the files that cannot be read."""
@@ -135,14 +145,3 @@ def is_below(path: str, folder: str) -> bool:
 def roots() -> list[str]:
     """Return real paths of the files and folders that any stage may name."""
     return [root for one in _given for root in one.paths]
-
-
-def _resolved(path: str | os.PathLike[str]) -> str:
-    # the empty path would be the current folder
-    require_type("path", path, (str, os.PathLike), "a path")
-    if not (text := os.fspath(path)):
-        raise ValueError(f"path {text!r} of checkpoints: must not be empty. Give a file or a folder.")
-    real = os.path.realpath(text)
-    if not os.path.lexists(real):
-        raise FileNotFoundError(f"path {text!r} of checkpoints leads to {real}: must be there. Correct it.")
-    return real

@@ -27,13 +27,11 @@ def axes_of(joint: Usd.Prim) -> tuple[str, ...]:
     """USD's names of the axes that can be driven: `angular`, `linear`, or the free ones of a generic joint."""
     kind = joint.GetTypeName() if joint else ""
     if kind == "PhysicsJoint":
-        return tuple(axis for axis in MANY if not _is_locked(joint, axis))
+        limits = {axis: [f"limit:{axis}:physics:{side}" for side in ("low", "high")] for axis in MANY}
+        bounds = {axis: [authored_number(joint, name, math.nan) for name in names] for axis, names in limits.items()}
+        # a range without values locks an axis
+        return tuple(axis for axis, (low, high) in bounds.items() if not low > high)
     return {"PhysicsRevoluteJoint": ("angular",), "PhysicsPrismaticJoint": ("linear",)}.get(kind, ())
-
-
-def _is_locked(joint: Usd.Prim, axis: str) -> bool:
-    low, high = (authored_number(joint, f"limit:{axis}:physics:{side}", math.nan) for side in ("low", "high"))
-    return low > high
 
 
 def unloaded_payloads(stage: Usd.Stage) -> list[str]:

@@ -112,15 +112,12 @@ def read_network(prim: Usd.Prim, path: str, issues: list[str], trusted: bool = F
             folder=None if asset.inner else os.path.dirname(asset.path),
         )
     except (ValueError, OSError) as error:
-        issues.append(f"<{prim.GetPath()}>.{MODEL_PATH} = {path!r} ({layer_name(layer)}): {_reason(error)}")
+        if isinstance(error, OSError):
+            why = f"cannot be read ({error.strerror or error}). Correct the path or deactivate the prim."
+        else:
+            why = " ".join(str(error).split()) + (" Or deactivate the prim." if isinstance(error, NetworkError) else "")
+        issues.append(f"<{prim.GetPath()}>.{MODEL_PATH} = {path!r} ({layer_name(layer)}): {why}")
         return None
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, OSError):
-        return f"cannot be read ({error.strerror or error}). Correct the path or deactivate the prim."
-    remedy = " Or deactivate the prim." if isinstance(error, NetworkError) else ""
-    return f"{' '.join(str(error).split())}{remedy}"
 
 
 def _sidecar(layer: Sdf.Layer, path: str, asset: Asset, roots: Iterable[str]) -> bytes | None:
@@ -141,14 +138,12 @@ def _sidecar(layer: Sdf.Layer, path: str, asset: Asset, roots: Iterable[str]) ->
 
 
 def _refused_text(path: str) -> str:
-    """The problem of a path that is never looked up; empty for none."""
     if _URL.match(path) or path.startswith(("//", "\\\\")):
         return "must be a path of this machine, not a URL or a network share. Copy the file beside the layer."
     return ""
 
 
 def _anchored(layer: Sdf.Layer, path: str) -> str:
-    """The absolute path of a file that a layer names, by USD's search."""
     anchored = Sdf.ComputeAssetPathRelativeToLayer(layer, path)
     # USD returns a search path unchanged if it finds nothing
     if not os.path.isabs(anchored) and not layer.anonymous and not Ar.IsPackageRelativePath(anchored):
@@ -166,7 +161,6 @@ def _may(layer: Sdf.Layer, real: str, inner: str, roots: Iterable[str | os.PathL
 
 
 def _file_of(layer: Sdf.Layer) -> str:
-    """The file or package of a layer."""
     return Ar.SplitPackageRelativePathOuter(layer.realPath or layer.identifier)[0]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, cast
@@ -176,9 +176,13 @@ def author_actuators(
 
 
 def _write_planned(stage: Usd.Stage, scope: Sdf.Path, planned: Sequence[tuple[str, list[_Prim]]]) -> None:
-    """Write prims with their classes, and the supplies that they share."""
     for shared, prims in planned:
-        with_class = list(_with_class(stage, scope, shared, prims))
+        values, with_class = prims[0].configs, prims
+        if len(prims) > 1 and all(prim.configs == values for prim in prims):
+            # equal values are those of a class prim
+            of_class = scope.AppendChild(free_name(stage, scope, f"_{shared}"))
+            heirs = [_Prim(prim.path, (), prim.targets, of_class) for prim in prims]
+            with_class = [_Prim(of_class, values), *heirs]
         with Sdf.ChangeBlock():
             for prim in with_class:
                 _write(stage, prim)
@@ -190,10 +194,17 @@ def _plan(
     stage: Usd.Stage, root: Usd.Prim, motors: Sequence[EqualMotors], problems: list[str], overwrite_existing: bool
 ) -> list[tuple[str, list[_Prim]]]:
     """Name of the class prim and prims of each motor; problems are added to `problems`."""
-    planned = []
+    planned: list[tuple[str, list[_Prim]]] = []
     for one in motors:
         try:
-            planned.append((one.shared, _prims_of(stage, root, one, overwrite_existing)))
+            configs = _check_configs(one.spec)
+            targets = _resolve_targets(root, [address(joint, name) for joint, name in one.dofs])
+            prims: list[_Prim] = []
+            for name, target in zip(one.names, targets, strict=True):
+                path = root.GetPath().AppendChild("Actuators").AppendChild(name)
+                _check_place(stage, path, [target], overwrite_existing)
+                prims.append(_Prim.of(path, _on_stage(stage, configs, [target]), [target]))
+            planned.append((one.shared, prims))
         except ValueError as error:
             problems.append(str(error))
     return planned
@@ -210,10 +221,7 @@ def _hold_newtons(stage: Usd.Stage, axes: Sequence[tuple[str, str]]) -> None:
 def _write_fallbacks(
     stage: Usd.Stage, rotors: Mapping[tuple[str, str], float | None], configs: Sequence[Config]
 ) -> None:
-    """Author the friction of an actuator and its rotors on their joints too, and its envelope on their drives.
-
-    `rotors` has the armature of the rotor, or None, by path and axis of each joint; `configs` are in SI.
-    """
+    """Author friction and rotors of an actuator on its joints too, and its envelope on their drives; in SI."""
     for axis, rotor in rotors.items():
         with marked(stage, axis):
             if rotor is not None:
@@ -224,32 +232,7 @@ def _write_fallbacks(
 
 
 def _axes(stage: Usd.Stage, dofs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Path and axis of each DOF."""
     return [(joint, axis_of(stage, joint, name)) for joint, name in dofs]
-
-
-def _prims_of(stage: Usd.Stage, root: Usd.Prim, motors: EqualMotors, overwrite_existing: bool) -> list[_Prim]:
-    """The checked prims of some joints, each with its own values."""
-    configs = _check_configs(motors.spec)
-    targets = _resolve_targets(root, [address(joint, name) for joint, name in motors.dofs])
-    prims = []
-    for name, target in zip(motors.names, targets, strict=True):
-        path = root.GetPath().AppendChild("Actuators").AppendChild(name)
-        _check_place(stage, path, [target], overwrite_existing)
-        prims.append(_Prim.of(path, _on_stage(stage, configs, [target]), [target]))
-    return prims
-
-
-def _with_class(stage: Usd.Stage, scope: Sdf.Path, name: str, prims: Sequence[_Prim]) -> Iterator[_Prim]:
-    """The same prims, with values that are equal in a class prim."""
-    values = prims[0].configs
-    if len(prims) == 1 or any(prim.configs != values for prim in prims):
-        yield from prims
-        return
-    shared = scope.AppendChild(free_name(stage, scope, f"_{name}"))
-    yield _Prim(shared, values)
-    for prim in prims:
-        yield _Prim(prim.path, (), prim.targets, shared)
 
 
 def _remove(stage: Usd.Stage, paths: Iterable[Sdf.Path]) -> None:
@@ -274,24 +257,19 @@ def others_driving(
     for prim in filter(is_actuator, every_prim(stage.GetPseudoRoot())):
         if prim.GetPath() in places or driven.isdisjoint(dofs := dofs_driven(prim)):
             continue
-        if why := _why_kept(stage, prim, driven.issuperset(dofs), overwrite_existing):
-            joint, name = next(dof for dof in dofs if dof in driven)
-            axis = f" ({name})" if axis_in(name) else ""
-            problems.append(f"joint <{joint}>{axis} is driven by <{prim.GetPath()}> already{why}")
+        if not overwrite_existing:
+            why = ". Deactivate that prim, or pass overwrite_existing=True."
+        elif not driven.issuperset(dofs):
+            why = ", which drives other joints too. Give those a motor, or deactivate that prim."
+        elif any(spec.layer != stage.GetEditTarget().GetLayer() for spec in own_specs(prim)):
+            why = ", which is defined in another layer than the edit target. Deactivate that prim."
         else:
             obsolete.append(prim.GetPath())
+            continue
+        joint, name = next(dof for dof in dofs if dof in driven)
+        axis = f" ({name})" if axis_in(name) else ""
+        problems.append(f"joint <{joint}>{axis} is driven by <{prim.GetPath()}> already{why}")
     return problems, obsolete
-
-
-def _why_kept(stage: Usd.Stage, prim: Usd.Prim, drives_only_these: bool, overwrite_existing: bool) -> str:
-    """Why an actuator prim cannot be removed, and the remedy; empty if it can."""
-    if not overwrite_existing:
-        return ". Deactivate that prim, or pass overwrite_existing=True."
-    if not drives_only_these:
-        return ", which drives other joints too. Give those a motor, or deactivate that prim."
-    if any(spec.layer != stage.GetEditTarget().GetLayer() for spec in own_specs(prim)):
-        return ", which is defined in another layer than the edit target. Deactivate that prim."
-    return ""
 
 
 def _require_stage(stage: Usd.Stage) -> None:
@@ -335,7 +313,6 @@ def _check_configs(staged: Staged) -> list[Config]:
 
 
 def _check_values(configs: Sequence[Config]) -> None:
-    """Raise for a config that is there twice, and for values out of range."""
     schemas = [config.SCHEMA for config in configs]
     for at, config in enumerate(configs):
         if config.SCHEMA in schemas[:at]:
@@ -396,7 +373,6 @@ def _target(root: Usd.Prim, joints: Mapping[str, Sequence[Usd.Prim]], name: str)
 
 
 def _joint(root: Usd.Prim, joints: Mapping[str, Sequence[Usd.Prim]], joint: str) -> Usd.Prim:
-    """The only joint of a name or path."""
     found = joints.get(joint, [])
     if not found:
         raise ValueError(
@@ -428,7 +404,6 @@ def _on_stage(stage: Usd.Stage, configs: Sequence[Config], targets: Sequence[Sdf
 
 
 def _in_single(config: Config) -> Config:
-    """A config with the numbers that a file has."""
     numbers: dict[str, object] = {}
     for name, described in parameters_of(config).items():
         value = getattr(config, name)
@@ -440,7 +415,6 @@ def _in_single(config: Config) -> Config:
 
 
 def _misfits(configs: Sequence[Config], others: Sequence[Config], become: str) -> list[str]:
-    """Return what is wrong with the numbers that those of some configs become."""
     wrong = [
         f"{type(config).__name__}.{name} = {shown(getattr(config, name))}: {become} {shown(getattr(other, name))}, "
         f"{described.rule}. Give a value in that range."
@@ -453,7 +427,6 @@ def _misfits(configs: Sequence[Config], others: Sequence[Config], become: str) -
 
 
 def _axis(stage: Usd.Stage, target: Sdf.Path) -> str:
-    """The axis that a target drives."""
     return target.name if target.IsPropertyPath() else axes_of(stage.GetPrimAtPath(target))[0]
 
 
@@ -481,7 +454,6 @@ def _check_place(stage: Usd.Stage, path: Sdf.Path, targets: list[Sdf.Path], over
 
 
 def _require_removable(existing: Usd.Prim, target: Usd.EditTarget) -> None:
-    """Raise for a prim that other layers than that of the edit target define, too."""
     path = existing.GetPath()
     layer, here = target.GetLayer(), target.MapToSpecPath(path)
     elsewhere = [spec.layer for spec in own_specs(existing) if spec.layer != layer or spec.path != here]
@@ -518,13 +490,13 @@ def _is_composed(prim: Usd.Prim, target: Usd.EditTarget) -> bool:
 
 
 def _write(stage: Usd.Stage, prim: _Prim) -> None:
-    """Write a checked prim into a layer of its own, then copy it into the edit target in one call.
-
-    An error before or in that call leaves the edit target as it was.
-    """
+    """Write a prim into a layer of its own, then copy it into the edit target in one call: all or nothing."""
     target = stage.GetEditTarget()
     layer, spec_path = target.GetLayer(), target.MapToSpecPath(prim.path)
-    top = _topmost_missing(layer, spec_path)
+    # the topmost prim that the layer lacks
+    top = spec_path
+    while not (top.IsRootPrimPath() or layer.GetPrimAtPath(top.GetParentPath())):
+        top = top.GetParentPath()
     draft, root = Sdf.Layer.CreateAnonymous("actuator"), Sdf.Path("/Draft")
     drafted = root if top == spec_path else root.AppendPath(spec_path.MakeRelativePath(top))
     _fill(Sdf.CreatePrimInLayer(draft, drafted), prim, target)
@@ -542,20 +514,12 @@ def _write(stage: Usd.Stage, prim: _Prim) -> None:
             note_authored(layer, asset_text(config.model_path))
 
 
-def _topmost_missing(layer: Sdf.Layer, path: Sdf.Path) -> Sdf.Path:
-    """The topmost prim at or above a path that a layer lacks; the path itself if it lacks none above it."""
-    while not (path.IsRootPrimPath() or layer.GetPrimAtPath(path.GetParentPath())):
-        path = path.GetParentPath()
-    return path
-
-
 def _define_scope(layer: Sdf.Layer, path: Sdf.Path) -> None:
     scope = layer.GetPrimAtPath(path)
     scope.specifier, scope.typeName = Sdf.SpecifierDef, "Scope"
 
 
 def _fill(spec: Sdf.PrimSpec, prim: _Prim, target: Usd.EditTarget) -> None:
-    """Fill the spec of a prim."""
     if prim.targets:
         spec.specifier, spec.typeName = Sdf.SpecifierDef, ACTUATOR_TYPE
     else:
@@ -571,7 +535,6 @@ def _fill(spec: Sdf.PrimSpec, prim: _Prim, target: Usd.EditTarget) -> None:
 
 
 def _path_in(target: Usd.EditTarget, path: Sdf.Path) -> Sdf.Path:
-    """A path of the stage as the target of a relationship or an arc in the edit target."""
     return target.MapToSpecPath(path).StripAllVariantSelections()
 
 
@@ -604,7 +567,6 @@ def write_attribute(spec: Sdf.PrimSpec, name: str, described: Parameter, value: 
 
 
 def _attribute(spec: Sdf.PrimSpec, name: str, value_type: Sdf.ValueTypeName) -> Sdf.AttributeSpec:
-    """The attribute of a spec; a new one is custom."""
     found = spec.attributes.get(name)
     if found is None:
         found = Sdf.AttributeSpec(spec, name, value_type)

@@ -168,7 +168,6 @@ def dofs_driven(prim: Usd.Prim) -> list[tuple[str, str]]:
 
 
 def _names_by_joint(joints: Sequence[str], names: Sequence[str]) -> dict[str, list[str]]:
-    """Names of the DOFs of each joint."""
     found: dict[str, list[str]] = {}
     for joint, name in zip(joints, names, strict=True):
         found.setdefault(joint, []).append(name)
@@ -176,7 +175,6 @@ def _names_by_joint(joints: Sequence[str], names: Sequence[str]) -> dict[str, li
 
 
 def _axes_at(prim: Usd.Prim, joint: str) -> tuple[str, ...]:
-    """Axes of the joint at a path, on the stage of `prim`."""
     return axes_of(prim.GetStage().GetPrimAtPath(joint))
 
 
@@ -195,10 +193,7 @@ def _driven(
     driven_by: dict[tuple[str, str], str],
     issues: list[str],
 ) -> list[tuple[str, str]]:
-    """Path of the joint and name of the DOF of each target of a prim; problems are added to `issues`.
-
-    `driven_by` gets the prim that drives each DOF.
-    """
+    """Joint and DOF of each target; notes in `driven_by` which prim drives each DOF, and problems in `issues`."""
     path = str(prim.GetPath())
     where = f"<{path}>.{TARGETS}"
     if layer := opinion_of_other_kind(prim, TARGETS, Sdf.RelationshipSpec):
@@ -359,7 +354,6 @@ def _warn_of_idle_values(path: str, stages: Sequence[Config]) -> None:
 def _can_act(
     prim: Usd.Prim, configs: Mapping[str, list[Config | None]], of_later_version: bool, issues: list[str]
 ) -> bool:
-    """Return True with one controller, or with stages that act without one."""
     controllers = configs["controller"]
     if len(controllers) == 1 or {KINDS[kind].alone for kind, found in configs.items() if found} == {True}:
         return True
@@ -398,22 +392,18 @@ def _in_si(spec: ActuatorSpec, stage: Usd.Stage, issues: list[str]) -> ActuatorS
     ]
     try:
         converted = dataclasses.replace(spec, **spec.each(lambda config: from_stage(config, units, angular)))
-        issues += _out_of_range(spec, converted)
+        for there, in_si in zip(spec.stages, converted.stages, strict=True):
+            for name, one in parameters_of(there).items():
+                value, now = getattr(there, name), getattr(in_si, name)
+                if one.accepts(value) and not one.accepts(now):
+                    issues.append(
+                        f"<{spec.path}>.{one.attribute} = {shown(value)}: is {shown(now)} in SI, {one.rule}. Author a "
+                        "value in that range or deactivate the prim."
+                    )
         return converted
     except ValueError as error:
         issues.append(f"<{spec.path}>: {error}")
         return spec
-
-
-def _out_of_range(spec: ActuatorSpec, in_si: ActuatorSpec) -> list[str]:
-    """One message per value that is in range as it is in the file, and not in SI."""
-    return [
-        f"<{spec.path}>.{one.attribute} = {shown(getattr(config, name))}: is {shown(getattr(converted, name))} in SI, "
-        f"{one.rule}. Author a value in that range or deactivate the prim."
-        for config, converted in zip(spec.stages, in_si.stages, strict=True)
-        for name, one in parameters_of(config).items()
-        if one.accepts(getattr(config, name)) and not one.accepts(getattr(converted, name))
-    ]
 
 
 def _warn_of_overwritten_values(prim: Usd.Prim, stages: Sequence[Config]) -> None:
@@ -472,7 +462,6 @@ class Ownership:
         return next((self._nearest[prim] for prim in above if prim in self._nearest), None)
 
     def _is_of_no_articulation(self, target: str) -> bool:
-        """Return True if the target is a joint of no robot, such as that of a door."""
         if not axes_of(self._stage.GetPrimAtPath(target)):
             return False
         if self._nearest_to(target) not in (None, self._here):

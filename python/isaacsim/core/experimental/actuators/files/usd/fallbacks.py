@@ -154,18 +154,15 @@ def _is_used(prim: Usd.Prim, schema: str) -> bool:
 
 
 def _authored(prim: Usd.Prim) -> dict[str, object]:
-    """Authored values of a prim, of all layers, by name."""
     return {one.GetName(): one.Get() for one in prim.GetAuthoredAttributes() if one.HasAuthoredValue()}
 
 
 def _own(stage: Usd.Stage, prim: Usd.Prim) -> dict[str, object]:
-    """Values of a prim in the edit target, by name."""
     attributes = getattr(_spec(stage, prim), "attributes", ())
     return {one.name: one.default for one in attributes if one.default is not None}
 
 
 def _spec(stage: Usd.Stage, prim: Usd.Prim) -> Any:
-    """Spec of a prim in the edit target, or None."""
     target = stage.GetEditTarget()
     path = target.MapToSpecPath(prim.GetPath())
     return None if path.isEmpty else target.GetLayer().GetPrimAtPath(path)

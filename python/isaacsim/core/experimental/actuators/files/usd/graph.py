@@ -84,7 +84,6 @@ def _read_graph(prim: Usd.Prim) -> GraphPrim:
 
 
 def _nodes(graph: Usd.Prim) -> Iterator[Usd.Prim]:
-    """The nodes below a graph, without those of a graph inside it."""
     prims: Any = iter(Usd.PrimRange(graph, on_stage))
     for prim in prims:
         if prim.GetTypeName() == NODE:

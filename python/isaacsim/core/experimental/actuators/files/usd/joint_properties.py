@@ -177,7 +177,6 @@ def performance_envelope(stage: Usd.Stage, axis: Axis) -> tuple[float, float, fl
 
 
 def _limits_drive(name: str, value: float) -> bool:
-    """Return True if a value of a performance envelope limits something."""
     return value != PROPERTIES[name].fallback and value < _NO_LIMIT
 
 
@@ -185,7 +184,12 @@ def _limits_drive(name: str, value: float) -> bool:
 def authored(stage: Usd.Stage, name: str, axes: Sequence[Axis]) -> np.ndarray:
     """Authored values of a property, one per axis; NaN for none; a `HostError` if a joint is not on the stage."""
     known, units = PROPERTIES[name], units_of(stage)
-    return np.array([_authored(_joint(stage, joint), known, axis, units) for joint, axis in axes])
+    values = np.full(len(axes), math.nan)
+    for at, (path, axis) in enumerate(axes):
+        joint = _joint(stage, path)
+        if (attribute := _attribute_of(joint, known, axis)) is not None:
+            values[at] = _in_si(joint, attribute, known, axis, units)
+    return values
 
 
 @reports_usd_errors
@@ -243,23 +247,22 @@ def _scaled(
         for name, column in values.items()
         for axis, value in zip(axes, column, strict=True)
     ]
-    if large := [one for one in numbers if math.isinf(in_single(one[3])) and math.isfinite(one[2])]:
-        raise ValueError("\n".join(_too_large(stage, *one) for one in large))
+    problems: list[str] = []
+    for name, axis, value, scaled in numbers:
+        if math.isinf(in_single(scaled)) and math.isfinite(value):
+            attribute = _on(_joint(stage, axis[0]), PROPERTIES[name], axis[1])[0][0]
+            problems.append(
+                f"<{axis[0]}>.{attribute}: {value:g} in SI is {scaled:g} in the units of the stage, must be finite in "
+                "single precision. Give a smaller number."
+            )
+    if problems:
+        raise ValueError("\n".join(problems))
     return numbers
-
-
-def _too_large(stage: Usd.Stage, name: str, axis: Axis, value: float, scaled: float) -> str:
-    attribute = _on(_joint(stage, axis[0]), PROPERTIES[name], axis[1])[0][0]
-    return (
-        f"<{axis[0]}>.{attribute}: {value:g} in SI is {scaled:g} in the units of the stage, must be finite in single "
-        "precision. Give a smaller number."
-    )
 
 
 def _without_effect(
     stage: Usd.Stage, values: Mapping[str, np.ndarray], axes: Sequence[Axis], cleared: Sequence[tuple[str, str]]
 ) -> list[tuple[str, str]]:
-    """Return joints and names of attributes that `write_properties` wrote and the stage does not have."""
     found = [(joint, name) for joint, name in cleared if authored_number(stage.GetPrimAtPath(joint), name, 0.0) != 0.0]
     for name, column in values.items():
         as_set = np.isclose(read_property(stage, name, axes), column, rtol=1e-5, atol=1e-30)
@@ -281,11 +284,6 @@ def attribute_of(stage: Usd.Stage, name: str, axis: Axis) -> Usd.Attribute | Non
     A `HostError` says that the joint is not on the stage, an `UnsupportedSceneError` that the value is not a number.
     """
     return _attribute_of(_joint(stage, axis[0]), PROPERTIES[name], axis[1])
-
-
-def _authored(joint: Usd.Prim, known: Property, axis: str, units: StageUnits) -> float:
-    attribute = _attribute_of(joint, known, axis)
-    return math.nan if attribute is None else _in_si(joint, attribute, known, axis, units)
 
 
 def _in_si(joint: Usd.Prim, attribute: Usd.Attribute, known: Property, axis: str, units: StageUnits) -> float:
@@ -319,7 +317,6 @@ def _attributes_of(joint: Usd.Prim, known: Property, axis: str) -> Iterator[Usd.
 
 
 def _holds(joint: Usd.Prim, name: str, positive: bool) -> bool:
-    """Return True if an attribute holds a value."""
     if authored_of(joint, name) is None:
         return False
     value = authored_number(joint, name, 0.0)
@@ -354,7 +351,6 @@ def _has(joint: Usd.Prim, schema: str) -> bool:
 
 
 def _spec_path(stage: Usd.Stage, joint: str) -> Sdf.Path:
-    """The path of a joint in the edit target."""
     prim, target = _joint(stage, joint), stage.GetEditTarget()
     layer = target.GetLayer()
     if prim.IsInstanceProxy():
@@ -373,7 +369,6 @@ def _spec_path(stage: Usd.Stage, joint: str) -> Sdf.Path:
 
 
 def _write(joint: Usd.Prim, path: Sdf.Path, known: Property, axis: str, value: float) -> None:
-    """Author a value in the units of the stage, in the first attribute and in all others that are authored."""
     names, schema = _on(joint, known, axis)
     # the other attributes are of all axes of the joint
     also = [name for name in names[1:] if axis in ("angular", "linear") and joint.GetAttribute(name).HasAuthoredValue()]
@@ -384,7 +379,6 @@ def _write(joint: Usd.Prim, path: Sdf.Path, known: Property, axis: str, value: f
 
 
 def _author(joint: Usd.Prim, path: Sdf.Path, name: str, value: float) -> None:
-    """Author a number at the edit target, where the joint has this path."""
     spec = Sdf.CreatePrimInLayer(joint.GetStage().GetEditTarget().GetLayer(), path)
     attribute = spec.attributes.get(name) or Sdf.AttributeSpec(
         spec, name, joint.GetAttribute(name).GetTypeName() or Sdf.ValueTypeNames.Float
@@ -393,7 +387,6 @@ def _author(joint: Usd.Prim, path: Sdf.Path, name: str, value: float) -> None:
 
 
 def _put_back(layer: Sdf.Layer, path: Sdf.Path, draft: Sdf.Layer, place: Sdf.Path | None) -> None:
-    """Restore a prim of the layer from its copy; `place` is None if it had none."""
     if place is not None:
         Sdf.CopySpec(draft, place, layer, path)
         return

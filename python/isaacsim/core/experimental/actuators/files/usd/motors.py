@@ -110,7 +110,11 @@ def _with_properties(
     levels = _levels(stage, dofs) if friction_stages and not has_stage else {}
     rubs = np.any([*levels.values(), np.zeros(len(dofs))], axis=0)
     motors: dict[str, MotorConfig] = {}
-    for group in _alike([*map(np.isnan, values.values()), rubs]):
+    # rows that are equal in all columns are one motor
+    alike: dict[tuple[bool, ...], list[int]] = {}
+    for at, row in enumerate(np.array([*map(np.isnan, values.values()), rubs], bool).T.tolist()):
+        alike.setdefault(tuple(row), []).append(at)
+    for group in alike.values():
         joints = [dofs[at][1] for at in group]
         friction = [FrictionConfig(**_of_group(joints, levels, group))] if rubs[group[0]] else []
         stages = parts_of([*map(copy.copy, configs), *friction])
@@ -119,20 +123,16 @@ def _with_properties(
 
 
 def _of_group(joints: list[str], columns: Mapping[str, np.ndarray], group: list[int]) -> dict[str, Any]:
-    """Values of some joints, by field."""
-    return {name: _by_joint(joints, column[group]) for name, column in columns.items()}
-
-
-def _alike(columns: Sequence[np.ndarray]) -> list[list[int]]:
-    """Groups of the rows that are equal in all columns, in the order of their first rows."""
-    groups: dict[tuple[bool, ...], list[int]] = {}
-    for at, row in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
-        groups.setdefault(row, []).append(at)
-    return list(groups.values())
+    found: dict[str, Any] = {}
+    for name, column in columns.items():
+        values = column[group]
+        # one value if it is that of all joints; None for NaN
+        same = float(values[0]) if (values == values[0]).all() else dict(zip(joints, values.tolist(), strict=True))
+        found[name] = None if np.isnan(values).any() else same
+    return found
 
 
 def _levels(stage: Usd.Stage, dofs: Sequence[tuple[str, str]]) -> dict[str, np.ndarray]:
-    """Friction of joints by the fields of `FrictionConfig`; 0 if not authored."""
     axes = [(joint, axis_of(stage, joint, name)) for joint, name in dofs]
     static, dynamic, viscous = (
         authored(stage, f"{which}_frictions", axes) for which in ("static", "dynamic", "viscous")
@@ -179,21 +179,16 @@ def read_drives(
     drives = gains_of_drives(stage, list(free.values()), list(free))
     motors: dict[str, MotorConfig] = {}
     for name, (stiffness, damping, most) in drives.items():
-        limits = _limits_of_drive(stage, (free[name], axis_of(stage, free[name], name)), most)
+        limits: list[ClampingConfig] = [MaxEffortClampingConfig(most)] if np.isfinite(most) else []
+        axis = free[name], axis_of(stage, free[name], name)
+        try:
+            if (envelope := performance_envelope(stage, axis)) is not None:
+                limits = [EnvelopeClampingConfig.from_physx(most, *envelope)]
+        except ValueError as error:
+            warnings.warn("\n".join([*envelopes(stage, [axis]), str(error)]), stacklevel=4)
         configs = [PDControlConfig(stiffness, damping), *limits]
         motors |= _with_properties(stage, [(free[name], name)], configs, friction_stages)
     return _as_integrated(stage, motors, in_engine)
-
-
-def _limits_of_drive(stage: Usd.Stage, axis: tuple[str, str], most: float) -> list[ClampingConfig]:
-    """The largest effort of a drive, or its performance envelope; a warning if an envelope is no table."""
-    found = performance_envelope(stage, axis)
-    try:
-        if found is not None:
-            return [EnvelopeClampingConfig.from_physx(most, *found)]
-    except ValueError as error:
-        warnings.warn("\n".join([*envelopes(stage, [axis]), str(error)]), stacklevel=5)
-    return [MaxEffortClampingConfig(most)] if np.isfinite(most) else []
 
 
 def effort_limits(stage: Usd.Stage, joints: Sequence[str], names: Sequence[str]) -> np.ndarray:
@@ -263,7 +258,6 @@ def _mujoco_property(stage: Usd.Stage, field: str, axes: Sequence[tuple[str, str
 
 
 def _limits_on(stage: Usd.Stage, axes: Sequence[tuple[str, str]]) -> np.ndarray:
-    """Effort limits of axes on a stage, of drives or for MuJoCo [N·m or N]; inf for none."""
     return with_own_attributes(stage, "max_efforts", read_property(stage, "max_efforts", axes), axes)
 
 
@@ -294,7 +288,6 @@ def _of_mujoco(stage: Usd.Stage, free: dict[str, str]) -> dict[str, MotorConfig]
 
 
 def _warn_of_mujoco(lost: Sequence[str], problems: Sequence[str], ranges: Sequence[str]) -> None:
-    """Warn of what motors do not do that `MjcActuator` prims do."""
     for names, what, remedy in (
         (lost, "DC motors of MuJoCo have what motors have not", ". Compare both where that matters."),
         (problems, "MjcActuator prims that no motor stands for", ". Write the motors of their joints by hand."),
@@ -309,7 +302,6 @@ def _warn_of_mujoco(lost: Sequence[str], problems: Sequence[str], ranges: Sequen
 
 
 def _joint_limits(stage: Usd.Stage, joint: str) -> tuple[float, float]:
-    """Bounds of the total actuator force on a joint."""
     return joint_bounds(stage.GetPrimAtPath(joint)) or (-np.inf, np.inf)
 
 
@@ -351,7 +343,6 @@ def only_root(stage: Usd.Stage, given: str | None) -> str:
 
 
 def _with_file(stage: Usd.Stage, path: str, controller: Config, issues: list[str]) -> Config:
-    """A config with the full path of its file."""
     if not isinstance(controller, NeuralControlConfig) or not controller.model_path:
         return controller
     try:
@@ -380,10 +371,3 @@ def _property(stage: Usd.Stage, dofs: Sequence[tuple[str, str]], name: str) -> n
         return authored(stage, {"armature": "armatures", "viscous_friction": "viscous_frictions"}[name], axes)
     static, dynamic = (authored(stage, f"{which}_frictions", axes) for which in ("static", "dynamic"))
     return np.where(static == dynamic, static, np.nan)
-
-
-def _by_joint(names: list[str], values: np.ndarray) -> float | dict[str, float] | None:
-    """One value if it is that of all joints, values by name otherwise; None for NaN."""
-    if np.isnan(values).any():
-        return None
-    return float(values[0]) if (values == values[0]).all() else dict(zip(names, values.tolist(), strict=True))

@@ -88,7 +88,10 @@ def drives_of(
         if wrong := refused(laws, names[joint]) or _constants_alone(linear):
             others += wrong
         else:
-            drives[joint] = _drive(linear)
+            own = list(linear.values())
+            kp, kd, effort = (sum(getattr(law, name) for law in own) for name in ("kp", "kd", "const_effort"))
+            limit = min(max(map(abs, law.bounds)) for law in own)
+            drives[joint] = Drive(kp, kd, effort, limit, sum(map(armature_of, linear)), *target_ranges(own))
     return drives, others
 
 
@@ -97,13 +100,6 @@ def _constants_alone(laws: Mapping[Usd.Prim, Law]) -> list[tuple[Usd.Prim, str]]
     if any(law.kp or law.kd for law in laws.values()):
         return []
     return [(prim, "it pushes with a constant alone") for prim, law in laws.items() if law.const_effort]
-
-
-def _drive(laws: Mapping[Usd.Prim, Law]) -> Drive:
-    own = list(laws.values())
-    stiffness, damping, effort = (sum(getattr(law, name) for law in own) for name in ("kp", "kd", "const_effort"))
-    limit = min(max(map(abs, law.bounds)) for law in own)
-    return Drive(stiffness, damping, effort, limit, sum(map(armature_of, laws)), *target_ranges(own))
 
 
 def law_of_prim(actuator: Usd.Prim) -> Law | str:
@@ -189,7 +185,15 @@ def with_actuators(stage: Usd.Stage, name: str, values: np.ndarray, axes: Sequen
     found = values.copy()
     if name in _OF_DRIVES:
         for at, drive in drives_of_axes(stage, axes).items():
-            found[at] = _with_drive(name, found[at], drive)
+            match name:
+                case "armatures":
+                    found[at] += drive.armature
+                case "max_efforts":
+                    found[at] = min(found[at], drive.limit)
+                case "stiffnesses":
+                    found[at] = drive.stiffness
+                case _:
+                    found[at] = drive.damping
     return found
 
 
@@ -218,7 +222,6 @@ def write_mujoco_properties(stage: Usd.Stage, values: Mapping[str, np.ndarray], 
 
 
 def _present(stage: Usd.Stage, axis: Axis, names: Sequence[str]) -> dict[str, float]:
-    """Return the present values of properties of an axis."""
     return {name: float(read_mujoco_property(stage, name, [axis])[0]) for name in names}
 
 
@@ -287,12 +290,3 @@ def drives_of_axes(stage: Usd.Stage, axes: Sequence[Axis]) -> dict[int, Drive]:
         {Sdf.Path(joint): acting[joint] for joint in bare}, {Sdf.Path(joint): joint for joint in bare}
     )
     return {bare[str(joint)]: drive for joint, drive in drives.items()}
-
-
-def _with_drive(name: str, value: float, drive: Drive) -> float:
-    """A property of an axis with the drive that `MjcActuator` prims are."""
-    if name == "armatures":
-        return value + drive.armature
-    if name == "max_efforts":
-        return min(value, drive.limit)
-    return drive.stiffness if name == "stiffnesses" else drive.damping

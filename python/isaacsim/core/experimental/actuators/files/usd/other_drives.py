@@ -48,7 +48,6 @@ def followers(stage: Usd.Stage, joints: Sequence[str], names: Sequence[str], dri
 
 
 def _driven(stage: Usd.Stage, joints: Sequence[str], names: Sequence[str]) -> set[str]:
-    """Names of the DOFs with an actuator, a drive with gains, or an actuator of MuJoCo."""
     ours = {dof for path in actuator_paths(stage) for dof in dofs_driven(stage.GetPrimAtPath(path))}
     own = {name for joint, name in zip(joints, names, strict=True) if (joint, name) in ours}
     return own.union(gains_of_drives(stage, joints, names), _mujoco_actuators(stage, set(joints)))
@@ -66,7 +65,8 @@ def no_actuators_message(stage: Usd.Stage, root: str, joints: Sequence[str], nam
     """The message of a robot without actuators: what drives its joints, and how to describe motors."""
     driven = gains_of_drives(stage, joints, names)
     mujoco = _mujoco_actuators(stage, set(joints))
-    drives = f"drives of USD, {listed([_described(name, *gains) for name, gains in driven.items()])}"
+    gains = [f"{name} (stiffness {one[0]:g}, damping {one[1]:g})" for name, one in driven.items()]
+    drives = f"drives of USD, {listed(gains)}"
     found = itertools.compress((drives, f"{ACTUATOR} prims, of {listed(mujoco)}"), (driven, mujoco))
     following = followers(stage, joints, names)
     free = [name for name in names if name not in following]
@@ -79,7 +79,6 @@ def no_actuators_message(stage: Usd.Stage, root: str, joints: Sequence[str], nam
 
 
 def _remedy(root: str, pattern: str, drive: tuple[float, float, float] | None = None) -> str:
-    """How to add actuators, with the values of a drive if there is one."""
     stiffness, damping, largest = drive or (100.0, 10.0, np.inf)
     limit = f", MaxEffortClampingConfig({largest:g})" if np.isfinite(largest) else ""
     return (
@@ -109,10 +108,5 @@ def gains_of_drives(
 
 
 def _mujoco_actuators(stage: Usd.Stage, joints: set[str]) -> list[str]:
-    """Names of the joints that actuators of MuJoCo drive."""
     acting = [str(joint_of(prim)) for prim in mjc_prims(stage)[0]]
     return [path.rsplit("/", 1)[1] for path in dict.fromkeys(acting) if path in joints]
-
-
-def _described(name: str, stiffness: float, damping: float, _largest: float) -> str:
-    return f"{name} (stiffness {stiffness:g}, damping {damping:g})"

@@ -50,7 +50,11 @@ def write_overlay(source: Path, overlay: Path, edits: Sequence[Edit]) -> None:
             case ParameterEdit():
                 _apply_parameter(corrected, edit)
             case SchemaEdit():
-                _apply_schema(corrected, edit)
+                spec = Sdf.CreatePrimInLayer(corrected.GetRootLayer(), edit.prim)
+                applied = applied_schemas(corrected.GetPrimAtPath(edit.prim))
+                # all schemas are written: other readers apply limits in this order
+                names = [edit.instead if name == edit.schema else name for name in applied]
+                _write_schemas(spec, list(dict.fromkeys(names)), [*_deleted_schemas(spec), edit.schema])
             case SplitEdit():
                 split(corrected, edit.prim)
             case StandInEdit():
@@ -100,7 +104,11 @@ def export_overlay(layer: Sdf.Layer, source: Path, overlay: Path) -> None:
 
 def _apply_parameter(stage: Usd.Stage, edit: ParameterEdit) -> None:
     prim = stage.GetPrimAtPath(edit.prim)
-    config, described = _stored(prim, _on_stage(stage, prim, edit.config)), parameters_of(edit.config)[edit.field]
+    config, described = _on_stage(stage, prim, edit.config), parameters_of(edit.config)[edit.field]
+    if TransmissionConfig.SCHEMA in applied_schemas(prim):
+        # a prim has newton's values at the joint
+        ratio = prim.GetAttribute(attributes_of(TransmissionConfig)["ratio"]).Get()
+        config = as_stored(config, ratio, attributes_on(prim, type(config))) if ratio else config
     prim = holder_of(prim, type(edit.config))
     value, name = getattr(config, edit.field), attributes_on(prim, type(edit.config))[edit.field]
     spec = Sdf.CreatePrimInLayer(stage.GetRootLayer(), prim.GetPath())
@@ -110,23 +118,7 @@ def _apply_parameter(stage: Usd.Stage, edit: ParameterEdit) -> None:
     write_attribute(spec, name, described, value)
 
 
-def _stored(prim: Usd.Prim, config: Config) -> Config:
-    """A config with the values that a prim has: newton's at the joint, where it has a transmission."""
-    if TransmissionConfig.SCHEMA not in applied_schemas(prim):
-        return config
-    ratio = prim.GetAttribute(attributes_of(TransmissionConfig)["ratio"]).Get()
-    return as_stored(config, ratio, attributes_on(prim, type(config))) if ratio else config
-
-
-def _apply_schema(stage: Usd.Stage, edit: SchemaEdit) -> None:
-    spec = Sdf.CreatePrimInLayer(stage.GetRootLayer(), edit.prim)
-    # all schemas are written: other readers apply limits in this order
-    names = [edit.instead if name == edit.schema else name for name in applied_schemas(stage.GetPrimAtPath(edit.prim))]
-    _write_schemas(spec, list(dict.fromkeys(names)), [*_deleted_schemas(spec), edit.schema])
-
-
 def _deleted_schemas(spec: Sdf.PrimSpec) -> list[str]:
-    """Schemas of weaker layers that a spec deletes."""
     return list(spec.GetInfo("apiSchemas").deletedItems) if spec.HasInfo("apiSchemas") else []
 
 
@@ -137,7 +129,8 @@ def _write_schemas(spec: Sdf.PrimSpec, names: Sequence[str], deleted: Sequence[s
 
 def _apply_stand_ins(stage: Usd.Stage, edit: StandInEdit) -> None:
     prim = stage.GetPrimAtPath(edit.prim)
-    configs = [_on_stage(stage, prim, config) for config in _applied(prim, edit.configs)]
+    # a supply may be a prim of its own
+    configs = [_on_stage(stage, prim, config) for config in edit.configs if holder_of(prim, type(config)) == prim]
     # older files hold values under the attributes of the stand-in: they are written under their own names
     stored = {type(config): attributes_on(prim, type(config)) for config in configs}
     moved = [config for config in configs if stored[type(config)] != attributes_of(type(config))]
@@ -149,13 +142,7 @@ def _apply_stand_ins(stage: Usd.Stage, edit: StandInEdit) -> None:
         Sdf.AttributeSpec(spec, name, Sdf.ValueTypeNames.Float).default = Sdf.ValueBlock()
 
 
-def _applied(prim: Usd.Prim, configs: Sequence[Config]) -> list[Config]:
-    """The configs whose schemas are on the prim itself; a supply may be a prim of its own."""
-    return [config for config in configs if holder_of(prim, type(config)) == prim]
-
-
 def _on_stage(stage: Usd.Stage, prim: Usd.Prim, config: Config) -> Config:
-    """A config of a prim with its numbers in the units of the stage."""
     angular = [is_angular(axis_of(stage, joint, name)) for joint, name in dofs_driven(prim)]
     return to_stage(config, units_of(stage), angular)
 
@@ -269,7 +256,6 @@ def _path_in(layer: Sdf.Layer, file: Path) -> str:
 
 
 def _only_robot(stage: Usd.Stage, source: Path, joints: Collection[str]) -> str:
-    """The articulation root of the only robot with some joints."""
     roots = [root for root in articulation_roots(stage) if set(joints) <= set(joints_to_drive(stage, root)[0])]
     if len(roots) != 1:
         raise ValueError(

@@ -31,8 +31,6 @@ _ARCS = ("references", "payload", "inheritPaths", "specializes", "variantSetName
 
 @dataclass(frozen=True)
 class _Said:
-    """Values, names of properties, schemas and targets of an actuator prim."""
-
     values: dict[str, object]
     names: list[str]
     schemas: list[str]
@@ -131,7 +129,6 @@ class Twins:
         return is_own and not (new.IsDefined() and new.IsActive() and self._repeats(path, new))
 
     def _down_to(self, path: str) -> Iterator[str]:
-        """Yield the paths from the original's uppermost prim down to `path`."""
         if self._old != "/":
             yield self._old
         at = path.find("/", len(self._old.rstrip("/")) + 1)
@@ -162,11 +159,12 @@ class Twins:
         for spec, text in zip(stack.own, written.texts, strict=True):
             mine, theirs = spec.GetAsText(), text.replace(*places)
             if mine != theirs:
-                names &= _alike(mine, theirs)
+                # type, name in quotes, and what follows, of each prim in the text of a scope
+                prims, others = (set(scope.split("\n    def ")[1:]) for scope in (mine, theirs))
+                names &= {prim.split('"', 2)[1] for prim in prims & others}
         return names
 
     def _repeats(self, path: str, new: Usd.Prim) -> bool:
-        """Return True if a prim has the opinions of that of the original, for its own joints."""
         said = self._original.said(path)
         return all(new.GetAttribute(name).Get() == value for name, value in said.values.items()) and (
             new.GetAuthoredPropertyNames() == said.names
@@ -213,17 +211,6 @@ def _is_written_here(actuator: Usd.Prim) -> bool:
     targets = actuator.GetRelationship(TARGETS)
     is_forwarded = bool(targets) and targets.GetTargets() != targets.GetForwardedTargets()
     return is_actuator(actuator) and not (arcs or is_forwarded or actuator.GetAllChildren())
-
-
-def _alike(one: str, other: str) -> set[str]:
-    """Return the names of the prims that are the same in the texts of two scopes."""
-    theirs = set(_prims_in(other))
-    return {text.split('"', 2)[1] for text in _prims_in(one) if text in theirs}
-
-
-def _prims_in(text: str) -> list[str]:
-    """Return the text of each prim in the text of a scope: type, name in quotes, and what follows."""
-    return text.split("\n    def ")[1:]
 
 
 _TEMPORARY = "/OwnValues"
@@ -327,7 +314,6 @@ def _copies(stage: Usd.Stage, root: str) -> Iterator[str]:
 def _of_robot(
     twins: Twins, specs: Sequence[ActuatorSpec], number: int, si: bool, problems: list[str]
 ) -> Iterator[OwnValue]:
-    """Yield the values of one robot by its number; problems are added to `problems`."""
     if not twins.prim.IsDefined():
         problems += _strays(twins, specs)
     for at, spec in enumerate(specs):
@@ -337,10 +323,7 @@ def _of_robot(
 
 
 def _of_actuator(twins: Twins, spec: ActuatorSpec, si: bool, problems: list[str]) -> Iterator[tuple[int, str, object]]:
-    """Yield what one actuator of a robot has for itself: number of the stage, name of the parameter, and value.
-
-    Problems are added to `problems`.
-    """
+    """Yield what an actuator of a robot has for itself: number of the stage, name and value; add to `problems`."""
     prim = twins.prim_of(spec.path)
     if refusal := _refusal_of_prim(twins, prim, spec):
         problems.append(refusal)
@@ -364,7 +347,6 @@ def _of_actuator(twins: Twins, spec: ActuatorSpec, si: bool, problems: list[str]
 
 
 def _refusal_of_prim(twins: Twins, prim: Usd.Prim, spec: ActuatorSpec) -> str:
-    """Return the problem of a prim that does not drive the joints of its twin; empty for none."""
     if not prim.IsActive():
         return _refusal(prim, spec, "is inactive", "has the actuators")
     if prim.IsDefined() and [twins.path(joint) for joint in spec.targets] != [one for one, _ in targets_of(prim)]:
@@ -373,18 +355,15 @@ def _refusal_of_prim(twins: Twins, prim: Usd.Prim, spec: ActuatorSpec) -> str:
 
 
 def _refusal_of_laws(prim: Usd.Prim, read: ActuatorSpec, spec: ActuatorSpec) -> str:
-    """Return the problem of a prim with other laws than its twin; empty for none."""
     mine, theirs = ([law.SCHEMA for _, law in _laws(one)] for one in (read, spec))
     return "" if mine == theirs else _refusal(prim, spec, f"has {', '.join(mine)}", f"has the laws {', '.join(theirs)}")
 
 
 def _laws(spec: ActuatorSpec) -> list[tuple[int, Config]]:
-    """Return the stages of an actuator and their numbers, without its supply: all robots share that."""
     return [(at, config) for at, config in enumerate(spec.stages) if not isinstance(config, SupplyConfig)]
 
 
 def _changed(new: Config, old: Config) -> Iterator[tuple[str, object]]:
-    """Yield name and value of the parameters of a config that are not those of another one of its class."""
     if isinstance(old, ForeignConfig) and isinstance(new, ForeignConfig):
         names = new.values.keys() | old.values.keys()
         yield from ((name, new.values.get(name)) for name in names if new.values.get(name) != old.values.get(name))
@@ -396,7 +375,6 @@ def _changed(new: Config, old: Config) -> Iterator[tuple[str, object]]:
 
 
 def _refusal(prim: Usd.Prim, spec: ActuatorSpec, what: str, rule: str) -> str:
-    """Return the problem of a robot that is not like its prototype."""
     return (
         f"<{prim.GetPath()}> {what}: a robot {rule} of its prototype, <{spec.path}>, and may differ in single numbers "
         "only. Remove the difference, or give the robot an ArticulationActuators of its own."
@@ -408,33 +386,25 @@ def _read(twins: Twins, prim: Usd.Prim, spec: ActuatorSpec, si: bool, issues: li
     if prim.IsDefined():
         return parse_like(prim, spec, issues, si_of=twins.stage if si else None)
     found: list[str] = []
-    layer = _on_top(twins.stage, prim, spec.path)
+    layer = Sdf.Layer.CreateAnonymous(".usda")
+    for below in filter(None, (twins.stage.GetSessionLayer(), twins.stage.GetRootLayer())):
+        layer.subLayerPaths.append(below.identifier)
+    made = Sdf.CreatePrimInLayer(layer, _TEMPORARY)
+    made.specifier = Sdf.SpecifierDef
+    made.referenceList.Prepend(Sdf.Reference(primPath=spec.path))
+    # the strongest opinion last
+    for over in reversed(prim.GetPrimStack()):
+        for one in over.properties:
+            Sdf.CopySpec(over.layer, one.path, layer, made.path.AppendProperty(one.name))
+        for key in filter(over.HasInfo, ("apiSchemas", "typeName")):
+            made.SetInfo(key, over.GetInfo(key))
     composed = Usd.Stage.Open(layer)
     read = parse_like(composed.GetPrimAtPath(_TEMPORARY), spec, found, si_of=twins.stage if si else None)
     issues += [line.replace(f"<{_TEMPORARY}>", f"<{prim.GetPath()}>") for line in found]
     return read
 
 
-def _on_top(stage: Usd.Stage, prim: Usd.Prim, prototype: str) -> Sdf.Layer:
-    """Return a layer in which one prim is that of the prototype with the opinions of an `over` on top."""
-    layer = Sdf.Layer.CreateAnonymous(".usda")
-    for one in filter(None, (stage.GetSessionLayer(), stage.GetRootLayer())):
-        layer.subLayerPaths.append(one.identifier)
-    made = Sdf.CreatePrimInLayer(layer, _TEMPORARY)
-    made.specifier = Sdf.SpecifierDef
-    made.referenceList.Prepend(Sdf.Reference(primPath=prototype))
-    # the strongest opinion last
-    for spec in reversed(prim.GetPrimStack()):
-        for one in spec.properties:
-            Sdf.CopySpec(spec.layer, one.path, layer, made.path.AppendProperty(one.name))
-        for key in ("apiSchemas", "typeName"):
-            if spec.HasInfo(key):
-                made.SetInfo(key, spec.GetInfo(key))
-    return layer
-
-
 def _strays(twins: Twins, specs: Sequence[ActuatorSpec]) -> list[str]:
-    """Return a problem for each `over` of a copy with values of an actuator that the prototype does not have."""
     known = {twins.path(spec.path) for spec in specs}
     return [
         f"<{prim.GetPath()}> has values of an actuator, and the prototype has no actuator there: must be at one of "

@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import functools
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, islice
 from typing import Any, TypeVar
 
@@ -192,14 +192,11 @@ def read_config(prim: Usd.Prim, config_type: type[_Config], issues: list[str]) -
         config = None
     # values that do not fit each other, unless they have problems themselves
     if len(issues) == before:
-        issues += [f"<{prim.GetPath()}>.{_in_usd(problem, stored)} Or deactivate the prim." for problem in problems]
+        # with the names of attributes in place of those of fields
+        fields = re.compile(rf"\b(?:{'|'.join(sorted(map(re.escape, stored), key=len, reverse=True))})\b")
+        named = [fields.sub(lambda field: stored[field[0]], problem) for problem in problems]
+        issues += [f"<{prim.GetPath()}>.{problem} Or deactivate the prim." for problem in named]
     return None if problems else config
-
-
-def _in_usd(problem: str, stored: Mapping[str, str]) -> str:
-    """A message with the names of attributes in place of those of fields."""
-    names = "|".join(sorted(map(re.escape, stored), key=len, reverse=True))
-    return re.sub(rf"\b(?:{names})\b", lambda found: stored[found[0]], problem)
 
 
 def schema_problem(prim: Usd.Prim, schema: str) -> str | None:
@@ -239,7 +236,6 @@ def values_without_effect(prim: Usd.Prim) -> list[str]:
 
 
 def _properties_on(prim: Usd.Prim, schemas: Iterable[str]) -> list[str]:
-    """Attributes of some schemas on a prim."""
     found = (attributes_on(prim, CONFIG_BY_SCHEMA[schema]) for schema in schemas if schema in CONFIG_BY_SCHEMA)
     return list(dict.fromkeys(name for names in found for name in names.values()))
 
@@ -328,8 +324,6 @@ def _remedy(name: str, known: list[str], unknown: list[str]) -> str:
 
 @functools.lru_cache(maxsize=1024)
 def _most_similar(name: str) -> str | None:
-    """The attribute of a schema that is most similar to an unknown property; None if none is."""
-
     def likeness(candidate: str) -> float:
         authored, meant = (normalized(each).removeprefix("newton") for each in (name, candidate))
         return difflib.SequenceMatcher(None, authored, meant).ratio()
@@ -389,7 +383,6 @@ def _problem_without_value(where: str, attribute: Usd.Attribute, described: Para
 
 
 def _shown(value: object) -> str:
-    """The value in one line of bounded length."""
     # more elements than fit are skipped
     plain = list(islice(value, 121)) if isinstance(value, Iterable) and not isinstance(value, str) else value
     text = " ".join(line.strip() for line in repr(plain).splitlines())

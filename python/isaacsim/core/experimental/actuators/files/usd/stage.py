@@ -66,10 +66,7 @@ def open_stage(source: str | os.PathLike[str] | Usd.Stage) -> Usd.Stage:
 
 
 def _require_parts(stage: Usd.Stage, path: Path) -> None:
-    """Raise for a stage with missing parts, which would have no mass, collision or drive.
-
-    A line of the `FileNotFoundError` names each, and the prim that refers to it.
-    """
+    """Raise a `FileNotFoundError` that names the missing parts of a stage, and what refers to them."""
     missing = []
     # missing in the stubs of USD
     for error in stage.GetCompositionErrors():  # pyright: ignore[reportAttributeAccessIssue]

@@ -85,13 +85,10 @@ class Supplies:
             found += [
                 f"{where} = <{path}>: must be an actuator of the robot. Correct the path or remove it."
                 for path in paths
-                if path not in ours and not self._is_inactive(path)
+                # an inactive one may be named
+                if path not in ours and (not (there := self._stage.GetPrimAtPath(path)) or there.IsActive())
             ]
         return found
-
-    def _is_inactive(self, path: str) -> bool:
-        prim = self._stage.GetPrimAtPath(path)
-        return bool(prim) and not prim.IsActive()
 
 
 def write_supplies(
@@ -135,14 +132,12 @@ def also_name(stage: Usd.Stage, path: Sdf.Path, others: Collection[Sdf.Path]) ->
 
 
 def _own_supplies(stage: Usd.Stage) -> list[tuple[Usd.Prim, Sdf.PrimSpec]]:
-    """Supply prims that are in the edit target only, each with its spec."""
     layer = stage.GetEditTarget().GetLayer()
     found = [(prim, own_specs(prim)) for prim in supply_prims(stage.GetPseudoRoot())]
     return [(prim, specs[0]) for prim, specs in found if len(specs) == 1 and specs[0].layer == layer]
 
 
 def _prim_of(stage: Usd.Stage, scope: Sdf.Path, config: SupplyConfig, write: Write) -> Sdf.Path:
-    """A supply prim in the scope with the values of a config, a new one if there is none."""
     for prim, _ in _own_supplies(stage):
         if prim.GetPath().GetParentPath() == scope and _stored(read_config(prim, SupplyConfig, [])) == _stored(config):
             return prim.GetPath()
@@ -161,7 +156,6 @@ def _stored(config: object) -> array[float] | None:
 
 
 def _name(stage: Usd.Stage, supply: Sdf.Path, actuators: Collection[Sdf.Path]) -> None:
-    """Add actuators to those that a supply prim names."""
     target = stage.GetEditTarget()
     named = dict.fromkeys([*targets(stage.GetPrimAtPath(supply), ACTUATORS), *actuators])
     _set_targets(stage, Sdf.CreatePrimInLayer(target.GetLayer(), target.MapToSpecPath(supply)), named)

@@ -13,6 +13,7 @@ and a state class sets it per array by `ACTUATOR_AXIS = {"hidden": 1, "counts": 
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar, Protocol, Self
@@ -23,6 +24,7 @@ import warp as wp
 
 from ...base.errors import NotCopied, shown
 from ...specs.arguments import require_type
+from ...specs.config import Config
 from ...specs.fields import parameters_of, violations
 from .curve import curves_over, rows_of
 from .law import NEWEST, UNSET, clamping_kernel, controller_kernel, keeping_states, prepares_for_dt, state_names
@@ -45,7 +47,6 @@ class ParameterSource(Protocol):
 
     def assign(self, component: Component, attribute: str, values: object) -> None:
         """Copy an array, one value per robot and target, into a parameter; it acts at the next step."""
-        ...
 
 
 class Component(NotCopied):
@@ -55,6 +56,8 @@ class Component(NotCopied):
 
     KIND: ClassVar[str]
     """Kind of stage, of `specs/stages.py`."""
+    CONFIG: ClassVar[type[Config] | None] = None
+    """Config with the fallbacks and rules of its parameters; without one, `resolve_arguments` asks for all."""
     PARAMETERS: ClassVar[tuple[str, ...]] = ()
     """Attributes with one value per actuator; the plan replaces them by live views of its own memory."""
     NEUTRAL: ClassVar[tuple[float, ...]] = ()
@@ -70,6 +73,8 @@ class Component(NotCopied):
     """
     ADDED: ClassVar[Collection[str]] = ()
     """Names in `STATE` that saved states of earlier versions lack; they then are as after a reset."""
+    COORDINATES: ClassVar[str] = ""
+    """"joint" for a stage that acts there although its kind acts at the motor."""
     STATE_AXIS: ClassVar[int] = -1
     """Axis of state arrays that runs over the actuators, unless `ACTUATOR_AXIS` of the state class names another."""
     ASKS: ClassVar[tuple[str, ...]] = ()
@@ -186,7 +191,12 @@ class Component(NotCopied):
             cls.State = type("State", (cls.State,), {"START": start, "KEPT": kept, "ACTUATOR_AXIS": axes, **names})
 
     def __init__(self, *values: wp.array | None, **named: wp.array | None) -> None:
-        """Set one array per parameter, in their order or by name; None means zero."""
+        """Set one array per parameter, in their order or by name; None means zero.
+
+        Raises:
+            TypeError: An array is missing.
+            ValueError: The arrays differ in shape.
+        """
         given = dict(zip(self.PARAMETERS, values, strict=False)) | named
         if len(values) + len(named) != len(self.PARAMETERS) or set(given) != set(self.PARAMETERS):
             raise TypeError(
@@ -229,7 +239,6 @@ class Component(NotCopied):
         return f"{type(self).__name__}({values})"
 
     def _given(self) -> list[str]:
-        """Names of the parameters with values; an optional parameter may be None."""
         # not by getattr, which would materialize parameters of a plan
         held = self if self.parameter_source is not None else None
         return [name for name in type(self).PARAMETERS if vars(self).get(name, held) is not None]
@@ -264,12 +273,19 @@ class Component(NotCopied):
 
     @classmethod
     def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
-        """Fill defaults into raw arguments and validate them; all are required unless a subclass overrides this.
+        """Fill the defaults of `CONFIG` into raw arguments and check them; without it, all are required.
 
         Raises:
             ValueError: A value is missing or out of range.
         """
-        if missing := [name for name in cls.PARAMETERS if name not in args]:
+        if cls.CONFIG is not None:
+            require_type("args", args, Mapping, "a dictionary")
+            described = {name: one for name, one in parameters_of(cls.CONFIG).items() if one.of_law}
+            resolved: dict[str, Any] = {name: args.get(name, one.fallback) for name, one in described.items()}
+            if problems := violations(cls.CONFIG(**resolved), cls.CONFIG.__name__):
+                raise ValueError("\n".join(problems))
+            return {name: described[name].number(value) for name, value in resolved.items()}
+        if missing := list(itertools.filterfalse(args.__contains__, cls.PARAMETERS)):
             raise ValueError(f"{cls.__name__} lacks {missing}: has to be given. Author it or give it a default.")
         return {name: args[name] for name in cls.PARAMETERS}
 
@@ -627,16 +643,6 @@ def repeated(value: npt.ArrayLike, count: int, device: wp.DeviceLike, dtype: typ
     # np.resize would make a list of as many arrays
     row_by_row = np.tile(values, -(-count // max(1, len(values))))[:count]
     return wp.array(row_by_row, dtype=dtype, device=device)
-
-
-def resolved_scalars(config_type: type, args: Mapping[str, object]) -> dict[str, object]:
-    """Return `args` with the fallbacks of `config_type`, validated; keys of other names are dropped."""
-    require_type("args", args, Mapping, "a dictionary")
-    described = {name: one for name, one in parameters_of(config_type).items() if one.of_law}
-    resolved = {name: args.get(name, one.fallback) for name, one in described.items()}
-    if problems := violations(config_type(**resolved), config_type.__name__):
-        raise ValueError("\n".join(problems))
-    return {name: described[name].number(value) for name, value in resolved.items()}
 
 
 def _range_text(component: Component, parameter: str) -> str:

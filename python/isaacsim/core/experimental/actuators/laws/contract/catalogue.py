@@ -15,48 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ...specs.configs import (
-    BrakeConfig,
-    CoggingConfig,
-    CommandLagConfig,
-    Config,
-    DCMotorClampingConfig,
-    DCMotorCutoffClampingConfig,
-    DelayConfig,
-    EffortDelayConfig,
-    EffortLagConfig,
-    ElasticTransmissionConfig,
-    ElectricalConfig,
-    EncoderConfig,
-    EnvelopeClampingConfig,
-    ForeignConfig,
-    FrictionConfig,
-    FrictionCurveConfig,
-    GearedPDControlConfig,
-    GearedPIDControlConfig,
-    ImplicitConfig,
-    LinkageConfig,
-    LossesConfig,
-    LuGreFrictionConfig,
-    MaxEffortClampingConfig,
-    NeuralControlConfig,
-    PDControlConfig,
-    PIDControlConfig,
-    PositionBasedClampingConfig,
-    RateConfig,
-    RippleConfig,
-    ServoControlConfig,
-    ShaftFrictionConfig,
-    ShaftInertiaConfig,
-    SlewedPIDControlConfig,
-    StartupPDControlConfig,
-    StepperControlConfig,
-    SupplyConfig,
-    ThermalConfig,
-    TimedDelayConfig,
-    TransmissionConfig,
-    WrapConfig,
-)
+from ...specs import configs
 from ...specs.fields import parameters_of
 from ...specs.stages import KINDS, kind_of, place_of
 
@@ -72,15 +31,9 @@ PACKAGE = __name__.rsplit(".", 2)[0]
 
 @dataclass(frozen=True)
 class Law:
-    """A line of the table.
+    """A line of the table: a config, the class that implements it, or classes by the kind of network in the file."""
 
-    Args:
-        config: The config class.
-        name: Class that implements it, defined in the file of that name; None without one.
-        by_network: Classes that implement it, by the kind of network in the file.
-    """
-
-    config: type[Config]
+    config: type[configs.Config]
     name: str | None
     by_network: dict[str, str] = field(default_factory=dict, hash=False)
 
@@ -145,53 +98,53 @@ class Law:
 
 # clamps read from USD run in the order of their lines; the plain limit is the last one, so that it always holds
 LAWS = (
-    Law(EncoderConfig, "FeedbackEncoder"),
-    Law(TimedDelayConfig, "DelayTimed"),
+    Law(configs.EncoderConfig, "FeedbackEncoder"),
+    Law(configs.TimedDelayConfig, "DelayTimed"),
     # a lag follows the shorter way
-    Law(WrapConfig, "CommandWrap"),
-    Law(CommandLagConfig, "CommandLag"),
-    Law(PDControlConfig, "ControllerPD"),
-    Law(PIDControlConfig, "ControllerPID"),
-    Law(GearedPDControlConfig, "ControllerGearedPD"),
-    Law(GearedPIDControlConfig, "ControllerGearedPID"),
-    Law(SlewedPIDControlConfig, "ControllerSlewedPID"),
-    Law(ServoControlConfig, "ControllerServo"),
-    Law(StartupPDControlConfig, "ControllerStartupPD"),
-    Law(StepperControlConfig, "ControllerStepper"),
+    Law(configs.WrapConfig, "CommandWrap"),
+    Law(configs.CommandLagConfig, "CommandLag"),
+    Law(configs.PDControlConfig, "ControllerPD"),
+    Law(configs.PIDControlConfig, "ControllerPID"),
+    Law(configs.GearedPDControlConfig, "ControllerGearedPD"),
+    Law(configs.GearedPIDControlConfig, "ControllerGearedPID"),
+    Law(configs.SlewedPIDControlConfig, "ControllerSlewedPID"),
+    Law(configs.ServoControlConfig, "ControllerServo"),
+    Law(configs.StartupPDControlConfig, "ControllerStartupPD"),
+    Law(configs.StepperControlConfig, "ControllerStepper"),
     # the file of a network determines its class
     Law(
-        NeuralControlConfig,
+        configs.NeuralControlConfig,
         None,
         {"mlp": "ControllerNeuralMLP", "lstm": "ControllerNeuralLSTM", "gru": "ControllerNeuralGRU"},
     ),
-    Law(RateConfig, "RateHold"),
-    Law(EffortDelayConfig, "EffortDelayTimed"),
-    Law(EffortLagConfig, "EffortLagFirstOrder"),
-    Law(ElectricalConfig, "ElectricalWinding"),
-    Law(DCMotorClampingConfig, "ClampingDCMotor"),
-    Law(DCMotorCutoffClampingConfig, "ClampingDCMotorCutoff"),
-    Law(PositionBasedClampingConfig, "ClampingPositionBased"),
-    Law(EnvelopeClampingConfig, "ClampingEnvelope"),
+    Law(configs.RateConfig, "RateHold"),
+    Law(configs.EffortDelayConfig, "EffortDelayTimed"),
+    Law(configs.EffortLagConfig, "EffortLagFirstOrder"),
+    Law(configs.ElectricalConfig, "ElectricalWinding"),
+    Law(configs.DCMotorClampingConfig, "ClampingDCMotor"),
+    Law(configs.DCMotorCutoffClampingConfig, "ClampingDCMotorCutoff"),
+    Law(configs.PositionBasedClampingConfig, "ClampingPositionBased"),
+    Law(configs.EnvelopeClampingConfig, "ClampingEnvelope"),
     # position of clamps that the host program registered
-    Law(ForeignConfig, None),
-    Law(MaxEffortClampingConfig, "ClampingMaxEffort"),
-    Law(LossesConfig, "LossesOfMotor"),
-    Law(ThermalConfig, "ThermalTwoNode"),
-    Law(SupplyConfig, "SupplyBattery"),
-    Law(TransmissionConfig, "TransmissionGear"),
-    Law(ElasticTransmissionConfig, "TransmissionElastic"),
-    Law(ShaftFrictionConfig, "ShaftFriction"),
-    Law(ShaftInertiaConfig, "ShaftInertia"),
-    Law(LinkageConfig, "LinkageShaft"),
+    Law(configs.ForeignConfig, None),
+    Law(configs.MaxEffortClampingConfig, "ClampingMaxEffort"),
+    Law(configs.LossesConfig, "LossesOfMotor"),
+    Law(configs.ThermalConfig, "ThermalTwoNode"),
+    Law(configs.SupplyConfig, "SupplyBattery"),
+    Law(configs.TransmissionConfig, "TransmissionGear"),
+    Law(configs.ElasticTransmissionConfig, "TransmissionElastic"),
+    Law(configs.ShaftFrictionConfig, "ShaftFriction"),
+    Law(configs.ShaftInertiaConfig, "ShaftInertia"),
+    Law(configs.LinkageConfig, "LinkageShaft"),
     # friction is of the effort with all that else acts on the joint
-    Law(RippleConfig, "PassiveRipple"),
-    Law(CoggingConfig, "PassiveCogging"),
-    Law(FrictionConfig, "PassiveFriction"),
-    Law(FrictionCurveConfig, "PassiveFrictionCurve"),
-    Law(LuGreFrictionConfig, "PassiveLuGreFriction"),
-    Law(BrakeConfig, "PassiveBrake"),
-    Law(ImplicitConfig, "ImplicitEffort"),
-    Law(DelayConfig, "Delay"),
+    Law(configs.RippleConfig, "PassiveRipple"),
+    Law(configs.CoggingConfig, "PassiveCogging"),
+    Law(configs.FrictionConfig, "PassiveFriction"),
+    Law(configs.FrictionCurveConfig, "PassiveFrictionCurve"),
+    Law(configs.LuGreFrictionConfig, "PassiveLuGreFriction"),
+    Law(configs.BrakeConfig, "PassiveBrake"),
+    Law(configs.ImplicitConfig, "ImplicitEffort"),
+    Law(configs.DelayConfig, "Delay"),
 )
 
 Resolver = Callable[[dict[str, Any]], "type[Component]"]
@@ -248,7 +201,6 @@ def sensing_laws() -> tuple[Law, ...]:
 
 @functools.cache
 def _by_class() -> dict[str, Law]:
-    """Return the lines by the full name of their component class."""
     return {f"{PACKAGE}.{law.module}.{law.name}": law for law in laws()}
 
 
@@ -276,14 +228,14 @@ def canonical_rank(one: object) -> tuple[int, int]:
     Custom classes of a kind have the same place.
     """
     given = one if isinstance(one, type) else type(one)
-    found = _line_of(given) or law_of(given) or _line_of(ForeignConfig)
+    found = _line_of(given) or law_of(given) or _line_of(configs.ForeignConfig)
     assert found is not None
     return place_of(kind_of(one)), LAWS.index(found)
 
 
 def in_order(stages: Sequence[_Stage]) -> list[_Stage]:
     """Return stages in the order in which they act: by kind; configs of a kind in canonical order, others as given."""
-    if all(isinstance(stage, Config) for stage in stages):
+    if all(isinstance(stage, configs.Config) for stage in stages):
         return sorted(stages, key=canonical_rank)
     return sorted(stages, key=lambda stage: place_of(kind_of(stage)))
 
@@ -324,7 +276,7 @@ def required_parameters(component_type: type[Component] | Resolver) -> tuple[str
     return component_type.PARAMETERS if len(functions) == 1 else None
 
 
-def class_of(config: Config, checkpoint: Checkpoint | None = None) -> type[Component]:
+def class_of(config: configs.Config, checkpoint: Checkpoint | None = None) -> type[Component]:
     """Return the component class that implements a config."""
     found = _line_of(type(config))
     if found is not None and found.name:
@@ -341,7 +293,7 @@ def class_of(config: Config, checkpoint: Checkpoint | None = None) -> type[Compo
         )
     if isinstance(registered, type):
         return registered
-    chosen = registered(dict(config.values) if isinstance(config, ForeignConfig) else {})
+    chosen = registered(dict(config.values) if isinstance(config, configs.ForeignConfig) else {})
     if not isinstance(chosen, type):
         raise ValueError(
             f"{_name_of(registered)}, registered for {config.SCHEMA}, returned {chosen!r}: must be a component class. "
@@ -351,12 +303,14 @@ def class_of(config: Config, checkpoint: Checkpoint | None = None) -> type[Compo
     return chosen
 
 
-def build(config: Config, num_actuators: int, device: wp.DeviceLike, checkpoint: Checkpoint | None = None) -> Component:
+def build(
+    config: configs.Config, num_actuators: int, device: wp.DeviceLike, checkpoint: Checkpoint | None = None
+) -> Component:
     """Return the component of `config` with each value repeated for `num_actuators` actuators."""
     component_type: Any = class_of(config, checkpoint)
     if checkpoint is not None:
         return component_type(checkpoint)
-    if not isinstance(config, ForeignConfig):
+    if not isinstance(config, configs.ForeignConfig):
         return component_type.from_config(config, num_actuators, device)
     return from_arguments(component_type, config.values, num_actuators, device)
 
@@ -369,9 +323,9 @@ def from_arguments(
 
     resolved: dict[str, Any] = component_type.resolve_arguments(dict(values))
     line = law_of(component_type)
-    if line is not None and line.config is DelayConfig:
+    if line is not None and line.config is configs.DelayConfig:
         # delays are integers, and have a maximum that newton's arguments do not have
-        return component_type.from_config(DelayConfig(resolved["delay_steps"]), num_actuators, device)
+        return component_type.from_config(configs.DelayConfig(resolved["delay_steps"]), num_actuators, device)
     shared = getattr(component_type, "SHARED_PARAMS", set())
     arguments = {
         name: value if name in shared else repeated(value, num_actuators, device) for name, value in resolved.items()

@@ -19,7 +19,7 @@ import numpy as np
 import warp as wp
 
 from ...specs.late import MAX_DELAY_STEPS, SHORTEST_STEP, LateConfig
-from .base import Component, resolved_scalars
+from .base import Component
 
 SPARE_ROWS = 2
 """Rows beyond the largest delay: the one before it, and one that a step with a fault may have overwritten."""
@@ -48,7 +48,7 @@ class LateComponent(Component):
     """Name of the parameter with the delay in steps."""
     SECONDS: ClassVar[str]
     """Name of the parameter with the delay in seconds."""
-    CONFIG: ClassVar[type[LateConfig]]
+    CONFIG: ClassVar[type[LateConfig]]  # pyright: ignore[reportIncompatibleVariableOverride]
     """Its config."""
 
     def __init__(self, *values: wp.array | None, max_steps: int = 64, **named: wp.array | None) -> None:
@@ -59,11 +59,6 @@ class LateComponent(Component):
             )
         super().__init__(*values, **named)
         self.max_steps = int(max_steps)
-
-    @classmethod
-    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
-        """Fill each value with its default where absent and check it."""
-        return resolved_scalars(cls.CONFIG, args)
 
     @property
     def depth(self) -> int:

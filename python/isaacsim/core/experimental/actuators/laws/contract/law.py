@@ -223,7 +223,6 @@ def require_law(owner: LawClass, signals: Sequence[str]) -> None:
 
 
 def _expected_arguments(owner: LawClass, signals: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Names of the arguments of each function of a class."""
     before, after = (*signals_of(owner, signals), *owner.STATE), tuple(owner.CURVES)
     prepared = owner.PARAMETERS
     if owner.PREPARE is not None:
@@ -241,7 +240,6 @@ def _expected_arguments(owner: LawClass, signals: Sequence[str]) -> dict[str, tu
 
 
 def _require_names(owner: LawClass) -> None:
-    """Raise for unknown names in the declarations of a class."""
     signals, states = list(SIGNALS), list(owner.STATE)
     for where, names, known, text in (
         ("ASKS:", owner.ASKS, signals, signals),

@@ -147,10 +147,7 @@ def _is_newtons(some: type) -> bool:
 
 
 def _origin(own: type) -> tuple[type, type[Component]] | None:
-    """Return the first known class of newton among the bases of a class, and our class for it.
-
-    None for our own classes, and for classes that do not inherit from newton's.
-    """
+    """Return newton's first known class among the bases of a class, and ours for it; None for others."""
     if issubclass(own, Component):
         return None
     for theirs in own.__mro__:
@@ -175,7 +172,6 @@ def _computes_itself(component: object, theirs: type, ours: type[Component]) -> 
 
 @functools.cache
 def _adopting(own: type, theirs: type, ours: type[Component], native: bool) -> type:
-    """Return the class of adopted components of class `own`."""
     family = next(family for family in _FAMILIES.values() if issubclass(ours, family))
     abstract = [name for name in _ABSTRACT.get(ours, ()) if getattr(own, name) is getattr(theirs, name)]
     if abstract:
@@ -189,7 +185,6 @@ def _adopting(own: type, theirs: type, ours: type[Component], native: bool) -> t
 
 
 def _native_members(own: type, ours: type[Component]) -> dict[str, object]:
-    """Members of a class whose law the engines run."""
     # one kernel for all classes with the law
     found = getattr(ours, "kernel", None)
     kernel = {} if found is None else {"kernel": found}
@@ -198,7 +193,6 @@ def _native_members(own: type, ours: type[Component]) -> dict[str, object]:
 
 
 def _computing_members(own: type, ours: type[Component], family: type) -> Mapping[str, object]:
-    """Members of a class whose own methods run."""
     methods = _METHODS.get(family, {}) | (_TABLE if hasattr(own, "_read_lookup_table") else {})
     # states of newton's networks are (layers, N, hidden size) or (steps, N)
     return {"PARAMETERS": ours.PARAMETERS} | ({"STATE_AXIS": 1} if is_network(own) else {}) | methods
@@ -213,7 +207,6 @@ def _dual_actuator(ours: type, theirs: type) -> type:
 
 
 def _arguments(values: Mapping[str, object], ours: type[Component]) -> dict[str, Any]:
-    """Return the arguments of one of our classes from the attributes of newton's object."""
     given = {name: values.get(name) for name in inspect.signature(ours).parameters}
     if ours is Delay:
         given["max_delay"] = values.get("buf_depth")
@@ -273,7 +266,6 @@ def _with_tensors(state: type, names: tuple[str, ...]) -> type:
 
 
 def _own_class(component: object) -> Any:
-    """Return the class that an adopted component with a custom computation had before."""
     return type(component).__mro__[1]
 
 

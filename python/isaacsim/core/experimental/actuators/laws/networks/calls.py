@@ -29,11 +29,7 @@ class Sizes(Protocol):
 class Calls:
     """Calls of an evaluator, bound to the arrays that it is called with.
 
-    Args:
-        sizes: The network.
-        rows: Number of actuators.
-        device: Warp device that arrays must be on.
-        bind: Returns a call without arguments for `x`, `y`, states in and states out.
+    `bind` returns a call without arguments for `x`, `y`, states in and states out.
     """
 
     def __init__(

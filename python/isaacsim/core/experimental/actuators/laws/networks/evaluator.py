@@ -37,7 +37,6 @@ class Evaluator(Protocol):
                 state of an LSTM, hidden state of a GRU, none without recurrent layers.
             state_out: Recurrent state after; the same arrays as `state_in` update it in place.
         """
-        ...
 
 
 def make_evaluator(network: Network | TorchNetwork, rows: int, device: Device = "cpu") -> Evaluator:
@@ -51,14 +50,7 @@ def make_evaluator(network: Network | TorchNetwork, rows: int, device: Device = 
 
 
 class NativeEvaluator:
-    """Evaluates in C++.
-
-    Args:
-        program: The network.
-        rows: Number of actuators.
-
-    `ACTUATORS_ISA` forces an instruction set: avx512, avx2 or baseline.
-    """
+    """Evaluates in C++; `ACTUATORS_ISA` forces an instruction set: avx512, avx2 or baseline."""
 
     def __init__(self, program: Program, rows: int) -> None:
         self._calls = Calls(program, rows, "cpu", self._bind)

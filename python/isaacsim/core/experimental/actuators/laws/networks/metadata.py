@@ -105,7 +105,6 @@ def check_metadata(metadata: Mapping[str, Any], network: Sizes) -> Metadata:
 
 
 def _common(metadata: Mapping[str, object]) -> dict[str, Any]:
-    """Fields of all kinds of networks."""
     fields: dict[str, float | None] = {key: _scale(key, metadata.get(key, 1.0)) for key in ("pos_scale", "vel_scale")}
     key = "effort_scale" if "effort_scale" in metadata else "torque_scale"
     fields["effort_scale"] = _scale(key, metadata.get(key, 1.0))
@@ -123,7 +122,7 @@ def _of_mlp(metadata: Mapping[str, Any], network: Sizes, common: Mapping[str, An
     steps = metadata.get("input_idx", [0])
     rule = f"be a list of whole numbers from 0 to {MOST_STEPS - 1}, steps ago"
     _must(isinstance(steps, list | tuple) and 0 < len(steps) <= MOST_STEPS, "input_idx", steps, rule)
-    _must(all(_is_int(step) and 0 <= step < MOST_STEPS for step in steps), "input_idx", steps, rule)
+    _must(all(type(step) is int and 0 <= step < MOST_STEPS for step in steps), "input_idx", steps, rule)
     rule = f"have half as many numbers as the network has inputs, {network.inputs}"
     _must(2 * len(steps) == network.inputs, "input_idx", steps, rule)
     fill = metadata.get("history_fill", "zeros")
@@ -152,7 +151,6 @@ def _of_gru(
 
 
 def _columns(metadata: Mapping[str, Any], custom: tuple[str, ...]) -> list[str] | tuple[str, ...]:
-    """Inputs of a GRU."""
     columns = metadata.get("input_columns", ["position_error", "velocity"])
     known = [*COLUMNS, *custom]
     rule = f"be a list of different ones of {', '.join(known)}"
@@ -186,8 +184,6 @@ def _custom_inputs(metadata: Mapping[str, Any], kind: Kind) -> tuple[str, ...]:
 def _normalization(
     given: object, columns: list[str] | tuple[str, ...]
 ) -> tuple[list[tuple[float, float]], tuple[float, float]]:
-    """Mean and standard deviation of each column, and of the effort; default 0 and 1."""
-
     def pair(side: str, name: str) -> tuple[float, float]:
         numbers: list[float] = []
         for what, default in (("mean", 0.0), ("std", 1.0)):
@@ -211,10 +207,6 @@ def _must(fits: bool, key: str, value: object, rule: str) -> None:
         text = repr(value)
         text = text if len(text) <= 100 else f"{text[:99]}…"
         raise NetworkError(f"metadata {key} = {text}: must {rule}. {_REMEDY}")
-
-
-def _is_int(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _number(key: str, value: object, rule: str) -> float:

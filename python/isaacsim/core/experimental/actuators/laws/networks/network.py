@@ -205,7 +205,6 @@ def is_one_plus_abs(operations: Sequence[Operation], x: int, value: int) -> bool
 
 
 def _moved(operation: Operation, place: Mapping[int, int]) -> Operation:
-    """An operation with other indices of its sources."""
     match operation:
         case Constant():
             return operation
@@ -218,8 +217,6 @@ def _moved(operation: Operation, place: Mapping[int, int]) -> Operation:
 
 
 class _Checked:
-    """Checks one operation and computes the width of its value."""
-
     def __init__(self, operation: Operation, widths: list[int], number: int) -> None:
         self._operation, self._widths, self._number = operation, widths, number
         self._what = f"operation {number}, {type(operation).__name__}"
@@ -249,7 +246,6 @@ class _Checked:
                 return self._cell(cell)
 
     def _of(self, source: int) -> int:
-        """Width of a source."""
         if not 0 <= source < self._number:
             raise NetworkError(f"{self._what}: value {source} is not there yet.")
         return self._widths[source]

@@ -141,14 +141,7 @@ def _recurrent_state_kernel(
 
 
 class NetworkRun:
-    """A network for some actuators.
-
-    Args:
-        law: The law.
-        rows: Number of actuators.
-        device: Warp device.
-        evaluator: Evaluator of the network; by default the fastest one for the device.
-    """
+    """A network for some actuators; its evaluator is by default the fastest one for the device."""
 
     def __init__(self, law: NetworkLaw, rows: int, device: wp.DeviceLike, evaluator: Evaluator | None = None) -> None:
         self.law, self.device = law, device

@@ -278,14 +278,12 @@ class ControllerNeural(Controller):
 
     @property
     def _subject(self) -> str:
-        """Name of the controller in errors."""
         whose = f"network {self.checkpoint.digest[:12]}" if self.model_path is self.checkpoint else self.model_path
         return f"{type(self).__name__}({whose})"
 
 
 @functools.cache
 def _with_tensors(state: type[NetworkState]) -> type[NetworkState]:
-    """Return the subclass of a state class whose attributes are tensors."""
     if state.AS_TENSORS:
         return state
     members = {"__module__": state.__module__, "__qualname__": state.__qualname__, "AS_TENSORS": True}

@@ -47,12 +47,7 @@ class Instruction:
 
 
 class Program:
-    """A network laid out.
-
-    Args:
-        network: The network.
-        keep: Whether all values keep their columns, so that all can be read afterwards.
-    """
+    """A network laid out; with `keep`, all values keep their columns, so that all can be read afterwards."""
 
     def __init__(self, network: Network, *, keep: bool = False) -> None:
         self.inputs, self.num_layers, self.hidden_size = network.inputs, network.num_layers, network.hidden_size
@@ -68,7 +63,13 @@ class Program:
         self._new_hidden = self.inputs + state
         self._widths = network.widths
         self._end = len(network.operations) + 1
-        self._last = [self._end] * self._end if keep else _last_readings(network)
+        # number of the operation that reads each value last, for the output one more than all
+        self._last = [self._end] * self._end if keep else list(range(self._end))
+        if not keep:
+            for number, operation in enumerate(network.operations, 1):
+                for source in net.sources_of(operation):
+                    self._last[source] = number
+            self._last[-1] = self._end
         # first column of each value, and the piece of columns that it lies in, -1 for none
         self._places, self._pieces = [0], [-1]
         for number, operation in enumerate(network.operations, 1):
@@ -81,7 +82,6 @@ class Program:
         """All numbers of all instructions, float32."""
 
     def _lay_out(self, operation: net.Operation, number: int, keep: bool) -> None:
-        """Give the value of an operation its columns, and add its instructions."""
         width = self._widths[number]
         if isinstance(operation, net.Slice):
             # part of another value
@@ -173,13 +173,3 @@ class _Columns:
     def release(self, number: int) -> None:
         """Release pieces that are not needed after an operation."""
         self._taken = {piece: width for piece, width in self._taken.items() if self._until[piece] > number}
-
-
-def _last_readings(network: Network) -> list[int]:
-    """Number of the operation that reads each value last, for the output one more than all."""
-    last = list(range(len(network.widths)))
-    for number, operation in enumerate(network.operations, 1):
-        for source in net.sources_of(operation):
-            last[source] = number
-    last[-1] = len(network.operations) + 1
-    return last

@@ -6,6 +6,7 @@ module is called once to find its calling convention and to check that it comput
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import io
 import itertools
@@ -73,11 +74,20 @@ class TorchNetwork:
     """
 
     def __init__(self, module: Module, metadata: Mapping[str, Any]) -> None:
-        self._module = _evaluating(module)
+        self._module = module
+        module.float()
+        # an exported module keeps its mode
+        with contextlib.suppress(NotImplementedError):
+            module.eval()
+        for parameter in module.parameters():
+            parameter.requires_grad_(False)
         self.kind: Kind
         self.kind, self.num_layers, self.hidden_size = self._sizes(metadata)
         """Kind, number of recurrent layers, and width of the hidden state of each."""
-        self.inputs = self._count_inputs(metadata)
+        key, per, default = {"mlp": ("input_idx", 2, 1), "gru": ("input_columns", 1, 2)}.get(self.kind, ("", 2, 1))
+        listed = metadata.get(key)
+        # the check of metadata refuses anything but a list
+        self.inputs = per * (len(listed) if isinstance(listed, list | tuple) and listed else default)
         """Width of the input."""
         self._form = self._find_form()
 
@@ -116,9 +126,10 @@ class TorchNetwork:
         return file.getvalue()
 
     def _sizes(self, metadata: Mapping[str, object]) -> tuple[Kind, int, int]:
-        """Kind, number of layers and hidden size: those of the metadata, else those of the module."""
         # a network may have the name of its layer, which is the one that has a number of layers
-        layers = {_layer_name(one): one for one in self._module.modules() if hasattr(one, "num_layers")}
+        recurrent = [module for module in self._module.modules() if hasattr(module, "num_layers")]
+        # a scripted layer has the name of its original
+        layers = {getattr(one, "original_name", type(one).__name__).lower(): one for one in recurrent}
         found = next((name for name in layers if name in ("lstm", "gru")), "mlp")
         kind = metadata.get("model_type", found)
         if kind not in _KINDS:
@@ -128,14 +139,7 @@ class TorchNetwork:
         layer = layers.get(found)
         return kind, _size("num_layers", metadata, layer), _size("hidden_size", metadata, layer)
 
-    def _count_inputs(self, metadata: Mapping[str, object]) -> int:
-        key, per, default = {"mlp": ("input_idx", 2, 1), "gru": ("input_columns", 1, 2)}.get(self.kind, ("", 2, 1))
-        listed = metadata.get(key)
-        # the check of metadata refuses anything but a list
-        return per * (len(listed) if isinstance(listed, list | tuple) and listed else default)
-
     def _example(self) -> tuple[Tensor, list[Tensor]]:
-        """An input and states of a few rows."""
         torch = _torch()
         x = torch.linspace(-0.5, 0.5, _TRIED_ROWS * self.inputs).reshape(_TRIED_ROWS, self.inputs)
         return x, [torch.zeros(self.num_layers, _TRIED_ROWS, self.hidden_size) for _ in range(self.num_states)]
@@ -201,11 +205,6 @@ class TorchEvaluator:
     """Evaluates with Torch, in place on its arrays; see `Evaluator`. Cannot be part of a CUDA graph.
 
     Torch may round results of a row differently for another number of rows.
-
-    Args:
-        network: The network.
-        rows: Number of actuators.
-        device: Warp device of the arrays; "cpu" for NumPy arrays.
     """
 
     name = "torch"
@@ -294,19 +293,6 @@ def _metadata_in(extra: Mapping[str, str | bytes]) -> dict[str, object]:
     return read_sidecar(extra[_EXTRA], _EXTRA) if extra[_EXTRA] else {}
 
 
-def _evaluating(module: Module) -> Module:
-    """A module in float32 and in evaluation mode."""
-    module.float()
-    try:
-        module.eval()
-    except NotImplementedError:
-        # an exported module keeps its mode
-        pass
-    for parameter in module.parameters():
-        parameter.requires_grad_(False)
-    return module
-
-
 def _check_shapes(returned: Sequence[Tensor], rows: int, states: Sequence[Tensor]) -> None:
     has = [_shape(one) for one in returned]
     fits = isinstance(has[0], tuple) and math.prod(has[0]) == rows
@@ -325,17 +311,10 @@ def _size(key: str, metadata: Mapping[str, object], layer: Module | None) -> int
 
 
 def _shape(value: Tensor) -> tuple[int, ...] | str:
-    """Shape of a tensor; the type name of anything else."""
     return tuple(value.shape) if isinstance(value, _torch().Tensor) else type(value).__name__
 
 
-def _layer_name(module: Module) -> str:
-    """Name of a layer's class in lower case; a scripted layer has that of its original."""
-    return getattr(module, "original_name", type(module).__name__).lower()
-
-
 def _as_torch(array: Array) -> Tensor:
-    """The same memory as a tensor of Torch."""
     if isinstance(array, wp.array) and not wp.get_device(array.device).is_cpu:
         return wp.to_torch(array, requires_grad=False)
     with warnings.catch_warnings():

@@ -56,7 +56,6 @@ class Weights:
 
 
 def _arrays_of(operation: Operation) -> dict[str, np.ndarray]:
-    """The arrays of an operation by field, in their order."""
     if isinstance(operation, Unary):
         return {"numbers": np.array(operation.numbers, np.float32)}
     fields = {field.name: getattr(operation, field.name) for field in dataclasses.fields(operation)}

@@ -95,8 +95,8 @@ class Intervals:
         if not few:
             return []
         return [
-            f"No intervals of {', '.join(few)}: {max(few.values())} logs of {SHORTEST:g} s or more, in which a joint "
-            f"moves: must be at least {LEAST}. Log more, in several sittings."
+            f"No intervals of {', '.join(few)}: logs of {SHORTEST:g} s or more, in which a joint moves = "
+            f"{max(few.values())}: must be at least {LEAST}. Log more, in several sittings."
         ]
 
 

@@ -47,11 +47,19 @@ def read(data: bytes, beside: ReadFile | None = None) -> tuple[Network, dict[str
     _check_model(model)
     names = {key: said for key in NAMES if isinstance(said := metadata.get(key), str)}
     others = {key: said for key, said in metadata.items() if key not in names}
-    return _network(model.graph, _constants(model.graph, beside), names), others
+    constants: dict[str, np.ndarray] = {}
+    for tensor in model.graph.initializer:
+        if not tensor.name or tensor.name in constants:
+            raise NetworkError(f"initializer {tensor.name!r:.100} comes twice: names must differ. Export it again.")
+        constants[tensor.name] = array_of(with_data(tensor, beside))
+    return _network(model.graph, constants, names), others
 
 
 def _network(graph: GraphProto, constants: Mapping[str, np.ndarray], names: Mapping[str, str]) -> Network:
-    inputs = _inputs(graph, constants, names.get("input_name"))
+    inputs = [one for one in graph.input if one.name not in constants]
+    if not inputs or len({one.name for one in graph.input}) != len(graph.input):
+        raise NetworkError("graph: must have inputs of different names. Export the network again.")
+    inputs.sort(key=lambda one: one.name != names.get("input_name"))
     shape = _shape(inputs[0])
     if len(shape) not in (2, 3):
         name = inputs[0].name
@@ -72,26 +80,7 @@ def _check_model(model: ModelProto) -> None:
         raise NetworkError(f"sparse or quantised numbers: must be dense float32. {REMEDY}")
 
 
-def _constants(graph: GraphProto, beside: ReadFile | None) -> dict[str, np.ndarray]:
-    """The constants of a graph by name."""
-    constants: dict[str, np.ndarray] = {}
-    for tensor in graph.initializer:
-        if not tensor.name or tensor.name in constants:
-            raise NetworkError(f"initializer {tensor.name!r:.100} comes twice: names must differ. Export it again.")
-        constants[tensor.name] = array_of(with_data(tensor, beside))
-    return constants
-
-
-def _inputs(graph: GraphProto, constants: Mapping[str, np.ndarray], first: str | None) -> list[ValueInfoProto]:
-    """The inputs of a graph; the one with the name `first` comes first."""
-    inputs = [one for one in graph.input if one.name not in constants]
-    if not inputs or len({one.name for one in graph.input}) != len(graph.input):
-        raise NetworkError("graph: must have inputs of different names. Export the network again.")
-    return sorted(inputs, key=lambda one: one.name != first)
-
-
 def _shape(one: ValueInfoProto) -> tuple[int | None, ...]:
-    """Shape of an input, None for an open axis."""
     tensor = one.type.tensor_type
     if tensor.elem_type not in FLOATS:
         raise NetworkError(f"input {one.name!r:.100} has type {tensor.elem_type}: must be float32. Export it so.")
@@ -99,8 +88,6 @@ def _shape(one: ValueInfoProto) -> tuple[int | None, ...]:
 
 
 class _Reader:
-    """Follows one graph whose axis of rows is known."""
-
     def __init__(self, graph: GraphProto, constants: Mapping[str, np.ndarray]) -> None:
         self.graph = graph
         self.tensors: dict[str, Tensor | Above] = dict(constants)
@@ -126,7 +113,6 @@ class _Reader:
         return self._outputs(counts, names)
 
     def _take_state(self, one: ValueInfoProto) -> int:
-        """Take an input besides the first as a state, and return its number of layers."""
         sizes = _shape(one)
         flat = len(sizes) == 2
         count = 1 if flat else sizes[0] if len(sizes) == 3 else None
@@ -136,7 +122,6 @@ class _Reader:
         return count
 
     def _follow(self, number: int, node: NodeProto) -> None:
-        """Add the results of a node."""
         what = f"node {number} {node.name[:60]!r}, operator {node.op_type[:60]}"
         try:
             results = self._results(node)

@@ -115,7 +115,6 @@ def _check_text(data: bytes, what: str) -> None:
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """A whole number of protobuf, and its end."""
     value = 0
     for place in range(10):
         byte = data[at + place] if at + place < len(data) else 0

@@ -12,7 +12,7 @@ import numpy as np
 
 from ....base.errors import NetworkError
 from ....laws.networks.network import GRUCell, LSTMCell, Unary
-from ..tracer import ROWS, Cell, Tensor, Tracer, Value, folded
+from ..tracer import ROWS, SELU, Cell, Tensor, Tracer, Value, folded
 from .messages import FLOATS, Attribute
 
 MOST_AXES = 8
@@ -126,8 +126,6 @@ for _kind, _function in UNARY.items():
 for _kind, _function in BINARY.items():
     operator(_kind)(lambda node, function=_function: node.to.binary(function, node.tensor(0), node.tensor(1)))
 
-# default alpha and gamma
-SELU = 1.67326319217681884765625, 1.05070102214813232421875
 # with parameters
 OPERATORS |= {
     "Elu": lambda node: node.to.unary("elu", node.tensor(0), node.take("alpha", 1.0)),
@@ -137,15 +135,11 @@ OPERATORS |= {
     "HardSigmoid": lambda node: _hard_gate(node, node.take("alpha", 0.2), node.take("beta", 0.5)),
     "HardSwish": lambda node: node.to.binary("mul", node.tensor(0), _hard_gate(node, 1 / 6, 0.5)),
     "Mish": lambda node: node.to.gated(node.tensor(0), "tanh", node.to.unary("softplus", node.tensor(0), 1.0)),
-    "Swish": lambda node: node.to.gated(node.tensor(0), "sigmoid", _times(node, node.tensor(0), "alpha", 1.0)),
-    "Selu": lambda node: _times(
-        node, node.to.unary("elu", node.tensor(0), node.take("alpha", SELU[0])), "gamma", SELU[1]
+    "Swish": lambda node: node.to.gated(
+        node.tensor(0), "sigmoid", node.to.binary("mul", node.tensor(0), node.take("alpha", 1.0))
     ),
+    "Selu": lambda node: node.to.selu(node.tensor(0), node.take("alpha", SELU[0]), node.take("gamma", SELU[1])),
 }
-
-
-def _times(node: Node, x: Tensor, name: str, default: float) -> Tensor:
-    return node.to.binary("mul", x, node.take(name, default))
 
 
 def _hard_gate(node: Node, slope: float, offset: float) -> Value:
@@ -295,7 +289,6 @@ def _require_as_pytorch(node: Node, kind: str, more: Mapping[str, int]) -> None:
 
 
 def _weights(node: Node, kind: str, inputs: int, size: int) -> list[np.ndarray]:
-    """Weights and biases as in the file, after their shapes are checked."""
     rows = len(GATES[kind]) * size
     arrays = [node.optional(place) for place in (1, 2, 3)]
     if arrays[2] is None and 0 < size <= 2**16:

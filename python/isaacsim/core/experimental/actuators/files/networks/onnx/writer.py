@@ -34,8 +34,6 @@ def write(network: Network, metadata: Mapping[str, object]) -> bytes:
 
 
 class _Writer:
-    """The nodes and constants of one graph."""
-
     def __init__(self, network: Network) -> None:
         self._onnx: Any = library()
         self._network = network
@@ -108,7 +106,6 @@ class _Writer:
         return self._onnx.helper.make_tensor_value_info(name, self._onnx.TensorProto.FLOAT, shape)
 
     def _add(self, name: str, operation: Operation) -> None:
-        """Add the nodes of an operation, whose value has this name."""
         match operation:
             case net.Constant(values):
                 self._constant(name, values[None])

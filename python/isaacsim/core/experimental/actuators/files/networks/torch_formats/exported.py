@@ -50,15 +50,11 @@ def read(data: bytes) -> tuple[Network, dict[str, object]]:
     metadata = metadata_of(archive)
     held = _tensors(archive, names[0].removeprefix("models/").removesuffix(".json"))
     module = read_json(archive.read(names[0]), names[0])["graph_module"]
-    return _network(module, held), metadata
-
-
-def _network(module: Json, held: Mapping[str, np.ndarray]) -> Network:
     sizes = _sizes_of_input(module)
     open_axes = [place for place, size in enumerate(sizes[:-1]) if size is None]
     axes = open_axes or range(len(sizes) - 1)
     try:
-        return read_by_rows(axes, lambda rows: _Graph(module, held, sizes, rows).network())
+        return read_by_rows(axes, lambda rows: _Graph(module, held, sizes, rows).network()), metadata
     except NetworkError as error:
         fixed = "" if open_axes else " It was exported for a fixed number of rows: dynamic_shapes leaves it open."
         raise NetworkError(f"{error}{fixed}") from None
@@ -77,7 +73,6 @@ def _sizes_of_input(module: Json) -> list[int | None]:
 
 
 def _tensors(archive: Archive, model: str) -> dict[str, np.ndarray]:
-    """Weights and constants of a model by name."""
     held: dict[str, np.ndarray] = {}
     # strides of 0 make many numbers of a few bytes
     left = MOST_NUMBERS
@@ -93,7 +88,6 @@ def _tensors(archive: Archive, model: str) -> dict[str, np.ndarray]:
 
 
 def _tensor(archive: Archive, folder: str, name: str, said: Json, most: int) -> np.ndarray:
-    """One tensor of raw numbers, `most` of them at most."""
     what = f"tensor {name!r:.100}"
     dtype, meta = _dtype(what, said), said["tensor_meta"]
     sizes, strides = ([one["as_int"] for one in meta[key]] for key in ("sizes", "strides"))
@@ -110,7 +104,6 @@ def _tensor(archive: Archive, folder: str, name: str, said: Json, most: int) -> 
 
 
 def _dtype(what: str, said: Json) -> np.dtype:
-    """The type of a tensor's numbers, which are raw and dense."""
     if said["use_pickle"] is not False:
         raise NetworkError(f"{what} asks to be unpickled, which runs code: must be raw numbers. Save the network anew.")
     meta = said["tensor_meta"]
@@ -121,13 +114,10 @@ def _dtype(what: str, said: Json) -> np.dtype:
 
 
 def _size(said: Json) -> int | None:
-    """Length of an axis, None for an open one."""
     return said["as_int"] if "as_int" in said else None
 
 
 class _Graph:
-    """The graph of a module, where axis `rows` of the input is that of rows."""
-
     def __init__(self, module: Json, held: Mapping[str, np.ndarray], sizes: Sequence[int | None], rows: int) -> None:
         width = sizes[-1]
         assert width is not None
@@ -173,7 +163,6 @@ class _Graph:
         return self._taken[-1]
 
     def _output(self) -> Value:
-        """The output, after the states that are returned with it are checked."""
         outputs = []
         for spec in self._signature["output_specs"]:
             if set(spec) != {"user_output"} or set(spec["user_output"]["arg"]) != {"as_tensor"}:
@@ -188,7 +177,6 @@ class _Graph:
         return outputs[0]
 
     def _compute(self, target: str, node: Json) -> None:
-        """Perform one operation and keep its results."""
         parts = target.split(".")
         if target == "_operator.getitem" or len(parts) != 5 or parts[:3] != ["torch", "ops", "aten"]:
             raise refuse(f"operation {target[:100]}")
@@ -222,7 +210,6 @@ class _Graph:
         return self._values[name]
 
     def _argument(self, said: Json) -> Any:
-        """An argument of an operation: values of the graph, or what the file holds in place of one."""
         ((kind, held),) = said.items()
         match kind:
             case "as_tensor":

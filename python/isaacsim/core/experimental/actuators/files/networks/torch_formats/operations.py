@@ -435,7 +435,7 @@ SIMPLE: dict[str, Function] = {
     "clamp_min clamp_min_": lambda b, x, min: arithmetic(b, "maximum", x, min),
     "clamp_max clamp_max_": lambda b, x, max: arithmetic(b, "minimum", x, max),
     "relu6 relu6_": lambda b, x: b.unary("clamp", x, 0.0, 6.0),
-    "selu selu_": lambda b, x: _elu(b, x, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946),
+    "selu selu_": lambda b, x: b.selu(x),
     "celu celu_": lambda b, x, alpha=1.0: b.binary("mul", b.unary("elu", b.binary("div", x, alpha), 1.0), alpha),
     "leaky_relu leaky_relu_": lambda b, x, negative_slope=0.01: b.unary("leaky_relu", x, negative_slope),
     "silu silu_": lambda b, x: b.gated(x, "sigmoid", x),

@@ -33,13 +33,6 @@ def read(data: bytes, metadata: dict[str, object] | None = None) -> tuple[Networ
     `NetworkError` says that it is damaged or too large, holds anything but tensors and plain values, or does not
     determine a network.
     """
-    tensors, own = _read(data)
-    merged = {**own, **(metadata or {})}
-    return network_of(tensors, merged), merged
-
-
-def _read(data: bytes) -> tuple[dict[str, np.ndarray], dict[str, object]]:
-    """The tensors of a file, and its metadata."""
     if data.startswith(LEGACY):
         raise NetworkError("file was saved before PyTorch 1.6: must be newer. Load it and save its state_dict anew.")
     archive = Archive(data)
@@ -47,12 +40,11 @@ def _read(data: bytes) -> tuple[dict[str, np.ndarray], dict[str, object]]:
     if not isinstance(held, dict):
         raise NetworkError(f"file holds {type(held).__name__}: must be a dict of tensors. Save the state_dict.")
     inner = [held[name] for name in WRAPPERS if isinstance(held.get(name), dict)]
-    if not inner:
-        return _checked(held), {}
-    own = json_of(held.get("metadata") or {})
+    own = json_of(held.get("metadata") or {}) if inner else {}
     if not isinstance(own, dict):
         raise NetworkError("metadata of the file is no dict: must be. Save the file anew.")
-    return _checked(inner[0]), own
+    merged = {**own, **(metadata or {})}
+    return network_of(_checked(inner[0] if inner else held), merged), merged
 
 
 def _checked(tensors: dict[Any, Any]) -> dict[str, np.ndarray]:

@@ -52,11 +52,14 @@ def _network(code: Code, root: Record) -> Network:
     # errors with the number of steps to each
     errors: list[tuple[int, NetworkError]] = []
     for inputs in _widths(code, held):
-        found = _attempt(code, root, inputs, held)
-        if isinstance(found, Network):
-            networks.append(found)
-        else:
-            errors.append(found)
+        builder, complete = Builder(inputs), 0
+        interpreter = Interpreter(code, builder)
+        try:
+            output = _forward(code, root, interpreter, inputs)
+            complete = MAX_STEPS
+            networks.append(builder.network_of(output, held))
+        except NetworkError as error:
+            errors.append((complete + interpreter.steps, error))
         # a third one decides no more
         if len(networks) > 2:
             break
@@ -72,25 +75,11 @@ def _network(code: Code, root: Record) -> Network:
 
 
 def _widths(code: Code, held: Mapping[str, np.ndarray]) -> list[int]:
-    """Return the widths that the input may have: 1, and the lengths of arrays."""
     known = [*held.values(), *(one for one in code.constants if isinstance(one, np.ndarray))]
     return sorted({1, *(n for one in known if 1 <= one.ndim <= 3 for n in one.shape)})[:32]
 
 
-def _attempt(code: Code, root: Record, inputs: int, held: dict[str, np.ndarray]) -> Network | tuple[int, NetworkError]:
-    """The network with an input of this width, or the number of steps to its error."""
-    builder, complete = Builder(inputs), 0
-    interpreter = Interpreter(code, builder)
-    try:
-        output = _forward(code, root, interpreter, inputs)
-        complete = MAX_STEPS
-        return builder.network_of(output, held)
-    except NetworkError as error:
-        return complete + interpreter.steps, error
-
-
 def _forward(code: Code, root: Record, interpreter: Interpreter, inputs: int) -> Value:
-    """Return the output of the forward pass, after the states that it returns are checked."""
     method = code.member(root, "forward")
     if not isinstance(method, Method):
         raise NetworkError(f"{root.type} has no method forward: must have. Save the network anew.")

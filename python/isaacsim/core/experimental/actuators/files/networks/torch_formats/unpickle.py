@@ -174,12 +174,10 @@ class Unpickler:
         return struct.unpack(form, self._take(struct.calcsize(form)))[0]
 
     def _line(self) -> str:
-        """The text up to the end of the line."""
         end = self._data.index(b"\n", self._at, self._at + MAX_NAME)
         return self._take(end + 1 - self._at)[:-1].decode("utf-8")
 
     def _text(self, length: str) -> str:
-        """A text whose length comes first."""
         return self._take(self._number(length)).decode("utf-8", "surrogatepass")
 
     def _pop(self) -> object:
@@ -195,7 +193,6 @@ class Unpickler:
         self._stack.append(_Mark())
 
     def _since_mark(self) -> list[object]:
-        """Close the last bracket and return its values."""
         for start in range(len(self._stack) - 1, -1, -1):
             if isinstance(self._stack[start], _Mark):
                 self._marks -= 1
@@ -205,7 +202,6 @@ class Unpickler:
         raise NetworkError("pickle closes a bracket that it has not opened: must be whole. Save it anew.")
 
     def _top(self, kind: type[T]) -> T:
-        """The top value, which is of this type."""
         value = self._stack[-1]
         if not isinstance(value, kind):
             raise NetworkError(f"pickle puts items into {type(value).__name__}: must be {kind.__name__}.")
@@ -268,7 +264,6 @@ class Unpickler:
 
 
 def _push(value_of: Callable[[Unpickler], object]) -> Callable[[Unpickler], None]:
-    """An opcode that pushes a value."""
     return lambda m: m._stack.append(value_of(m))
 
 
@@ -282,7 +277,6 @@ def _extend(m: Unpickler, values: list[object]) -> None:
 
 
 def _last(m: Unpickler, count: int) -> tuple[object, ...]:
-    """The last values of the stack, in the order in which they were pushed."""
     return tuple(reversed([m._pop() for _ in range(count)]))
 
 
