@@ -31,6 +31,8 @@ BROAD: dict[str, Any] = {"linewidth": 5.0, "alpha": 0.35}
 """Style of a curve below another one."""
 DASHED: dict[str, Any] = {"color": GREY, "linestyle": "--", "linewidth": THIN}
 """Style of targets, limits and thresholds."""
+DOTS: dict[str, Any] = {"color": "black", "linestyle": "", "marker": ".", "markersize": 2.5, "zorder": 3}
+"""Style of points of a reference on top of curves."""
 SHADE = 0.12
 """Opacity of areas."""
 
