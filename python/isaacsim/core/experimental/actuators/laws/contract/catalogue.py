@@ -271,9 +271,9 @@ def required_parameters(component_type: type[Component] | Resolver) -> tuple[str
 
     if not isinstance(component_type, type):
         return None
-    # bound methods of one function are of two classes
+    # a config has fallbacks; bound methods of one function are of two classes
     functions = {getattr(one.resolve_arguments, "__func__", None) for one in (component_type, Component)}
-    return component_type.PARAMETERS if len(functions) == 1 else None
+    return component_type.PARAMETERS if component_type.CONFIG is None and len(functions) == 1 else None
 
 
 def class_of(config: configs.Config, checkpoint: Checkpoint | None = None) -> type[Component]:
