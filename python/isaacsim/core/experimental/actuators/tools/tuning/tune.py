@@ -154,7 +154,7 @@ def _is_safe(plant: Plant, gains: np.ndarray) -> bool:
 
 
 _REMEDIES: Final = {
-    "torque": "a smaller --step, --saturation, or more torque",
+    "torque": "a smaller --step, a longer --saturation, or more torque",
     "delay": "no delay between measurement and effort",
     "physics step": "half the physics step",
     "inertia range": "gains that follow the pose",
