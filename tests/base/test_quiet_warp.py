@@ -19,9 +19,21 @@ with Simulation("data/robots/pendulum.usda") as sim:
     sim.step()
     print("stepped")
 """
+OWN_MODEL = """
+import mujoco
+from isaacsim.core.experimental.actuators import ArticulationActuators, MujocoSimulation, motors_of_model
+model = mujoco.MjModel.from_xml_path("data/robots/arm_2dof.xml")
+with MujocoSimulation(model, mujoco.MjData(model)):
+    ArticulationActuators.from_configs("arm", motors_of_model(model)).step_actuators(model.opt.timestep)
+    print("stepped")
+"""
 
 
-@pytest.mark.parametrize(("program", "result"), [(OURS, "[[20.]]\n"), (SIMULATION, "stepped\n")], ids=["loop", "file"])
+@pytest.mark.parametrize(
+    ("program", "result"),
+    [(OURS, "[[20.]]\n"), (SIMULATION, "stepped\n"), (OWN_MODEL, "stepped\n")],
+    ids=["loop", "file", "own model"],
+)
 def test_output_is_the_programs_alone(program, result) -> None:
     command = [sys.executable, "-c", program]
     done = ran(command, check=True, cwd=REPOSITORY)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import warp as wp
-from isaacsim.core.experimental.actuators.base.values import as_numpy, broadcast, resolve_indices
+from isaacsim.core.experimental.actuators.base.values import as_numpy, broadcast, resolve_indices, shortest
 from refusals import cases, refused
 
 
@@ -18,6 +18,18 @@ from refusals import cases, refused
 )
 def test_as_numpy_takes_every_kind(values: object, expected: object) -> None:
     np.testing.assert_array_equal(as_numpy(values), expected)
+
+
+@cases(
+    "value, expected",
+    (float(np.float32(2.94)), 2.94),
+    (2.94, 2.94),
+    (0.1 + 1e-12, 0.1 + 1e-12),
+    (1e300, 1e300),
+    (np.inf, np.inf),
+)
+def test_shortest_is_the_same_in_single_precision(value: float, expected: float) -> None:
+    assert shortest(value) == expected
 
 
 @cases(

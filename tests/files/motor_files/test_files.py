@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from isaacsim.core.experimental.actuators.files.motor_files.files import LAWS, MAX_PROBLEMS, motors_of, plain_of
 from isaacsim.core.experimental.actuators.files.motor_files.formats import ENDINGS, MAX_BYTES
+from isaacsim.core.experimental.actuators.laws.contract import catalogue
 from isaacsim.core.experimental.actuators.laws.contract.catalogue import LAWS as LINES
 from isaacsim.core.experimental.actuators.specs.configs import CONFIGS, ForeignConfig
 from isaacsim.core.experimental.actuators.specs.fields import Parameter, conflicts, parameters_of, storable
@@ -267,11 +268,32 @@ def test_a_delay_in_steps_needs_no_name() -> None:
     assert motors_of({"a": {"delay": {"law": "delay", "delay_steps": 2}}}, "/")["a"] == motors["a"]
 
 
+def test_registered_laws_are_read_and_written_by_their_schema(monkeypatch) -> None:
+    class Own(aa.Controller):
+        PARAMETERS = ("strength",)
+
+    monkeypatch.setattr(catalogue, "_registered", {})
+    plain = {"a": {"controller": {"law": "AcmeOwnAPI", "strength": 8.0}}}
+    (refused,) = problems(plain)
+    assert "'a'.controller.law = 'AcmeOwnAPI': must be one of pd" in refused and "--plugin" in refused
+    catalogue.register("AcmeOwnAPI", Own, "controller")
+    motors = motors_of(plain, "/")
+    assert motors["a"].controller == ForeignConfig("AcmeOwnAPI", "controller", {"strength": 8.0})
+    assert plain_of(motors, "/") == plain
+    assert problems({"a": {"controller": {"law": "AcmeOwnAPI", "strenght": {}}}}) == [
+        "'a'.controller has 'strenght': must be one of strength. Did you mean strength?",
+        "'a'.controller has no strength: AcmeOwnAPI needs it. Add it.",
+        "'a'.controller.strenght = {}: must be a number, text or list of them. Write one.",
+    ]
+
+
 def test_what_is_at_its_default_is_left_out() -> None:
     assert plain_of({"a": [aa.PDControlConfig(1, 2)], "b": MotorConfig()}, "/") == {
         "a": {"controller": {"law": "pd", "kp": 1.0, "kd": 2.0}},
         "b": {},
     }
+    tendon = {"joints": ["a", "b"], "coefficients": [1.0, 0.5]}
+    assert plain_of({"a": [aa.LinkageConfig(**tendon)]}, "/") == {"a": {"linkage": tendon}}
     assert plain_of({"a": [aa.PIDControlConfig(1, 2, 3, const_effort=0.5)]}, "/")["a"]["controller"] == {
         **{"law": "pid", "kp": 1.0, "ki": 2.0, "kd": 3.0, "const_effort": 0.5}
     }
@@ -300,6 +322,7 @@ def test_unknown_keys_are_refused_with_a_suggestion() -> None:
             "e": {"delay": {"law": "delay", "delay_steps": 2, "second": 1.0}},
             "f": {"feedback": {"law": "encoder"}},
             "g": {"delay": {"law": "timed"}},
+            "h": {"transmission": {"law": "tendon"}},
         }
     ) == [
         "'a' has 'clampings': must be one of feedback, command, controller, rate, effort_delay, effort_lag, "
@@ -312,8 +335,10 @@ def test_unknown_keys_are_refused_with_a_suggestion() -> None:
         "startup_pd, stepper. Use one of these or remove it.",
         "'e'.delay has 'second': must be one of law, delay_steps. Use one of these or remove it.",
         "'f'.feedback has 'law': must be one of resolution, bias, noise, latency, latency_steps, velocity, "
-        "velocity_resolution, velocity_filter, seed, side, max_steps. Use one of these or remove it.",
+        "velocity_resolution, velocity_filter, seed, side, max_steps. Remove it: this kind has one law.",
         "'g'.delay.law = 'timed': must be one of delay, timed_delay. Did you mean timed_delay?",
+        "'h'.transmission.law = 'tendon': must be one of transmission, elastic. A tendon is a linkage: write linkage: "
+        "{joints: [a, b], coefficients: [1.0, 0.8]} by the controller.",
     ]
 
 

@@ -551,7 +551,7 @@ PRIMS = {
     ),
     "no schema": (actuator(schemas=()), "has controller schemas none: must have exactly one"),
     "no controller": (actuator(schemas=(CLAMP, DELAY)), "has controller schemas none: must have exactly one"),
-    "foreign controller": (actuator(schemas=("AcmePDControlAPI",)), "has controller schemas none"),
+    "foreign controller": (actuator(schemas=("AcmePDControlAPI",)), "AcmePDControlAPI may be your own law."),
 }
 PROBLEMS = {row.split("\n")[0]: (actuator(row), says) for row, says in VALUES.items()} | PRIMS
 every_problem = pytest.mark.parametrize(("text", "says"), PROBLEMS.values(), ids=PROBLEMS)
@@ -828,11 +828,35 @@ def acme(monkeypatch) -> None:
     monkeypatch.setattr(schema, "_foreign", {})
     schema.accept_schema("AcmeGripAPI", "controller")
     schema.accept_schema("AcmeLagAPI", "delay")
+    schema.accept_schema("AcmeSlideAPI", "controller", ("slide_force",))
 
 
 def test_properties_for_a_component_of_the_host_are_not_judged(acme):
     found = spec(stage_of(actuator("float newton:gripForce = 5", schemas=("AcmeGripAPI", CLAMP))))
     assert found.controller == ForeignConfig("AcmeGripAPI", "controller", {"grip_force": 5.0})
+
+
+def test_misspelt_parameter_of_a_component_of_the_host_is_named(acme):
+    """Beside the right one as without effect, and as an error in its place, in one line each."""
+    with pytest.warns(UserWarning, match="Did you mean newton:slideForce of AcmeSlideAPI") as warned:
+        spec(stage_of(actuator("float newton:slideForce = 5\nfloat newton:slidForce = 4", schemas=("AcmeSlideAPI",))))
+    (line,) = (str(each.message) for each in warned)
+    assert line.startswith(f"<{ACT}>.newton:slidForce (layer robot.usda): no schema applied here has it")
+    for text, says in {
+        "float newton:slidForce = 4": ".newton:slidForce: AcmeSlideAPI has no such parameter, and needs newton:slide",
+        "float newton:other = 4": ": AcmeSlideAPI needs newton:slideForce, which is not authored.",
+    }.items():
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            (issue,) = issues(stage_of(actuator(text, schemas=("AcmeSlideAPI",))))
+        assert issue.startswith(f"<{ACT}>{says}") and len(caught) == ("other" in text)
+
+
+def test_parameters_of_a_law_that_is_not_registered_are_not_judged():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        (issue,) = issues(stage_of(actuator("float newton:slidForce = 4", schemas=("AcmeSlideAPI",))))
+    assert "AcmeSlideAPI may be your own law. Use --plugin with its Python file" in issue
 
 
 def test_prim_has_one_delay(acme):

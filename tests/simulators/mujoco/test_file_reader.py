@@ -416,7 +416,7 @@ def test_what_no_drive_stands_for_stays_with_a_warning(tmp_path) -> None:
     )
     with pytest.warns(UserWarning, match=rf"robot\.xml: actuators that no joint drive stands for: {names}") as warned:
         sim = aa.Simulation(path)
-    assert warned[0].filename == __file__
+    assert warned[0].filename == __file__ and "drive their joints with motors" in str(warned[0].message)
     with sim:
         kept = {sim._host.model.actuator(number).name for number in range(sim._host.model.nu)}
         assert {"pull", "slow", "held"} <= kept and not {"hip", "knee"} & kept

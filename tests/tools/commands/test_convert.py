@@ -47,7 +47,10 @@ def test_what_is_lost_is_exit_code_1(tmp_path, capsys) -> None:
     target = tmp_path / "arm.usda"
     assert main(["convert", FILE, str(target)]) == 1
     assert "USD has no place for" in capsys.readouterr().out.splitlines()[-1] and target.exists()
-    assert main(["convert", FILE, str(target), "--lossy"]) == 0
+    target.unlink()
+    assert main(["convert", FILE, "-o", str(target), "--lossy"]) == 0 and target.exists()
+    for paths in ([], [str(target), "-o", str(target)]):
+        assert main(["convert", FILE, *paths]) == 1 and "files to write are named" in capsys.readouterr().err
     assert main(["convert", str(leg(tmp_path)), str(tmp_path / "leg.usda")]) == 0
 
 

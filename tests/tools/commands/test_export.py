@@ -2,6 +2,7 @@
 
 import json
 
+import isaacsim.core.experimental.actuators as aa
 import pytest
 from isaacsim.core.experimental.actuators.tools.commands.main import main
 from places import ROBOTS
@@ -30,6 +31,21 @@ def test_table_has_units_and_the_largest_effort(robot, units, tmp_path, capsys) 
     )
     said = " ".join(capsys.readouterr().out.split())
     assert all(unit in said for unit in units)
+
+
+def test_motor_of_a_tendon_is_at_its_shaft(tmp_path, capsys) -> None:
+    """And the file has the tendon alone: a shaft that nothing turns is made anew."""
+    out, hand = tmp_path / "motors.yaml", str(ROBOTS / "shadow_hand.xml")
+    assert main(["export", hand, "--to", "yaml", "-o", str(out), "--json"]) == 0
+    shown = capsys.readouterr()
+    rows = {row["joint"]: row for row in json.loads(shown.out)["joints"]}
+    assert (rows["FFJ2"]["kp"], rows["FFJ2"]["other"][-1]) == (None, "at the shaft: kp 1, limit 0.7245")
+    motors, text = aa.load_motors(out), out.read_text("utf-8")
+    assert not motors["FFJ1"].others and motors["FFJ2"].others[0].joints == ["FFJ2", "FFJ1"]
+    assert "[]" not in text and "0.0010000000474974513" not in text
+    main(["run", hand, "--config", str(out), "--targets", "step", "--seconds", "0.01"])
+    # the warning that names these commands is not theirs
+    assert shown.err == capsys.readouterr().err == ""
 
 
 IDENTIFIED = """{".*": {"controller": {"law": "pd", "kp": 5.0, "kd": 1.0}, "friction": 0.0, "viscous_friction": 0.0,

@@ -51,6 +51,26 @@ def test_corrections_are_written_and_told(tmp_path, capsys) -> None:
     assert code == 1 and "is not written" in found["notes"][0] and not (tmp_path / "none.usda").exists()
 
 
+def test_motors_of_a_file_take_the_place_of_those_of_the_robot(tmp_path, capsys) -> None:
+    (config := tmp_path / "motors.yaml").write_text(
+        "shoulder:\n  controller: {law: pd, kp: 80.0, kd: 500.0}\n"
+        "  clamping: [{law: max_effort, max_effort: 70.0}]\n"
+        "extension: {armature: 0.1}\n"
+    )
+    # what is wrong with a prim is nothing that acts
+    broken = edited(tmp_path, number(OF_SHOULDER, "newton:kp", -1.0))
+    for file in (broken, ROBOTS / "arm_2dof.xml"):
+        code, found = said(capsys, file, "--config", config, "--dt", "0.005")
+        rules = {(row["rule"], row["where"]) for row in found["findings"]}
+        assert code == 1 and ("limit-above-joint", "shoulder") in rules
+        assert "unstable-gains" in {rule for rule, _ in rules} and "unusable-actuator" not in {
+            rule for rule, _ in rules
+        }
+    for option in (["--untrusted"], ["--fix", tmp_path / "fixed.usda"]):
+        assert main(["lint", str(broken), "--config", str(config), *map(str, option)]) == 1
+        assert "--config: must not be beside" in capsys.readouterr().err
+
+
 def test_wrong_arguments(tmp_path, capsys) -> None:
     assert main(["lint"]) == 1 and "no file to look at" in capsys.readouterr().err
     arm = str(ROBOTS / "arm_2dof.usda")

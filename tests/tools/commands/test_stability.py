@@ -93,6 +93,19 @@ def test_effort_mode_is_a_remedy_and_has_a_column(tmp_path, capsys) -> None:
     assert "Explicit: shoulder, extension. Their actuators are implicit, but their controllers get" in said[2]
 
 
+@pytest.mark.parametrize("linked", [["shoulder", "extension"], ["extension"]])
+def test_joint_without_gains_makes_the_verdict_unknown(linked, tmp_path, capsys) -> None:
+    """Whether other joints have a margin or not."""
+    motors: dict[str, list] = {name: [aa.PDControlConfig(200.0, 20.0)] for name in ("shoulder", "extension")}
+    for name in linked:
+        motors[name].append(aa.LinkageConfig([name], [2.0]))
+    aa.save_motors(file := tmp_path / "motors.yaml", motors)
+    assert main(["stability", str(ROBOTS / "arm_2dof.usda"), "--config", str(file), "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["robots"][0]["verdict"] == "unknown" and (said["robots"][0]["margin"] is None) == (len(linked) == 2)
+    assert f"Left out: linkage of {', '.join(linked)}: its motor moves several joints together." in said["notes"]
+
+
 @pytest.mark.parametrize("file", sorted(ROBOTS.glob("*.usda")), ids=lambda file: file.stem)
 @pytest.mark.slow
 def test_shipped_robots_are_stable(file, capsys) -> None:

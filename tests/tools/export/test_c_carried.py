@@ -54,7 +54,7 @@ def test_inertia_has_to_be_known(config) -> None:
 def test_a_winding_before_a_linkage_is_refused() -> None:
     winding, shaft = aa.ElectricalConfig(0.06, 0.9), aa.LinkageConfig.differential("elbow", "wrist")[0]
     (line,) = refused(joint_of(PD, winding, shaft))
-    assert line.startswith("elbow: electrical electrical needs the inertia that its motor feels")
+    assert line.startswith("elbow: electrical needs the inertia that its motor feels")
     assert not [*refused(joint_of(PD, winding))] and not [*refused(joint_of(PD, shaft))]
 
 

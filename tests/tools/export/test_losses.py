@@ -28,6 +28,12 @@ def test_one_step_is_no_steps() -> None:
     assert said == "Lost: command delay of 2 joints (1 physics step): shoulder, extension."
 
 
+def test_ends_of_a_range_that_print_alike_are_one() -> None:
+    joint = read_robot(ROBOTS / "pendulum.usda").joints[0]
+    almost = [losses.Loss(joint, "friction", {"": size}) for size in (1e-5, 1.0000001e-5)]
+    assert losses.said_together(almost) == ["Lost: friction of 1 joint (1e-05): hinge."]
+
+
 def test_a_joint_without_a_motor_is_named() -> None:
     robot = read_robot(ROBOTS / "arm_2dof.usda", {"extension": [aa.PDControlConfig(3.0, 1.0)]})
     assert losses.without_motor(robot) == ["No motor: shoulder."]
@@ -53,7 +59,7 @@ def test_gains_before_a_gear_are_lost() -> None:
     motor = aa.MotorConfig(aa.PDControlConfig(3.0, 1.0), others=[aa.TransmissionConfig(9.0)], viscous_friction=0.5)
     robot = read_robot(ROBOTS / "arm_2dof.usda", {".*": motor})
     assert losses.said_together(losses.losses_of(robot, {"kp", "kd", "viscous_friction", "position_limits"})) == [
-        "Lost: law transmission transmission of 2 joints (ratio 9): shoulder, extension.",
+        "Lost: law transmission of 2 joints (ratio 9): shoulder, extension.",
         "Lost: proportional gain of 2 joints (3 N·m/rad or N/m): shoulder, extension.",
         "Lost: derivative gain of 2 joints (1 N·m·s/rad or N·s/m): shoulder, extension.",
     ]

@@ -86,6 +86,16 @@ def test_geared_motor_is_resolved_at_the_joint() -> None:
     assert found["shoulder", "transmission.ratio"].applied == -10.0
 
 
+def test_motor_of_a_tendon_is_resolved_at_its_shaft() -> None:
+    tendon = aa.LinkageConfig.tendon({"shoulder": 1.0, "extension": 2.0})
+    motor = [aa.PDControlConfig(0.8, 0.0), aa.MaxEffortClampingConfig(5.0), aa.TransmissionConfig(10.0), tendon]
+    found = table(resolve(ARM, {"shoulder": motor}))
+    rows = [found[joint, name] for joint in ("shoulder", "extension") for name in ("kp", "kd", "actuator_limit")]
+    assert [row.applied for row in rows] == [None] * 6
+    rules = ["at the shaft: kp 80, limit 50"] * 3 + ["no motor of its own: a linkage moves it"] * 3
+    assert [row.rule for row in rows] == rules
+
+
 def test_a_value_by_pattern_and_a_motor_limit() -> None:
     motor = aa.MotorConfig(
         aa.PDControlConfig({"shoulder": 10.0, "extension": 20.0}, 1.0), [aa.DCMotorClampingConfig(30.0, 5.0, 25.0)]

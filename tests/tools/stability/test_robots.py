@@ -369,7 +369,8 @@ def test_joints_without_known_law_are_named(robots: Path) -> None:
     )
     sim.play()
     table = actuators.stability()
-    assert table.unknown == ("shoulder",) and table.joints == () and table.stable
+    assert table.unknown == ("shoulder",) and table.joints == () and table.robots[0].verdict == "unknown"
+    assert "unknown at dt" in str(table) and '"verdict": "unknown"' in table.to_json()
 
 
 def test_floating_robot_is_free_to_recoil() -> None:

@@ -57,7 +57,7 @@ def test_text_is_a_table() -> None:
     title, header, units, *rows = str(
         stability_of(MATRIX, 0.01, 40.0, 8.0, joints=["hip", "toe"], robot="/R")
     ).splitlines()
-    assert title.startswith("/R vibrates at dt = 0.01 s: margin 0.702") and header.startswith("Joint")
+    assert title.startswith("/R vibrating at dt = 0.01 s: margin 0.702") and header.startswith("Joint")
     remedy = rows.pop()
     assert [row.split()[:3] for row in rows] == [["hip", "40", "8"], ["toe", "40", "8"]]
     assert len({len(row) for row in (header, units, *rows)}) == 1
@@ -92,7 +92,7 @@ def test_json_holds_everything() -> None:
     read = json.loads(stability_of(MATRIX, 0.01, 0.0, 0.0, robot="/R").to_json())
     assert read["stable"] is True and read["dt"] == 0.01
     whole = {"robot": "/R", "margin": "inf", "spectral_radius": 0.0, "largest_step": "inf", "velocity_weight": 1.0}
-    assert read["robots"] == [whole | {"implicit_helps": False}]
+    assert read["robots"] == [whole | {"implicit_helps": False, "is_known": True, "verdict": "stable"}]
     assert read["joints"][1]["inertia"] == pytest.approx(0.03) and read["joints"][1]["margin"] == "inf"
 
 

@@ -51,6 +51,14 @@ def as_numbers(values: ArrayLike, what: str) -> np.ndarray:
     return array
 
 
+def shortest(value: float) -> float:
+    """Return the number of fewest digits that is the same float32, or a number itself that is no float32."""
+    number = float(value)
+    with np.errstate(over="ignore"):
+        single = np.float32(number)
+    return float(str(single)) if float(single) == number else number
+
+
 def as_integers(values: ArrayLike, what: str) -> np.ndarray:
     """Return an integer, a list or an array of them as a NumPy array of one dimension."""
     array = np.atleast_1d(as_numpy(values))

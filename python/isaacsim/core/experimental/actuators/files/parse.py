@@ -180,8 +180,9 @@ def register_actuator_component(
             f"{schema_name} is built in and cannot be registered again. Give your schema a name of its own."
         )
     name = kind if isinstance(kind, str) else newton_classes.kind_of(kind)
-    catalogue.register(schema_name, newton_classes.component_class(component_class), name)
-    accept_schema(schema_name, name)
+    adopted = newton_classes.component_class(component_class)
+    catalogue.register(schema_name, adopted, name)
+    accept_schema(schema_name, name, catalogue.required_parameters(adopted))
 
 
 def _class_and_arguments(config: Any, read: CheckpointPath | None = None) -> tuple[type[Component], dict[str, Any]]:

@@ -91,6 +91,8 @@ def require_one(name: str, value: object, later: str, other: object) -> Any:
 DEFAULT_DT = 1 / 240
 MODEL_FILES = (".xml", ".mjcf", ".urdf")
 """Endings of robot files that are no USD, which MuJoCo reads by itself."""
+HAVE_MOTORS = r".*no joint drive stands for: .* drive their joints with motors: "
+"""Pattern of the warning of actuators in a file that are no drives of a joint, but motors of ours."""
 
 ROBOT_FILES = "a USD (.usd, .usda, .usdc, .usdz), MJCF (.xml, .mjcf) or URDF (.urdf) file"
 """Formats of robot files, for errors and help texts."""

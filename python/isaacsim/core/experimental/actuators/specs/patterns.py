@@ -11,10 +11,12 @@ import re
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from ..base.errors import shown
 from .fields import storable
+
+_Value = TypeVar("_Value")
 
 # characters of the longest name
 LENGTH = 100
@@ -39,6 +41,11 @@ def places_matched(pattern: str, names: Sequence[str]) -> tuple[int, ...]:
 def matched(patterns: Collection[str], names: Iterable[str]) -> list[str]:
     """Return the names that one of the patterns matches."""
     return [name for name in names if any(re.fullmatch(pattern, name) for pattern in patterns)]
+
+
+def first_matching(values: Mapping[str, _Value], name: str) -> _Value | None:
+    """Return the value of the first pattern that matches a name, None if none does."""
+    return next((value for pattern, value in values.items() if re.fullmatch(pattern, name)), None)
 
 
 def pattern_problem(pattern: object, longest: int = MAX_PATTERN, name_length: int = LENGTH) -> str | None:

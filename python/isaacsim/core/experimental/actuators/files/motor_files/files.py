@@ -15,14 +15,14 @@ import difflib
 import itertools
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ...base.saving import relative_path, whole_file
-from ...laws.contract.catalogue import snake_case
+from ...laws.contract.catalogue import registered_laws, snake_case
 from ...specs.arguments import path_of, require_file
-from ...specs.configs import CONFIGS, Config, DelayConfig
+from ...specs.configs import CONFIGS, Config, DelayConfig, ForeignConfig
 from ...specs.fields import Parameter, complaint, parameters_of, shown
 from ...specs.motors import MotorConfig, Motors, interval_problems, motor_of, problems_of
 from ...specs.patterns import pattern_problem
@@ -94,9 +94,14 @@ def save_motors(path: str | os.PathLike[str], motors: Motors) -> None:
         ImportError: The library of the format is missing.
         OSError: The file cannot be written.
     """
+    save_with(path, motors, float)
+
+
+def save_with(path: str | os.PathLike[str], motors: Motors, number: Callable[[float], float]) -> None:
+    """Do what `save_motors` does, with what `number` makes of each number: `shortest` of those of USD files, say."""
     file = path_of("path", path)
     ending = _ending(file)
-    content = formats.render(plain_of(motors, _folder(file)), ending).encode()
+    content = formats.render(plain_of(motors, _folder(file), number), ending).encode()
     # raises if it could not be read again
     _parsed(content, file, ending)
     with whole_file(file) as written:
@@ -130,7 +135,7 @@ def _folder(file: Path) -> str:
 LAW, INTERVALS = "law", "intervals"
 # laws without a name in files: each was once the only one of its kind
 _UNNAMED: dict[str, type[Config]] = {"delay": DelayConfig}
-_PLAIN = {"float": float, "int": int, "bool": bool, "token": str}
+_PLAIN = {"int": int, "bool": bool, "token": str}
 # a file with a hundred problems is no motor file
 MAX_PROBLEMS = 100
 
@@ -181,13 +186,15 @@ def motors_of(plain: object, folder: str) -> dict[str, MotorConfig]:
     return motors
 
 
-def plain_of(motors: Motors, folder: str) -> dict[str, object]:
+def plain_of(motors: Motors, folder: str, number: Callable[[float], float] = float) -> dict[str, object]:
     """The plain data of which `motors_of` makes the same motors, with paths relative to an absolute folder.
+
+    What `number` makes of each number is in it.
 
     A `TypeError` names what is no motor; a `ValueError` has a line for each thing that a file cannot hold, with its
     place.
     """
-    writer = _Writer(folder)
+    writer = _Writer(folder, number)
     plain: dict[str, object] = {}
     for pattern, given in motors.items():
         if why := pattern_problem(pattern):
@@ -242,6 +249,8 @@ class _Reader:
         if not isinstance(given, dict):
             self.problems.add(f"{place} = {shown(given)}: must be a {kind}. Write its values by name.")
             return None
+        if isinstance(law := given.get(LAW), str) and law in (own := registered_laws(kind)):
+            return self._own(given, kind, own[law], place)
         config = self._class(given, kind, place)
         if config is None:
             return None
@@ -256,6 +265,19 @@ class _Reader:
             for line in str(error).splitlines():
                 self.problems.add(f"{place}{line.removeprefix(config.__name__)}")
         return None
+
+    def _own(self, given: Mapping[str, Any], kind: str, known: Sequence[str] | None, place: str) -> Config:
+        """Return the config of a registered law; its parameters are not known if they are None."""
+        values = {name: value for name, value in given.items() if name != LAW}
+        self._refuse_unknown(values, list(values if known is None else known), place)
+        for name in (name for name in known or () if name not in values):
+            self.problems.add(f"{place} has no {name}: {given[LAW]} needs it. Add it.")
+        for name, value in values.items():
+            if not _is_plain(value):
+                self.problems.add(
+                    f"{place}.{name} = {shown(value)}: must be a number, text or list of them. Write one."
+                )
+        return ForeignConfig(given[LAW], kind, values)
 
     def _values(self, config: Any, given: Mapping[str, object], others: list[str], place: str) -> dict[str, Any]:
         """Return the fields of a config that a dictionary gives, which may have some other keys."""
@@ -278,7 +300,9 @@ class _Reader:
         config = laws.get(law) if isinstance(law, str) else None
         if config is None:
             subject = f"{place}.{LAW} = {shown(law)}" if LAW in given else f"{place} has no {LAW}"
-            self.problems.add(f"{subject}: must be one of {', '.join(laws)}. {_suggestion(law, laws)}")
+            is_own = isinstance(law, str) and law.endswith("API")
+            remedy = "Register your own law by --plugin with its Python file." if is_own else _suggestion(law, laws)
+            self.problems.add(f"{subject}: must be one of {', '.join([*laws, *registered_laws(kind)])}. {remedy}")
         return config
 
     def _value(self, given: object, described: Parameter, place: str) -> object:
@@ -316,8 +340,8 @@ class _Reader:
 class _Writer:
     """Makes plain data of motors, and collects problems; paths become relative to a folder."""
 
-    def __init__(self, folder: str) -> None:
-        self._folder, self.problems = folder, Problems()
+    def __init__(self, folder: str, number: Callable[[float], float]) -> None:
+        self._folder, self._plain, self.problems = folder, _PLAIN | {"float": number}, Problems()
 
     def motor(self, motor: MotorConfig, place: str) -> dict[str, object]:
         """Return the plain data of a motor."""
@@ -332,11 +356,15 @@ class _Writer:
                 plain[stage.KIND] = written
         plain |= self._fields(motor, place)
         if motor.intervals:
-            plain[INTERVALS] = {name: list(pair) for name, pair in motor.intervals.items()}
+            plain[INTERVALS] = {name: list(map(self._plain["float"], pair)) for name, pair in motor.intervals.items()}
         return plain
 
     def _config(self, config: Config, place: str) -> dict[str, object]:
         laws = LAWS[config.KIND]
+        if isinstance(config, ForeignConfig) and config.SCHEMA in registered_laws(config.KIND):
+            return {LAW: config.SCHEMA} | {
+                name: self._own(one, f"{place}.{name}") for name, one in config.values.items()
+            }
         if type(config) not in laws.values():
             known = ", ".join(one.__name__ for one in laws.values())
             self.problems.add(
@@ -348,10 +376,18 @@ class _Writer:
         law = {} if is_unnamed else {LAW: law_name(type(config))}
         return law | self._fields(config, place)
 
+    def _own(self, value: Any, place: str) -> object:
+        """Return a value of a law of the user's own."""
+        plain = list(value) if hasattr(value, "__len__") and not isinstance(value, str) else value
+        if not _is_plain(plain):
+            self.problems.add(f"{place} = {shown(value)}: a file knows numbers, text and lists of them. Use these.")
+        return self._plain["float"](plain) if isinstance(plain, float) else plain
+
     def _fields(self, config: Any, place: str) -> dict[str, object]:
         """Return the described fields that are not at their default."""
         described = parameters_of(config)
-        defaults = {field.name: field.default for field in dataclasses.fields(config)}
+        # a list of none by default is a tuple
+        defaults = {field.name: [] if field.default == () else field.default for field in dataclasses.fields(config)}
         given = {name: value for name in described if (value := getattr(config, name)) is not None}
         plain = {name: self._value(value, described[name], f"{place}.{name}") for name, value in given.items()}
         return {name: value for name, value in plain.items() if value != defaults[name]}
@@ -360,13 +396,13 @@ class _Writer:
         if rule.type == "asset":
             return relative_path(os.fspath(value), self._folder)
         if rule.type in ("float[]", "token[]"):
-            return list(map(_PLAIN[rule.type.removesuffix("[]")], value))
+            return list(map(self._plain[rule.type.removesuffix("[]")], value))
         if isinstance(value, Mapping):
             return {pattern: self._value(one, rule, place) for pattern, one in value.items()}
         if rule.means_joint(value):
             return value
         if rule.accepts(value):
-            return _PLAIN[rule.type](rule.word(value))
+            return self._plain[rule.type](rule.word(value))
         # numbers out of range are problems of the motor
         if hasattr(value, "__len__"):
             self.problems.add(
@@ -376,6 +412,19 @@ class _Writer:
         return None
 
 
+def _is_plain(value: object) -> bool:
+    """Return True if a value of a law of the user's own can be in a file: a number, text, or a list of these."""
+    return isinstance(value, bool | int | float | str) or (isinstance(value, list) and all(map(_is_plain, value)))
+
+
+# words for what a linkage is
+_LINKAGES = ("tendon", "cable", "coupling", "differential")
+
+
 def _suggestion(given: object, known: Iterable[str]) -> str:
+    if given in _LINKAGES:
+        return f"A {given} is a linkage: write linkage: {{joints: [a, b], coefficients: [1.0, 0.8]}} by the controller."
+    if given == LAW and "controller" not in known:
+        return "Remove it: this kind has one law."
     close = difflib.get_close_matches(given[:100], list(known), n=1, cutoff=0.5) if isinstance(given, str) else []
     return f"Did you mean {close[0]}?" if close else "Use one of these or remove it."

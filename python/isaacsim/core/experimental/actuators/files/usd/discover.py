@@ -33,12 +33,14 @@ from .schema import (
     current_schemas,
     foreign_config,
     is_actuator,
+    lacking,
     may_be_later,
     opinion_of_other_kind,
     properties_without_effect,
     read_config,
     schema_problem,
     stand_in_schemas,
+    strange_schemas,
     values_without_effect,
 )
 from .supplies import Supplies, robot_of
@@ -328,6 +330,7 @@ def _read_laws(prim: Usd.Prim, issues: list[str]) -> tuple[dict[str, list[Config
             unknown.append(problem)
             of_later_version |= may_be_later(schema)
         elif foreign := foreign_config(prim, schema):
+            issues += lacking(prim, schema)
             configs[foreign.KIND].append(foreign)
         elif config_type := CONFIG_BY_SCHEMA.get(schema):
             configs[config_type.KIND].append(read_config(prim, config_type, issues))
@@ -371,13 +374,13 @@ def _controllers_problem(prim: Usd.Prim, controllers: Sequence[Config]) -> str:
     """The error of a prim with no controller, or several: a schema that is not known may be of one."""
     has = [config.SCHEMA for config in controllers] or "none"
     # as those of other programs are, which are no error beside a controller
-    known = {*CONFIG_BY_SCHEMA, *stand_in_schemas(prim)}
-    strange = [one for one in current_schemas(prim) if one not in known and foreign_config(prim, one) is None]
-    hint = f" {', '.join(strange)}: register_actuator_component, or --plugin of a command, makes it known."
-    return (
-        f"<{prim.GetPath()}> has controller schemas {has}: must have exactly one. Apply one or deactivate the prim."
-        + hint * bool(strange)
-    )
+    if not controllers and (strange := strange_schemas(prim)):
+        return (
+            f"<{prim.GetPath()}> has no controller schema that is known: {', '.join(strange)} may be your own law. "
+            "Use --plugin with its Python file, or register_actuator_component in a program; else apply a controller "
+            "schema or deactivate the prim."
+        )
+    return f"<{prim.GetPath()}> has controller schemas {has}: must have exactly one. Apply one or deactivate the prim."
 
 
 def _in_si(spec: ActuatorSpec, stage: Usd.Stage, issues: list[str]) -> ActuatorSpec:

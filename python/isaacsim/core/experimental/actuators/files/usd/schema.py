@@ -8,8 +8,8 @@ from __future__ import annotations
 import difflib
 import functools
 import re
-from collections.abc import Callable, Iterable, Mapping
-from itertools import islice
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain, islice
 from typing import Any, TypeVar
 
 from pxr import Sdf, Usd, Vt
@@ -56,6 +56,8 @@ _NAMESPACES = {name.rpartition(":")[0] for name in _SCHEMAS_OF}
 
 # schemas of components that the host program registered, and their kinds
 _foreign: dict[str, str] = {}
+# attributes of those whose parameters are all there are, and all required
+_attributes_of_foreign: dict[str, list[str]] = {}
 
 
 def intervals_of(prim: Usd.Prim) -> dict[str, tuple[float, float]]:
@@ -66,9 +68,13 @@ def intervals_of(prim: Usd.Prim) -> dict[str, tuple[float, float]]:
     return {name.removeprefix(INTERVAL): (low, high) for name, (low, high) in pairs.items()}
 
 
-def accept_schema(schema: str, kind: str) -> None:
-    """Register a schema, whose prims are read as a `ForeignConfig`."""
+def accept_schema(schema: str, kind: str, parameters: Sequence[str] | None = None) -> None:
+    """Register a schema, whose prims are read as a `ForeignConfig`; None for parameters that are not known."""
     _foreign[schema] = kind
+    _attributes_of_foreign.pop(schema, None)
+    if parameters is not None:
+        words = [name.split("_") for name in parameters]
+        _attributes_of_foreign[schema] = [f"newton:{first}{''.join(map(str.title, more))}" for first, *more in words]
 
 
 def foreign_config(prim: Usd.Prim, schema: str) -> ForeignConfig | None:
@@ -81,6 +87,32 @@ def foreign_config(prim: Usd.Prim, schema: str) -> ForeignConfig | None:
             name = re.sub(r"(?<!^)(?=[A-Z])", "_", attribute.GetBaseName()).lower()
             values[name] = value.path if isinstance(value, Sdf.AssetPath) else value
     return ForeignConfig(schema, _foreign[schema], values)
+
+
+def lacking(prim: Usd.Prim, schema: str) -> list[str]:
+    """One message per attribute that a registered schema needs and a prim has not."""
+    return [
+        f"<{prim.GetPath()}>: {schema} needs {name}, which is not authored. Author it or deactivate the prim."
+        if meant is None
+        else f"<{prim.GetPath()}>.{escaped(meant)}: {schema} has no such parameter, and needs {name}. Use that name."
+        for name, meant in _meant(prim).items()
+        if name in _attributes_of_foreign.get(schema, ())
+    ]
+
+
+def _meant(prim: Usd.Prim) -> dict[str, str | None]:
+    """The attributes that registered schemas of a prim need and it has not, and one that may be a misspelt one."""
+    known = _known_properties(prim)
+    authored = [one.GetName() for one in prim.GetAuthoredAttributes() if one.HasAuthoredValue()]
+    strange = [name for name in authored if name.startswith("newton") and name not in known]
+    needed = [name for name in chain(*_own_of(prim).values()) if name not in authored]
+    return {name: nearest(name, strange) if strange else None for name in needed}
+
+
+def _own_of(prim: Usd.Prim) -> dict[str, list[str]]:
+    """The attributes of registered schemas on a prim, as far as they are known."""
+    schemas = _foreign.keys() & current_schemas(prim)
+    return {schema: names for schema, names in _attributes_of_foreign.items() if schema in schemas}
 
 
 def applied_schemas(prim: Usd.Prim) -> list[str]:
@@ -218,19 +250,48 @@ def _source(attribute: Usd.Attribute, time: Usd.TimeCode) -> Usd.ResolveInfoSour
 
 def properties_without_effect(prim: Usd.Prim) -> list[str]:
     """One message per authored `newton:*` property that no known schema of `prim` has."""
-    schemas = current_schemas(prim)
-    # properties of schemas of the host program are not known here
-    if not _foreign.keys().isdisjoint(schemas):
+    if not _is_judged(prim):
         return []
-    known = [TARGETS, *_properties_on(prim, schemas)]
+    schemas, known = current_schemas(prim), _known_properties(prim)
+    # these are errors
+    meant = _meant(prim).values()
     unknown = [one for one in schemas if may_be_later(one) and one not in (*CONFIG_BY_SCHEMA, *_MARKERS)]
     return [
         f"<{prim.GetPath()}>.{escaped(found.GetName())} ({_layer_of(found)}): no schema applied here has it, so it has "
-        f"no effect. {_remedy(found.GetName(), known, unknown)}"
+        f"no effect. {_own_hint(prim, found.GetName()) or _remedy(found.GetName(), known, unknown)}"
         for found in prim.GetAuthoredProperties()
-        if found.GetName() not in known and _is_in_namespace(found) and not _is_blocked(found)
+        if found.GetName() not in (*known, *meant) and _is_said(found)
         if not _is_repeated(prim, found.GetName(), known)
     ]
+
+
+def _is_judged(prim: Usd.Prim) -> bool:
+    """Return True unless properties of a prim may be those of a schema that is registered without, or not at all."""
+    schemas = current_schemas(prim)
+    if any(one in _foreign and one not in _attributes_of_foreign for one in schemas):
+        return False
+    known = {one: config.KIND for one, config in CONFIG_BY_SCHEMA.items()} | _foreign | dict.fromkeys(_MARKERS, "")
+    # one of a later version may be a controller
+    kinds = [known.get(one, "controller" * may_be_later(one)) for one in schemas]
+    return "controller" in kinds or not strange_schemas(prim)
+
+
+def _known_properties(prim: Usd.Prim) -> list[str]:
+    """Properties that the schemas of a prim have."""
+    return [TARGETS, *_properties_on(prim, current_schemas(prim)), *chain(*_own_of(prim).values())]
+
+
+def _own_hint(prim: Usd.Prim, name: str) -> str:
+    """The parameter of a registered schema on a prim that a property may be; empty for none."""
+    owners = {attribute: schema for schema, names in _own_of(prim).items() for attribute in names}
+    meant = nearest(name, owners) if owners else None
+    return "" if meant is None else f"Did you mean {meant} of {owners[meant]}?"
+
+
+def strange_schemas(prim: Usd.Prim) -> list[str]:
+    """Schemas on a prim that are neither known nor misspelt: of other programs, or of a law that is not registered."""
+    known = {*CONFIG_BY_SCHEMA, *_MARKERS, *_foreign}
+    return [one for one in current_schemas(prim) if one not in known and schema_problem(prim, one) is None]
 
 
 def _is_repeated(prim: Usd.Prim, name: str, known: Iterable[str]) -> bool:
@@ -240,11 +301,10 @@ def _is_repeated(prim: Usd.Prim, name: str, known: Iterable[str]) -> bool:
     return value is not None and value == authored_value(prim, name)
 
 
-def _is_blocked(found: Usd.Property) -> bool:
-    return isinstance(found, Usd.Attribute) and found.GetResolveInfo(Usd.TimeCode.Default()).ValueIsBlocked()
-
-
-def _is_in_namespace(found: Usd.Property) -> bool:
+def _is_said(found: Usd.Property) -> bool:
+    """Return True if a property is in a namespace of actuators, and not blocked."""
+    if isinstance(found, Usd.Attribute) and found.GetResolveInfo(Usd.TimeCode.Default()).ValueIsBlocked():
+        return False
     namespace = found.GetNamespace()
     return namespace in _NAMESPACES or normalized(namespace.partition(":")[0]) == "newton"
 

@@ -200,6 +200,7 @@ Resolver = Callable[[dict[str, Any]], "type[Component]"]
 _Stage = TypeVar("_Stage")
 
 _registered: dict[str, type[Component] | Resolver] = {}
+_kinds: dict[str, str] = {}
 
 
 @functools.lru_cache(maxsize=256)
@@ -304,6 +305,23 @@ def register(schema: str, component_type: type[Component] | Resolver, kind: str)
             stacklevel=3,
         )
     _registered[schema] = component_type
+    _kinds[schema] = kind
+
+
+def registered_laws(kind: str) -> dict[str, tuple[str, ...] | None]:
+    """Return the registered schemas of a kind, with their parameters as `required_parameters` has them."""
+    return {schema: required_parameters(one) for schema, one in _registered.items() if _kinds[schema] == kind}
+
+
+def required_parameters(component_type: type[Component] | Resolver) -> tuple[str, ...] | None:
+    """Return the parameters of a component class, if they are all its arguments and required; None if not known."""
+    from .base import Component
+
+    if not isinstance(component_type, type):
+        return None
+    # bound methods of one function are of two classes
+    functions = {getattr(one.resolve_arguments, "__func__", None) for one in (component_type, Component)}
+    return component_type.PARAMETERS if len(functions) == 1 else None
 
 
 def class_of(config: Config, checkpoint: Checkpoint | None = None) -> type[Component]:

@@ -14,7 +14,7 @@ import itertools
 import re
 import warnings
 import xml.etree.ElementTree as ET
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -61,14 +61,8 @@ def read_file(path: Path, *, strict_inertia: bool = False, standing: Standing | 
     spec, model, begin, freed = found
     _name_all(spec)
     laws, not_drives = _drives(model)
-    if not_drives:
-        warnings.warn(
-            f"{path}: actuators that no joint drive stands for: {', '.join(not_drives)}. They stay as the file has "
-            "them, with control 0; take them out of the file, or drive their joints by motors: those of "
-            f"`actuators export {path.name} --to yaml -o motors.yaml`, with `--config motors.yaml`.",
-            stacklevel=4,
-        )
     actuators = _other_actuators(spec, model, laws)
+    _warn_of_others(path, not_drives, itertools.chain(*actuators.values()))
     fresh = spec if any((urdf, freed, standing.fixed_base)) else _read_again(path, spec)
     _replace_actuators(spec, fresh, model, laws)
     bodies = _bodies(spec, model, laws)
@@ -104,6 +98,22 @@ def read_file(path: Path, *, strict_inertia: bool = False, standing: Standing | 
         begin=begin,
         on_ground=on_ground,
     )
+
+
+def _warn_of_others(path: Path, not_drives: Sequence[str], replaced: Iterable[str]) -> None:
+    """Warn of actuators that are no drives, those that motors replace apart from the others."""
+    beginnings = tuple(f"{name!r} (" for name in replaced)
+    ways = {
+        True: f"with motors: those of `actuators export {path.name} --to yaml -o motors.yaml`, in `--config`",
+        False: "with motors of your own",
+    }
+    for of_motors, way in ways.items():
+        if some := [one for one in not_drives if one.startswith(beginnings) == of_motors]:
+            warnings.warn(
+                f"{path}: actuators that no joint drive stands for: {', '.join(some)}. They stay as the file has "
+                f"them, with control 0; take them out of the file, or drive their joints {way}.",
+                stacklevel=5,
+            )
 
 
 def _unread_masses(spec: mujoco.MjSpec, model: mujoco.MjModel) -> Iterator[str]:

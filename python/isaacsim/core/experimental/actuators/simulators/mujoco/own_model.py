@@ -17,6 +17,7 @@ import numpy as np
 import warp as wp
 
 from ...base.errors import HostError, NotCopied, shown
+from ...base.quiet_warp import start_warp
 from ...base.values import ArrayLike, Indices, resolve_indices
 from ...specs.arguments import require_type, whole_of
 from ...specs.motors import MotorConfig
@@ -254,6 +255,7 @@ class MujocoSimulation(NotCopied):
                 "the model is open in another MujocoSimulation, and its actuators can be switched off by one only. "
                 "Give that one all data of the model, or close it."
             )
+        start_warp()
         self.model, self.num_envs = model, self.data.count
         self.bus = EventBus()
         self.step_count = 0

@@ -60,6 +60,8 @@ class Lint(Arguments):
 
     files: tyro.conf.Positional[tuple[Path, ...]]
     """USD, MJCF (.xml, .mjcf) or URDF files."""
+    config: Path | None = None
+    """Motors by pattern of joint names, .yaml, .yml, .toml or .json, instead of those of the files."""
     dt: float | None = None
     """Physics step [s] at which gains have to be stable; needs MuJoCo."""
     untrusted: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
@@ -151,9 +153,11 @@ class Convert(Simulated):
 
     source: tyro.conf.Positional[Path]
     """MJCF (.xml, .mjcf) or URDF file."""
-    target: tyro.conf.Positional[Path]
+    target: tyro.conf.Positional[Path | None] = None
     """USD file to write, .usd, .usda or .usdc; an existing file is replaced."""
-    motors: Path | None = None
+    out: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
+    """The same file, as other commands name theirs."""
+    motors: Annotated[Path | None, tyro.conf.arg(aliases=["--config"])] = None
     """Motors by pattern of joint names, .yaml, .toml or .json, which become actuator prims of each robot."""
     lossy: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
     """Exit with 0 although USD has not all of it."""

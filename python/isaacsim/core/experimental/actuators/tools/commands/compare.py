@@ -7,9 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
+from ...base.errors import listed
 from ...compat.isaac_lab.load import load_groups
 from ..comparison.compare import Comparison, compare
-from ..comparison.notes import most_of, names, notes_on, rows_of, summary, text
+from ..comparison.notes import SHOWN, most_of, notes_on, rows_of, summary, text
 from ..comparison.plan import plan_of
 from ..comparison.side import Side, both_driven_alike, side_of
 from ..plots.identified import TwoMotions, draw_two_motions
@@ -84,7 +85,7 @@ def _tables(comparison: Comparison, sides: tuple[str, str]) -> list[Table]:
         blames.append(
             {
                 "cause": blame.cause,
-                "joints": names(joints),
+                "joints": listed(joints, SHOWN),
                 "first": summary(rows, second=False),
                 "second": summary(rows, second=True),
                 "before": 1e3 * blame.before,
@@ -107,7 +108,7 @@ def _tables(comparison: Comparison, sides: tuple[str, str]) -> list[Table]:
     if comparison.unexplained:
         blames.append(_rest(comparison))
     shown = [
-        row | {"joints": names(row["joints"]), "first": text(row["first"]), "second": text(row["second"])}
+        row | {"joints": listed(row["joints"], SHOWN), "first": text(row["first"]), "second": text(row["second"])}
         for row in values
     ]
     title = f"first: {sides[0]}; second: {sides[1]}"
@@ -122,7 +123,7 @@ def _rest(comparison: Comparison) -> dict[str, object]:
     is_engine = first.engine != second.engine
     return {
         "cause": "engine (integrator, solver)" if is_engine else "not explained",
-        "joints": names(most_of(comparison.remaining.by_joint)),
+        "joints": listed(most_of(comparison.remaining.by_joint), SHOWN),
         "first": first.engine if is_engine else None,
         "second": second.engine if is_engine else None,
         "before": 1e3 * comparison.remaining.mean,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 
 from ...base.extras import needs
 from ...base.saving import whole_file
@@ -16,12 +17,12 @@ _DOFS = {"robot": "robot", "dof": "DOF", "joint": "joint"}
 
 def answer(arguments: Convert) -> Answer:
     """Answer `actuators convert`; ValueError if the file is none of these, or motors do not fit."""
-    motors = motors_in(arguments.motors)
+    target, motors = _target(arguments), motors_in(arguments.motors)
     with needs("actuators convert", "usd"):
         from ...files.usd.articulation import articulation_roots, dof_names, joint_orders
         from ...files.usd.stage import open_stage
-    notes = [f"The robots are in {arguments.target}."]
-    with simulate(arguments, arguments.source) as simulation, whole_file(arguments.target) as written:
+    notes = [f"The robots are in {target}."]
+    with simulate(arguments, arguments.source) as simulation, whole_file(target) as written:
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
             simulation.save_usd(written)
@@ -42,4 +43,12 @@ def answer(arguments: Convert) -> Answer:
     # what is lost is the last line that one reads
     notes += [str(one.message) for one in said]
     is_wrong = bool(said) and not arguments.lossy
-    return Answer([Table("dofs", _DOFS, rows, title=str(arguments.target))], notes, is_wrong)
+    return Answer([Table("dofs", _DOFS, rows, title=str(target))], notes, is_wrong)
+
+
+def _target(arguments: Convert) -> Path:
+    """Return the file to write, which is named in one of two ways."""
+    paths = [path for path in (arguments.target, arguments.out) if path is not None]
+    if len(paths) != 1:
+        raise ValueError(f"{len(paths)} files to write are named: must be one. Name it by -o, or behind the file.")
+    return paths[0]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 from ...base.saving import require_place
-from ..export.robot import FEATURES, ExportedRobot, read_robot
+from ..export.robot import FEATURES, ExportedJoint, read_robot
 from ..export.targets import TARGETS, written
+from ..inspection.described import at_shaft, gains, largest_effort
 from .answer import Answer, Table
 from .arguments import Export
 from .opened import motors_in
@@ -28,19 +30,22 @@ def answer(arguments: Export) -> Answer:
     title = f"{robot.path}: its motors, in DOF order"
     notes = [f"The motors are in {arguments.out}, for {arguments.to}.", *told, *lost]
     is_wrong = bool(lost) and not arguments.lossy
-    table = Table("joints", _COLUMNS, _rows(robot), title=title)
+    table = Table("joints", _COLUMNS, list(map(_row, itertools.count(), robot.joints)), title=title)
     return Answer([with_units(table, _QUANTITIES, [not joint.is_linear for joint in robot.joints])], notes, is_wrong)
 
 
-def _rows(robot: ExportedRobot) -> list[dict[str, object]]:
-    return [
-        {
-            "dof": number,
-            "joint": joint.name,
-            "kp": joint.features.get("kp"),
-            "kd": joint.features.get("kd"),
-            "max_effort": joint.largest_effort if math.isfinite(joint.largest_effort) else None,
-            "other": [*(name for name in FEATURES if name in joint.features and name not in _COLUMNS), *joint.laws],
-        }
-        for number, joint in enumerate(robot.joints)
-    ]
+def _row(number: int, joint: ExportedJoint) -> dict[str, object]:
+    """Return the row of a joint, with values at the joint."""
+    features, most, shaft = joint.features, joint.largest_effort, ""
+    kp, kd = features.get("kp"), features.get("kd")
+    if joint.motor is not None and joint.is_geared:
+        (kp, kd), most, shaft = gains(joint.motor) or (None, None), largest_effort(joint.motor), at_shaft(joint.motor)
+    others = [name for name in FEATURES if name in features and name not in _COLUMNS]
+    return {
+        "dof": number,
+        "joint": joint.name,
+        "kp": kp,
+        "kd": kd,
+        "max_effort": most if math.isfinite(most) else None,
+        "other": [*others, *joint.laws, *filter(None, [shaft])],
+    }

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ..inspection.findings import Finding
@@ -11,6 +12,7 @@ from ..inspection.lint import fix, lint
 from ..inspection.untrusted import lint_untrusted
 from .answer import Answer, Table, headings
 from .arguments import Lint
+from .opened import motors_in
 
 _FINDINGS = headings("file | rule | severity | where | problem | remedy")
 
@@ -20,11 +22,15 @@ def answer(arguments: Lint) -> Answer:
     files = list(arguments.files)
     if not files:
         raise ValueError("no file to look at. Name a USD, MJCF or URDF file.")
+    motors = motors_in(arguments.config)
+    if arguments.fix is None and not arguments.untrusted:
+        return _found(arguments, functools.partial(lint, config=motors))
+    if motors is not None:
+        raise ValueError(
+            "--config: must not be beside --fix or --untrusted, which look at what files have. Leave it out."
+        )
     if arguments.fix is None:
-        check = lint_untrusted if arguments.untrusted else lint
-        found = {file: check(file, arguments.dt) for file in files}
-        tables = [_table("findings", found, files)]
-        return Answer(tables, [_count(found)], any(map(_is_wrong, found.values())))
+        return _found(arguments, lint_untrusted)
     if arguments.untrusted:
         raise ValueError("--fix and --untrusted: must not be given together, for --fix reads the file in this process.")
     if len(files) > 1:
@@ -35,6 +41,12 @@ def answer(arguments: Lint) -> Answer:
     if not fixed:
         notes = [f"Nothing can be corrected without a guess: {arguments.fix} is not written."]
     return Answer(tables, notes, _is_wrong(left))
+
+
+def _found(arguments: Lint, check: Callable[[Path, float | None], list[Finding]]) -> Answer:
+    """Return what a check finds in files."""
+    found = {file: check(file, arguments.dt) for file in arguments.files}
+    return Answer([_table("findings", found, arguments.files)], [_count(found)], any(map(_is_wrong, found.values())))
 
 
 def _table(name: str, found: dict[Path, list[Finding]], files: Sequence[Path]) -> Table:

@@ -117,6 +117,11 @@ def _ask(given: Arguments) -> tuple[Answer, Exception | None, list[str]]:
         from ...base.quiet_warp import quiet_warp
 
         with quiet_warp():
+            if getattr(given, "config", None) is not None:
+                from ...specs.arguments import HAVE_MOTORS
+
+                # the warning asks for these motors
+                warnings.filterwarnings("ignore", HAVE_MOTORS)
             module = importlib.import_module(f"{__package__}.{type(given).__name__.lower()}")
             try:
                 for plugin in given.plugin:

@@ -7,11 +7,9 @@ import math
 import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
-
-import numpy as np
 
 from ...base.saving import whole_file
+from ...base.values import shortest
 from ...files.motor_files.files import load_motors, plain_of
 from ...files.motor_files.formats import render
 from ...specs.joint_side import bounds_at_joint, gains_at_joint
@@ -150,7 +148,7 @@ class _Page:
             # one after the other, where a name is no word
             is_plain = all(re.fullmatch(r"\w+", joint) for joint in joints)
             pattern = "|".join(briefly(joints, ()).split(", ") if is_plain else map(pattern_of, joints))
-            block = render(_short(plain_of({pattern: self._motors[joints[0]]}, folder)), ".yaml")
+            block = render(plain_of({pattern: self._motors[joints[0]]}, folder, shortest), ".yaml")
             parts.append(_comments(self._said(joints, pattern)) + block)
         if left := [joint for joint in self._robot.joints if joint.name not in self._motors]:
             parts.append(_comments([f"Joints without a motor, and what drives them: {_driven(left)}."]))
@@ -228,16 +226,6 @@ def _has_limits(motor: MotorFigures, effort: float, speed: float) -> bool:
         return False
     fastest = motor.max_speed or motor.no_load_speed
     return fastest is None or math.isinf(speed) or abs(speed / fastest - 1.0) < _NEAR
-
-
-def _short(plain: Any) -> Any:
-    """Return plain data whose numbers have no more digits than single precision, in which files have them."""
-    if isinstance(plain, dict):
-        return {key: _short(value) for key, value in plain.items()}
-    if isinstance(plain, list):
-        return list(map(_short, plain))
-    is_single = isinstance(plain, float) and np.float32(plain) == plain
-    return float(str(np.float32(plain))) if is_single else plain
 
 
 def _comments(lines: Iterator[str] | Sequence[str]) -> str:

@@ -36,9 +36,9 @@ def answer(arguments: Arguments) -> Answer:
         actuators = require_actuators(one, arguments.file)
         one.simulation.play()
         margins, columns = actuators.stability(), columns_of(_JOINT, one.robots)
-    robots = [
-        dataclasses.asdict(robot) | {"verdict": "stable" if robot.stable else "vibrating"} for robot in margins.robots
-    ]
+    robots = [dataclasses.asdict(robot) | {"verdict": robot.verdict} for robot in margins.robots]
+    if margins.unknown and not margins.joints:
+        robots = [row | dict.fromkeys(("margin", "spectral_radius", "largest_step")) for row in robots]
     title = f"{arguments.file}, dt = {margins.dt:.6g} s"
     return Answer(
         [Table("robots", _ROBOT, robots, title=title), _joints(margins, columns)],
@@ -75,10 +75,9 @@ def _limits(margins: Stability) -> Iterator[str]:
         )
     if margins.unknown:
         yield (
-            f"Unknown: {', '.join(margins.unknown)}, driven by a network, a law of one's own or none, or implicit and "
-            "of an inertia that is not known."
+            f"Unknown: {', '.join(margins.unknown)}. They have a network, a law of one's own, a linkage or no control "
+            "law, or are implicit and of an inertia that is not known; the margins are those of the other joints."
         )
-    if margins.left_out:
-        yield f"Left out: {', '.join(margins.left_out)}, which change efforts and are not in the equations."
+    yield from (f"Left out: {left}." for left in margins.left_out)
     for joint in margins.chatter:
         yield f"<{joint.robot}> may chatter: {joint}. {joint.remedy}"

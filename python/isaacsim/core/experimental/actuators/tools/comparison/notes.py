@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeGuard
 
+from ...base.errors import listed
 from ...specs.arguments import MODEL_FILES
 from ..export.losses import said_together
 from ..export.robot import ExportedRobot, joint_of
@@ -21,8 +22,8 @@ from .side import Side
 # relative difference of what follows from masses and geometry
 _SAME_DYNAMICS = 0.01
 _AS_MOTORS = "as implicit motors with the gains of the drives"
-# joints and properties that are named
-_SHOWN = 3
+SHOWN = 3
+"""Joints and properties that notes name."""
 
 
 def notes_on(comparison: Comparison, plan: Plan, sides: tuple[Side, Side], changed: Sequence[str]) -> list[str]:
@@ -42,7 +43,7 @@ def notes_on(comparison: Comparison, plan: Plan, sides: tuple[Side, Side], chang
         *_left(comparison),
         *_not_compared(comparison, sides),
         *_order(sides),
-        *([f"Drives of {names(changed)} are compared with motors, {_AS_MOTORS}."] if changed else []),
+        *([f"Drives of {listed(changed, SHOWN)} are compared with motors, {_AS_MOTORS}."] if changed else []),
         *dict.fromkeys(remark for side in sides for remark in side.remarks),
     ]
 
@@ -67,7 +68,7 @@ def _not_held(comparison: Comparison, sides: tuple[Side, Side]) -> Iterator[str]
 
 def most_of(by_joint: Mapping[str, float]) -> list[str]:
     """Return the joints with most of a difference, the largest first."""
-    return sorted(by_joint, key=lambda name: -by_joint[name])[:_SHOWN]
+    return sorted(by_joint, key=lambda name: -by_joint[name])[:SHOWN]
 
 
 def _parting(comparison: Comparison, plan: Plan) -> str:
@@ -77,7 +78,7 @@ def _parting(comparison: Comparison, plan: Plan) -> str:
     return (
         f"The motions part at {comparison.parting.time:.4g} s, {comparison.parting.joint} first: by more than "
         f"{1e3 * comparison.tolerance:g} {unit}. Mean difference {1e3 * whole.mean:.3g}, largest "
-        f"{1e3 * whole.largest:.3g}, most of {names(most_of(whole.by_joint))}."
+        f"{1e3 * whole.largest:.3g}, most of {listed(most_of(whole.by_joint), SHOWN)}."
     )
 
 
@@ -121,8 +122,8 @@ def _left(comparison: Comparison) -> Iterator[str]:
             if wrong := [name for name in one if abs(one[name] - other[name]) > _SAME_DYNAMICS * scale]:
                 name = wrong[0]
                 yield (
-                    f"In the same pose, the {words} of {names(wrong)} is {text(one[name])} and {text(other[name])} at "
-                    f"{name}: geometry, masses or gravity of the files differ."
+                    f"In the same pose, the {words} of {listed(wrong, SHOWN)} is {text(one[name])} and "
+                    f"{text(other[name])} at {name}: geometry, masses or gravity of the files differ."
                 )
 
 
@@ -131,9 +132,9 @@ def _not_compared(comparison: Comparison, sides: tuple[Side, Side]) -> Iterator[
     first, second = sides
     for words, own, other in (("first", first, second), ("second", second, first)):
         if lone := [name for name in own.joints if name not in other.joints]:
-            yield f"Only the {words} has {names(lone)}: not compared."
+            yield f"Only the {words} has {listed(lone, SHOWN)}: not compared."
     if lone := sorted(set(comparison.first.values.links) ^ set(comparison.second.values.links)):
-        yield f"Links that only one side has, whose inertias are not compared: {names(lone)}."
+        yield f"Links that only one side has, whose inertias are not compared: {listed(lone, SHOWN)}."
 
 
 def _order(sides: tuple[Side, Side]) -> Iterator[str]:
@@ -173,16 +174,10 @@ def rows_of(found: Found) -> list[Row]:
     return list(grouped.values())
 
 
-def names(joints: Sequence[str]) -> str:
-    """Return names of joints, the first ones of many."""
-    shown = ", ".join(joints[:_SHOWN])
-    return f"{shown} and {len(joints) - _SHOWN} more" if len(joints) > _SHOWN else shown
-
-
 def summary(rows: Sequence[Row], *, second: bool) -> str:
     """Return the values of one side in a line, the first ones of many."""
-    shown = "; ".join(f"{row.property} {text(row.second if second else row.first)}" for row in rows[:_SHOWN])
-    return f"{shown}; …" if len(rows) > _SHOWN else shown
+    shown = "; ".join(f"{row.property} {text(row.second if second else row.first)}" for row in rows[:SHOWN])
+    return f"{shown}; …" if len(rows) > SHOWN else shown
 
 
 def text(value: object) -> str:
@@ -203,7 +198,8 @@ def hints(rows: Sequence[Row]) -> list[str]:
     for row in rows:
         hint = _hint(row.property, row.first, row.second)
         if hint is not None:
-            found.append(f"{row.property} of {names(row.joints)} is {text(row.first)} and {text(row.second)}: {hint}")
+            joints = listed(row.joints, SHOWN)
+            found.append(f"{row.property} of {joints} is {text(row.first)} and {text(row.second)}: {hint}")
     return found
 
 

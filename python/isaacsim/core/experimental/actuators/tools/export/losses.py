@@ -172,8 +172,9 @@ def _joints(losses: list[Loss]) -> str:
 def _size(name: str, unit: str, values: list[Any]) -> str:
     """Return the smallest and the largest of some numbers as text, or what there is beside numbers."""
     if all(isinstance(one, int | float) and not math.isnan(one) for one in values):
-        ends = sorted({min(values), max(values)}) if values else []
-        text = " … ".join(f"{one:.6g}" if isinstance(one, float) else str(one) for one in ends)
+        ends = [min(values), max(values)] if values else []
+        # two that print alike are one
+        text = " … ".join(dict.fromkeys(f"{one:.6g}" if isinstance(one, float) else str(one) for one in ends))
     else:
         text = ", ".join(dict.fromkeys(map(str, values)))
     is_single = unit.endswith(" steps") and set(values) == {1}

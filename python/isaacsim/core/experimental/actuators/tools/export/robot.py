@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
 import os
@@ -19,7 +20,7 @@ from ...simulators.authoring import motors_of_robot
 from ...simulators.binding import Binding
 from ...simulators.motor_properties import effort_limits, read_property, values_of_author
 from ...simulators.simulation import Simulation
-from ...specs.arguments import path_of
+from ...specs.arguments import HAVE_MOTORS, path_of
 from ...specs.configs import (
     CommandLagConfig,
     Config,
@@ -201,7 +202,9 @@ def read_robot(
         FileNotFoundError: The file does not exist.
     """
     path = path_of("file", file)
-    with Simulation(path, dt) as simulation, warnings.catch_warnings():
+    with warnings.catch_warnings(), contextlib.ExitStack() as stack:
+        warnings.filterwarnings("ignore", HAVE_MOTORS)
+        simulation = stack.enter_context(Simulation(path, dt))
         # the losses name joints without a motor
         warnings.simplefilter("ignore", UserWarning)
         found = simulation.articulation("/" if robot is None else robot)
@@ -276,9 +279,9 @@ def _zeros(motor: MotorConfig, is_given: bool) -> set[str]:
 
 
 def name_of(stage: Config) -> str:
-    """Return kind and name of a law, as in motor files; of a law of the user's own, its schema."""
+    """Return kind and name of a law, as in motor files, once if they are one; of the user's own law, its schema."""
     name = stage.SCHEMA if isinstance(stage, ForeignConfig) else snake_case(type(stage).stem())
-    return f"{stage.KIND} {name}"
+    return " ".join(dict.fromkeys((stage.KIND, name)))
 
 
 def unsaid(stage: Config) -> dict[str, Any] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import warnings
 from collections.abc import Callable, Sequence, Set
@@ -10,8 +11,12 @@ from pathlib import Path
 from xml.dom.minidom import Document
 
 from ...base.saving import whole_file
-from ...files.motor_files.files import save_motors
+from ...base.values import shortest
+from ...engine.linkages import idle_shafts
+from ...files.motor_files.files import save_with
+from ...specs.actuator_spec import ActuatorSpec
 from ...specs.arguments import MODEL_FILES, path_of
+from ...specs.motors import MotorConfig
 from ...specs.patterns import pattern_of
 from . import c_carried, c_header, lab, mjcf, mjlab, ros2, urdf
 from .losses import Loss, left_of, losses_of, on_one_side, rounded_delays, said_together, without_motor
@@ -61,8 +66,15 @@ def _write(out: Path, content: str) -> None:
 
 
 def _yaml(robot: ExportedRobot, out: Path, losses: Sequence[str]) -> None:
+    motors = robot.motors
+    turned = [one for one in motors.items() if one[1].controller is not None]
+    specs = [ActuatorSpec("", (), one.controller, others=one.others, dof_names=(name,)) for name, one in turned]
+    # shafts that nothing turns are made anew of the file
+    for name, shaft in idle_shafts(specs).items():
+        others = [stage for stage in motors[name].others if stage != shaft]
+        motors[name] = dataclasses.replace(motors[name], others=others)
     # names of joints are patterns in the file
-    save_motors(out, {pattern_of(name): motor for name, motor in robot.motors.items()})
+    save_with(out, {pattern_of(name): motor for name, motor in motors.items() if motor != MotorConfig()}, shortest)
 
 
 def _says_limits(says: Set[str], left: Set[str] = frozenset()) -> Callable[[ExportedRobot], list[Loss]]:

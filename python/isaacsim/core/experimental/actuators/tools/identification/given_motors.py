@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 
 from ...simulators.authoring import motors_of_robot
 from ...simulators.simulation import Simulation
 from ...specs.motors import MotorConfig, with_friction_stage
+from ...specs.patterns import first_matching
 from .shafts import linkage_of
 
 
@@ -33,4 +33,4 @@ def given_motors(
 def _first_of(motors: Mapping[str, MotorConfig], names: Sequence[str], driven: bool) -> dict[str, MotorConfig]:
     """Return the first motor of each joint by patterns, of those with a control law or of those without."""
     some = {pattern: motor for pattern, motor in motors.items() if (motor.controller is not None) == driven}
-    return {name: motor for name in names for pattern, motor in reversed(some.items()) if re.fullmatch(pattern, name)}
+    return {name: motor for name in names if (motor := first_matching(some, name)) is not None}

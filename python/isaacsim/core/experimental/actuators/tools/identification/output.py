@@ -10,7 +10,8 @@ from pathlib import Path
 
 from ...base.extras import needs
 from ...base.saving import whole_file
-from ...files.motor_files.files import load_motors, save_motors
+from ...base.values import shortest
+from ...files.motor_files.files import load_motors, save_with
 from ...files.motor_files.formats import ENDINGS
 from ...simulators.authoring import add_motors, motors_of
 from ...specs.arguments import MODEL_FILES, path_of
@@ -64,7 +65,7 @@ def save_with_comments(
         with motor_overlay(Path(robot), place, joints, "\n".join(comments)) as (stage, root):
             add_motors(root, {name: _beside(motor, place) for name, motor in motors.items()}, stage=stage)
         return
-    save_motors(place, motors)
+    save_with(place, motors, shortest)
     if ending != ".json":
         content = "".join(f"# {line}".rstrip() + "\n" for line in comments) + place.read_text("utf-8")
         with whole_file(place) as written:

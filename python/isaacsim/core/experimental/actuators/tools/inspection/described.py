@@ -14,9 +14,9 @@ from ...specs.configs import ClampingConfig, Config, ControlConfig, DelayConfig,
 from ...specs.fields import Parameter, parameters_of
 from ...specs.joint_side import bounds_at_joint, gains_at_joint
 from ...specs.linkage import LinkageConfig
-from ...specs.stages import Staged, follows_limits, kind_of
+from ...specs.stages import KINDS, Staged, follows_limits, is_linked, kind_of, parts_of
 
-DrivenBy = Literal["actuator", "USD drive", "MJCF actuator", "MjcActuator", "another joint", "nothing"]
+DrivenBy = Literal["actuator", "motor", "USD drive", "MJCF actuator", "MjcActuator", "another joint", "nothing"]
 
 DEFAULT = "default"
 """Source of a value that no file has."""
@@ -253,7 +253,7 @@ def _plain(value: object) -> object:
     return str(value) if isinstance(value, PurePath) else value
 
 
-def gains(actuator: InspectedActuator) -> tuple[float, float] | None:
+def gains(actuator: Staged) -> tuple[float, float] | None:
     """Return stiffness and damping at the joint; None if they are unknown, or the law has none."""
     law_gains = gains_at_joint(actuator)
     return None if law_gains is None else law_gains[:2]
@@ -264,6 +264,19 @@ def passive_stages(actuator: InspectedActuator) -> list[Config]:
     return [stage for kind, stage in actuator.by_kind if follows_limits(kind)]
 
 
-def largest_effort(actuator: InspectedActuator) -> float:
+def largest_effort(actuator: Staged) -> float:
     """Return the largest effort of an actuator at the joint; infinite if none of its stages bounds it there."""
     return min((float(most) for _, _, most in bounds_at_joint(actuator, "effort")), default=math.inf)
+
+
+def at_shaft(actuator: Staged) -> str:
+    """Return in words what a motor before a linkage has at its shaft, for it has it at no joint; empty without one."""
+    if not is_linked(actuator):
+        return ""
+    if actuator.controller is None:
+        return "no motor of its own: a linkage moves it"
+    stages = parts_of(stage for stage in actuator.stages if not KINDS[stage.KIND].couples)
+    motor = InspectedActuator("", (), "", **stages)
+    values = dict(zip(("kp", "kd", "ki"), gains_at_joint(motor) or (), strict=False)) | {"limit": largest_effort(motor)}
+    said = ", ".join(f"{name} {value:.4g}" for name, value in values.items() if value and math.isfinite(value))
+    return f"at the shaft: {said or 'no gains or limit that are known'}"

@@ -11,11 +11,15 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ...base.extras import needs
+from ...engine.motors import resolve_motors
 from ...laws.contract.catalogue import in_order
 from ...specs.actuator_spec import ActuatorSpec
-from ...specs.arguments import MODEL_FILES, path_of, require_type
-from ...specs.motors import MotorConfig
+from ...specs.arguments import HAVE_MOTORS, MODEL_FILES, path_of, require_type
+from ...specs.motors import MotorConfig, Motors
+from ...specs.patterns import first_matching
 from ...specs.stages import parts_of
 from .described import (
     JOINT_UNITS,
@@ -117,8 +121,8 @@ def _model_robot(
     actuators: list[InspectedActuator] = []
     joints: list[InspectedJoint] = []
     for axis in articulation.axes:
-        motor = next((motor for pattern, motor in motors.items() if re.fullmatch(pattern, axis.name)), None)
-        actuators += [] if motor is None else [_model_actuator(axis, motor, file)]
+        motor = first_matching(motors, axis.name)
+        actuators += [] if motor is None else [_actuator_of(axis.name, axis.linear, motor, file)]
         driver = others.get(axis.name) if motor is None else axis.name
         by: DrivenBy = "MJCF actuator" if driver else "another joint" if axis.name in led else "nothing"
         values = _axis_values(axis, file)
@@ -137,18 +141,62 @@ def _axis_values(axis: Axis, file: str) -> dict[str, InspectedValue]:
     }
 
 
-def _model_actuator(axis: Axis, motor: MotorConfig, file: str) -> InspectedActuator:
+def with_motors(robot: InspectedRobot, motors: Motors, file: str) -> InspectedRobot:
+    """Return a robot with the motors of a file in place of its own actuators; ValueError if they do not fit."""
+    of_joint = _by_joint(motors, robot.joints)
+    joints = tuple(_with_motor(joint, of_joint.get(joint.name), file) for joint in robot.joints)
+    left = {joint.driver for joint in joints if joint.driven_by != "motor"}
+    actuators = [actuator for actuator in robot.actuators if actuator.path in left]
+    actuators += [
+        _actuator_of(joint.name, joint.linear, of_joint[joint.name], file)
+        for joint in joints
+        if joint.driven_by == "motor"
+    ]
+    lines = {"problems": _not_on(robot, robot.problems), "remarks": _not_on(robot, robot.remarks)}
+    return dataclasses.replace(robot, joints=joints, actuators=tuple(actuators), own_values=(), **lines)
+
+
+def _by_joint(motors: Motors, joints: Sequence[InspectedJoint]) -> dict[str, MotorConfig]:
+    """Return the motor of each joint that has one, with its numbers."""
+    names = [joint.name for joint in joints]
+    limits = np.array([[joint.value("effort_limit") for joint in joints]])
+    resolved = resolve_motors(motors, names, names, 1, limits=lambda: limits)
+    return {names[column]: one.of_joint(at) for one in resolved for at, column in enumerate(one.columns)}
+
+
+def _not_on(robot: InspectedRobot, lines: Iterable[str]) -> tuple[str, ...]:
+    """Return lines without those on actuators of the file of a robot that motors replace."""
+    prims = tuple(f"<{actuator.path}>" for actuator in robot.actuators)
+    return tuple(line for line in lines if not line.startswith(prims) and not re.match(HAVE_MOTORS, line))
+
+
+def _with_motor(joint: InspectedJoint, motor: MotorConfig | None, file: str) -> InspectedJoint:
+    """Return a joint with the motor of a file; without stages of one, actuator prims leave it to its drive."""
+    if motor is not None:
+        stated = {name: getattr(motor, name) for name in ("armature", "friction", "viscous_friction")}
+        own = {name: InspectedValue(value, joint.values[name].unit, file) for name, value in stated.items()}
+        values = {name: value for name, value in own.items() if value.value is not None}
+        joint = dataclasses.replace(joint, values={**joint.values, **values})
+        if motor.stages:
+            return dataclasses.replace(joint, driven_by="motor", driver=joint.name)
+    if joint.driven_by != "actuator":
+        return joint
+    has_drive = bool(joint.value("drive_stiffness") or joint.value("drive_damping"))
+    return dataclasses.replace(joint, driven_by="USD drive" if has_drive else "nothing", driver=None)
+
+
+def _actuator_of(name: str, linear: bool, motor: MotorConfig, file: str) -> InspectedActuator:
     configs = in_order(motor.stages)
     values = {
-        (law_of(config), name): value
+        (law_of(config), parameter): value
         for config in configs
-        for name, (_, value) in values_of(config, axis.linear, file).items()
+        for parameter, (_, value) in values_of(config, linear, file).items()
     }
     words = pipeline_of(configs)
     if motor.controller is not None and motor.controller.gains_at_joint() == (0.0, 0.0, 0.0):
         # its control input is the effort, which stays 0
         words = words.replace(pipeline_of([motor.controller]), "torque motor, nothing drives it", 1)
-    return InspectedActuator(axis.name, (axis.name,), words, values=values, **parts_of(configs))
+    return InspectedActuator(name, (name,), words, values=values, **parts_of(configs))
 
 
 # names in `files.usd.joint_properties`
@@ -261,7 +309,7 @@ def _stage_actuator(stage: Stage, spec: ActuatorSpec) -> InspectedActuator:
     return InspectedActuator(
         spec.path,
         spec.dof_names,
-        pipeline_of(stages),
+        pipeline_of(stages) or "unusable",
         values=values,
         stand_ins=tuple(stand_ins_on(stage, spec.path)),
         earlier=tuple(earlier_schemas(stage.GetPrimAtPath(spec.path))),

@@ -13,27 +13,29 @@ from ...extension.articulation_actuators import ArticulationActuators
 from ...simulators.authoring import motors_of
 from ...simulators.simulation import Simulation
 from ...specs.arguments import MODEL_FILES, number_of, path_of
+from ...specs.motors import Motors
 from ..stability.table import Stability
 from .described import InspectedRobot
 from .findings import Checked, Finding, Rule, split_message
-from .inspect import inspect_robots
+from .inspect import inspect_robots, with_motors
 from .rules import drives, portability, steps, units, values
 
 
-def lint(file: str | os.PathLike[str], dt: float | None = None) -> list[Finding]:
+def lint(file: str | os.PathLike[str], dt: float | None = None, config: Motors | None = None) -> list[Finding]:
     """Return the findings on a robot file: its actuators, drives, limits and units.
 
     Args:
         file: Path of a USD, MJCF (`.xml`, `.mjcf`) or URDF file.
         dt: Physics step [s] at which the gains have to be stable; the file is opened with MuJoCo. None skips these
             rules.
+        config: Motors by pattern of joint names in place of those of the file; None means those of the file.
 
     Returns:
         The findings, robot by robot.
 
     Raises:
         FileNotFoundError: No such file.
-        ValueError: `dt` is not a finite number > 0.
+        ValueError: `dt` is not a finite number > 0, or motors do not fit the robots.
         ModuleNotFoundError: USD or MuJoCo is missing, which the extra `sim` brings.
 
     Example:
@@ -45,7 +47,7 @@ def lint(file: str | os.PathLike[str], dt: float | None = None) -> list[Finding]
         raise ValueError(f"dt = {dt}: must be a finite number of seconds > 0, 1/240 for instance.")
     path = path_of("file", file)
     try:
-        robots = inspect_robots(path)
+        robots = _robots(path, config)
     except ValueError as error:
         _, problem, remedy = split_message(" ".join(str(error).split()).removeprefix(f"{path}: "))
         return [Finding("unreadable-file", "error", str(path), problem, remedy)]
@@ -56,7 +58,7 @@ def lint(file: str | os.PathLike[str], dt: float | None = None) -> list[Finding]
     stability: dict[str, Stability] = {}
     if dt is not None:
         try:
-            stability = _stabilities(path, robots, dt)
+            stability = _stabilities(path, robots, dt, config)
         except ValueError as error:
             problem = f"cannot be simulated, so that its stability is not known: {error}"
             remedy = "Correct the file, or leave --dt out."
@@ -65,6 +67,12 @@ def lint(file: str | os.PathLike[str], dt: float | None = None) -> list[Finding]
         findings += _by_rules(Checked(robot, dt, stability.get(robot.path)))
     # a remark on the file belongs to all its robots
     return [finding for at, finding in enumerate(findings) if finding not in findings[:at]]
+
+
+def _robots(path: Path, config: Motors | None) -> list[InspectedRobot]:
+    """Return the robots of a file, with motors in place of its own if they are given."""
+    robots = inspect_robots(path)
+    return robots if config is None else [with_motors(robot, config, "config") for robot in robots]
 
 
 def _by_rules(checked: Checked) -> Iterator[Finding]:
@@ -97,7 +105,9 @@ def fix(
     return [one for one in fixable if (one.rule, one.where, one.problem) not in still], left
 
 
-def _stabilities(file: Path, robots: Iterable[InspectedRobot], dt: float) -> dict[str, Stability]:
+def _stabilities(
+    file: Path, robots: Iterable[InspectedRobot], dt: float, config: Motors | None
+) -> dict[str, Stability]:
     """Return the stability of robots of a file at a physics step, by path; of their actuators, without drives."""
     usable = [robot.path for robot in robots if not robot.problems]
     stabilities = {}
@@ -107,8 +117,8 @@ def _stabilities(file: Path, robots: Iterable[InspectedRobot], dt: float) -> dic
         with Simulation(file, dt=dt) as sim:
             wrappers = {
                 path: ArticulationActuators(path)
-                if sim.stage is not None
-                else ArticulationActuators.from_configs(path, motors_of(sim, path))
+                if sim.stage is not None and config is None
+                else ArticulationActuators.from_configs(path, motors_of(sim, path) if config is None else config)
                 for path in usable
             }
             sim.play()

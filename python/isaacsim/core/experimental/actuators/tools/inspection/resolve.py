@@ -37,6 +37,7 @@ from .described import (
     InspectedActuator,
     InspectedJoint,
     InspectedRobot,
+    at_shaft,
     gains,
     largest_effort,
     law_of,
@@ -143,7 +144,8 @@ class _Rows:
         applied = self._applied_gains(joint.name)
         rules = [self._whose(joint)] * 2
         if joint.name in self._actuated and (actuator or motor):
-            rules = ["its law has no gains" if one is None else rule for one, rule in zip(applied, rules, strict=True)]
+            without = self._at_shaft(joint) or "its law has no gains"
+            rules = [without if one is None else rule for one, rule in zip(applied, rules, strict=True)]
         for at, (name, drive) in enumerate({"kp": "drive_stiffness", "kd": "drive_damping"}.items()):
             unit = JOINT_UNITS[drive][joint.linear]
             yield Resolved(self._robot.path, joint.name, name, unit, of_file[at], of_config[at], applied[at], rules[at])
@@ -161,7 +163,9 @@ class _Rows:
         applied = self._actuated[joint.name][2] if joint.name in self._actuated else None
         rule = "no actuator" if applied is None else self._whose(joint)
         of_joint = self._applied["effort_limit_sim"].get(joint.name, math.inf)
-        if applied is not None and of_joint < applied * (1 - _SAME):
+        if shaft := self._at_shaft(joint):
+            given, applied, rule = [None, None], None, shaft
+        elif applied is not None and of_joint < applied * (1 - _SAME):
             rule += f"; the joint's {of_joint:g} bounds its drive only"
         return Resolved(self._robot.path, joint.name, "actuator_limit", unit, given[0], given[1], applied, rule)
 
@@ -181,14 +185,15 @@ class _Rows:
         motor, at = self._motors.get(joint.name, (None, 0))
         given = None if motor is None else _of_joint(motor.properties.get(name), at)
         applied = self._applied.get(_APPLIED[name], {}).get(joint.name)
-        stage = self._friction_stage(joint) if "friction" in name else None
+        acting = self._acting(joint) or InspectedActuator(joint.name, (), "")
+        stage = next(filter(is_friction, acting.stages), None) if "friction" in name else None
         if stage is not None:
             rule = (
                 "friction stage, computed by the simulator"
                 if is_in_engine(stage)
                 else "friction stage, which replaces it"
             )
-        elif name == "armature" and self._has_rotor(joint):
+        elif name == "armature" and armature(acting) is not None:
             rule = "rotor of the transmission, ratio²·rotor_inertia"
         elif given is not None:
             rule = "configuration"
@@ -199,16 +204,14 @@ class _Rows:
         of_file = float(value.value) if value.said else None
         return Resolved(self._robot.path, joint.name, name, value.unit, of_file, given, applied, rule)
 
-    def _has_rotor(self, joint: InspectedJoint) -> bool:
-        """Return True if the transmission of a joint has a rotor inertia."""
-        acting = self._motor(joint.name) if self._with_config else self._actuator(joint)
-        return acting is not None and armature(acting) is not None
+    def _acting(self, joint: InspectedJoint) -> InspectedActuator | None:
+        """Return what acts on a joint after play."""
+        return self._motor(joint.name) if self._with_config else self._actuator(joint)
 
-    def _friction_stage(self, joint: InspectedJoint) -> Config | None:
-        """Return the stage that computes the friction of a joint, or has the simulator compute it."""
-        acting = self._motor(joint.name) if self._with_config else self._actuator(joint)
-        stages = () if acting is None else acting.stages
-        return next(filter(is_friction, stages), None)
+    def _at_shaft(self, joint: InspectedJoint) -> str:
+        """Return in words what the motor of a joint has at the shaft of its linkage; empty without one."""
+        acting = self._acting(joint) or self._running.get(joint.name, (None, 0))[0]
+        return "" if acting is None else at_shaft(acting)
 
     def _whose(self, joint: InspectedJoint) -> str:
         """Return the rule that decides what drives a joint."""

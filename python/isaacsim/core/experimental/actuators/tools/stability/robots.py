@@ -13,12 +13,14 @@ from ...base.errors import HostError
 from ...base.values import as_numpy
 from ...engine.actuator import Actuator
 from ...engine.assembly import Assembly
+from ...laws.contract.base import Component
+from ...laws.contract.catalogue import law_of, snake_case
 from ...laws.contract.coupling import coupled_inertias
 from ...simulators.binding import Binding
 from ...simulators.motor_properties import read_property
 from ...simulators.port import turning
 from ...specs.encoder import EncoderConfig
-from ...specs.stages import KINDS
+from ...specs.stages import KINDS, is_linked
 from ..feedback import config_of, feedback_gains, is_rigid, of_passive_stages, of_transmission
 from .chatter import AssumedInertia
 from .implicit import Implicit, is_at_end, is_measured, may_be_implicit, mode_values
@@ -31,6 +33,16 @@ from .timing import Timing, timing_of
 _NAMED = 3
 # remedies besides a shorter step, by whether smaller gains help
 _CURES = {True: "Raise the armature, or lower the gains", False: "Raise the damping"}
+# why stages that change the loop are not in its equations, of all kinds and of some
+_NO_GAINS = "no gains of it are known"
+_WHY_LEFT_OUT = {
+    "effort_lag": "it has no equation with efforts of the end of the step",
+    "electrical": "the lag of its current is of no linear law",
+    "transmission": "its rotor moves by itself, or its ratio is not known",
+    "shaft": "it acts on a shaft that moves several joints",
+    "linkage": "its motor moves several joints together",
+    "passive": "it has no gains, and only takes energy out of the motion where it is friction",
+}
 
 
 class ClosedLoops:
@@ -63,8 +75,11 @@ class ClosedLoops:
             raise HostError(f"{self._owner!r}: its simulator tells no physics step. Pass stability(dt=...).")
         tables = list(self._tables(rows, step))
         joints = tuple(joint for table in tables for joint in table.joints)
-        whole = tuple(robot for table in tables for robot in table.robots)
         unknown = tuple(self._names_where(~self._known))
+        # the others are passive
+        is_driven = self._by_actuator(lambda actuator: actuator.controller is not None or is_linked(actuator))
+        is_known = bool(self._known[is_driven].all())
+        whole = tuple(dataclasses.replace(robot, is_known=is_known) for table in tables for robot in table.robots)
         others = tuple(self._chatter(rows)), tuple(self._springs(rows, step))
         return Stability(step, joints, whole, unknown, self._left_out, *others, tuple(self._sensed))
 
@@ -209,16 +224,18 @@ class ClosedLoops:
 
     @property
     def _left_out(self) -> tuple[str, ...]:
-        """Class names of stages that change the loop and are not in the equations; a rigid gear is in the gains."""
-        found = [
-            type(stage).__name__
-            for actuator in self._assembly.actuators
-            for kind, stage in actuator.by_kind
-            if KINDS[kind].changes_loop
-            and not (KINDS[kind].converts and is_rigid(actuator))
-            and not (Timing.is_in(config_of(stage)) and not (kind == "effort_lag" and is_at_end(actuator)))
-        ]
-        return tuple(dict.fromkeys(found))
+        """Laws that change the loop and are not in the equations, in words; a rigid gear is in the gains."""
+        found: dict[tuple[str, str], list[str]] = {}
+        for actuator in self._assembly.actuators:
+            for kind, stage in actuator.by_kind:
+                if KINDS[kind].changes_loop and not _is_in_equations(kind, stage, actuator):
+                    law = law_of(type(stage))
+                    name = type(stage).__name__ if law is None else snake_case(law.config.stem())
+                    found.setdefault((kind, name), []).extend(actuator.dof_names)
+        return tuple(
+            f"{law} of {', '.join(joints)}: {_WHY_LEFT_OUT.get(kind, _NO_GAINS)}"
+            for (kind, law), joints in found.items()
+        )
 
     @property
     def _has_matrices(self) -> bool:
@@ -369,6 +386,13 @@ def _sees_joint(actuator: Actuator) -> bool:
     return any(
         isinstance(config_of(one), EncoderConfig) and getattr(one, "side", "") == "joint" for one in actuator.stages
     )
+
+
+def _is_in_equations(kind: str, stage: Component, actuator: Actuator) -> bool:
+    """Return True if a stage that changes the loop is in its equations, by its timing or in the gains."""
+    if KINDS[kind].converts:
+        return is_rigid(actuator)
+    return Timing.is_in(config_of(stage)) and not (kind == "effort_lag" and is_at_end(actuator))
 
 
 def _named(table: Stability, robot: str) -> Stability:

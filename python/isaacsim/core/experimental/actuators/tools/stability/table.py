@@ -107,6 +107,7 @@ class RobotStability:
         largest_step: Largest stable physics step [s].
         velocity_weight: Velocity weight of the simulator, see `stability_of`.
         implicit_helps: True if it vibrates, and would not with `effort_mode="implicit"`.
+        is_known: False if laws without known gains move some of its joints: numbers are those of the others alone.
     """
 
     robot: str
@@ -115,11 +116,17 @@ class RobotStability:
     largest_step: float
     velocity_weight: float = 1.0
     implicit_helps: bool = False
+    is_known: bool = True
 
     @property
     def stable(self) -> bool:
-        """True if it does not vibrate."""
+        """True if it does not vibrate by the gains that are known."""
         return self.margin >= 1.0
+
+    @property
+    def verdict(self) -> str:
+        """`"stable"` or `"vibrating"`, and `"unknown"` if it would be stable but for joints whose gains are unknown."""
+        return "vibrating" if not self.stable else "stable" if self.is_known else "unknown"
 
 
 @dataclass(frozen=True)
@@ -130,11 +137,11 @@ class Stability:
         dt: Physics step [s].
         joints: Joints driven by PD or PID laws, robot by robot.
         robots: Each robot as a whole.
-        unknown: Joints without gains: their law is a network, one's own or none; and implicit joints of which no
-            inertia is known, so that they get no effort.
-        left_out: Class names of stages that change efforts at these joints, are no limits and are not in the equations:
-            friction, for instance, which takes energy out of the motion, or a spring before the joint, with a rotor
-            that moves by itself. A rigid gear is in the equations.
+        unknown: Joints without gains: their law is a network, one's own, behind a linkage or none; and implicit joints
+            of which no inertia is known, so that they get no effort.
+        left_out: Laws, by their names in motor files and the joints, that change efforts, are no limits and are not in
+            the equations, each with the reason: friction, for instance, or a spring before the joint. A rigid gear is
+            in the equations.
         chatter: Joints whose friction assumes more than twice their inertia, or whose effort at the end of the step
             assumes more than their inertia, so that they may chatter instead of coming to rest; friction is in neither
             margins nor `stable`.
@@ -155,32 +162,35 @@ class Stability:
 
     @property
     def stable(self) -> bool:
-        """True if no robot vibrates by its gains."""
+        """True if no robot vibrates by the gains that are known; `verdict` of a robot says whether all are."""
         return all(robot.stable for robot in self.robots)
 
     def to_json(self) -> str:
         """Return everything as a JSON object; infinity is the text `inf`."""
-        return json.dumps(_plain({**dataclasses.asdict(self), "stable": self.stable}))
+        robots = [dataclasses.asdict(robot) | {"verdict": robot.verdict} for robot in self.robots]
+        return json.dumps(_plain({**dataclasses.asdict(self), "robots": robots, "stable": self.stable}))
 
     def __str__(self) -> str:
         lines = [line for robot in self.robots for line in self._lines(robot)]
         lines += [f"explicit, as a sensor measures them: {', '.join(self.sensed)}"] if self.sensed else []
-        lines += [f"left out: {', '.join(self.left_out)}"] if self.left_out else []
+        lines += [f"left out: {one}" for one in self.left_out]
         lines += [f"may chatter: {one}" for one in self.chatter]
         return "\n".join([*lines, *(f"not resolved: {one}" for one in self.springs)])
 
     def _lines(self, robot: RobotStability) -> list[str]:
-        name, verdict = robot.robot or "robot", "stable" if robot.stable else "vibrates"
+        name = robot.robot or "robot"
         title = (
-            f"{name} {verdict} at dt = {self.dt:g} s: margin {robot.margin:.3g}, spectral radius "
+            f"{name} {robot.verdict} at dt = {self.dt:g} s: margin {robot.margin:.3g}, spectral radius "
             f"{robot.spectral_radius:.6g}, largest step {robot.largest_step:.3g} s"
         )
         mine = [joint for joint in self.joints if joint.robot == robot.robot]
+        if not (mine or robot.is_known):
+            return [f"{name} unknown at dt = {self.dt:g} s: no joint has gains that are known"]
         turns = [joint.turns for joint in mine]
         hidden = idle_columns(self.joints)
         columns = [_column(name, mine, turns) for name in _COLUMNS if name not in hidden]
         lines = _aligned([["Joint", "", *(joint.joint for joint in mine)], *columns])
-        remedy = [f"{name} would be stable with {IMPLICIT_REMEDY}"] if robot.implicit_helps else []
+        remedy = [f"{name} would be stable with {IMPLICIT_REMEDY}"] * robot.implicit_helps
         return [title, *lines, *remedy]
 
 

@@ -26,7 +26,7 @@ from ...specs.configs import ClampingConfig, MaxEffortClampingConfig, PDControlC
 from ...specs.encoder import EncoderConfig
 from ...specs.joint_side import gains_at_joint, ratio_of
 from ...specs.motors import MotorConfig
-from ...specs.patterns import matched, pattern_of
+from ...specs.patterns import first_matching, matched, pattern_of
 from ..feedback import config_of, largest_efforts, of_passive_stages
 from ..plots.step_response import SETTLED
 from ..stability.frequency import CIRCLE, joint_loops, margins
@@ -384,9 +384,8 @@ def _spread(motors: Mapping[str, MotorConfig], joint: str) -> tuple[float, float
 
 def _of(value: Any, joint: str) -> Any:
     """Return the value of a joint of one by pattern."""
-    if not isinstance(value, Mapping):
-        return value
-    return next((number for pattern, number in value.items() if re.fullmatch(pattern, joint)), value)
+    number = first_matching(value, joint) if isinstance(value, Mapping) else None
+    return value if number is None else number
 
 
 def with_law(

@@ -67,8 +67,10 @@ def no_stand_in(checked: Checked) -> Iterator[Remark]:
 def approximated(checked: Checked) -> Iterator[Remark]:
     """A law unknown to newton, which others approximate by a law of newton's; nothing is wrong."""
     by_difference: dict[str, list[InspectedActuator]] = {}
-    for does, actuator in _approximations(checked):
-        by_difference.setdefault(does, []).append(actuator)
+    for actuator, joints in _prims(checked):
+        for law, nearest, authored in _laws_of_ours(actuator):
+            for does in _differences(joints, law, nearest, authored):
+                by_difference.setdefault(does, []).append(actuator)
     for does, actuators in by_difference.items():
         joints = ", ".join(joint for actuator in actuators for joint in actuator.joints)
         yield Remark(
@@ -77,13 +79,6 @@ def approximated(checked: Checked) -> Iterator[Remark]:
             "Expect other efforts there.",
             severity="note",
         )
-
-
-def _approximations(checked: Checked) -> Iterator[tuple[str, InspectedActuator]]:
-    """Iterate over the laws that others approximate: what others do, and the actuator."""
-    for actuator, joints in _prims(checked):
-        for law, nearest, authored in _laws_of_ours(actuator):
-            yield from ((does, actuator) for does in _differences(joints, law, nearest, authored))
 
 
 def _differences(
