@@ -22,11 +22,9 @@ from .port import PhysicsBus
 if TYPE_CHECKING:
     import numpy as np
 
-    from ..files.usd.handles import Stage
     from ..tools.viewing.view import View
     from .mujoco.host import MujocoHost
     from .physics_articulation import PhysicsArticulation
-    from .scene.scene import Scene
 
 try:
     # USD learns schemas before the first stage is opened, or never
@@ -123,10 +121,17 @@ class Simulation(NotCopied):
             "initial_positions": initial_positions,
         }
         if is_file:
-            opened, own_dt = _open_file(Path(source), strict_inertia, standing)
+            from .mujoco.file_reader import read_file
+            from .mujoco.standing import Standing
+
+            given = {name: value for name, value in standing.items() if value is not None}
+            scene = read_file(Path(source), strict_inertia=strict_inertia, standing=Standing(**given))
+            opened, own_dt = scene, scene.spec.option.timestep
         else:
             _refuse_on_stages(engine, **standing)
-            opened, own_dt = _open_stage(source), DEFAULT_DT
+            with needs("a USD stage", "sim"):
+                from ..files.usd.stage import open_stage
+            opened, own_dt = open_stage(source), DEFAULT_DT
         options: dict[str, Any] = {"fixed_base": fixed_base and not is_file}
         if engine in _MUJOCO:
             options["strict_inertia"] = strict_inertia
@@ -422,23 +427,6 @@ def _refuse_on_stages(engine: str, **asked: object) -> None:
             "initial_positions: must be left out with engine='physx'. Author the joint state, or call "
             "set_dof_positions after play()."
         )
-
-
-def _open_file(path: Path, strict_inertia: bool, standing: Mapping[str, Any]) -> tuple[Scene, float]:
-    """Scene of an MJCF or URDF file, and its physics step."""
-    from .mujoco.file_reader import read_file
-    from .mujoco.standing import Standing
-
-    given = {name: value for name, value in standing.items() if value is not None}
-    scene = read_file(path, strict_inertia=strict_inertia, standing=Standing(**given))
-    return scene, scene.spec.option.timestep
-
-
-def _open_stage(source: str | os.PathLike[str] | Stage) -> Stage:
-    with needs("a USD stage", "sim"):
-        from ..files.usd.stage import open_stage
-
-    return open_stage(source)
 
 
 def _host_class(simulator: str) -> Any:

@@ -72,7 +72,16 @@ class _Header:
     def text(self) -> str:
         """Return the whole text."""
         motors = [shape.text(number) for number, shape in enumerate(self._shapes)]
-        robot = [*self._numbers(), self._memory(), self._init(), self._step()]
+        names = ", ".join(c_string(joint.name) for joint in self._robot.joints)
+        lines = [
+            f"static const char *const @joint_names[@JOINTS] = {{{names}}};",
+            "typedef struct {",
+            "    float state[@JOINTS][@STATES];",
+            *(["    @ring late[@JOINTS]; /* commands that act later */"] if self._depth else []),
+            *(["    float past[@JOINTS][@PAST]; /* results that act later */"] if self._past else []),
+            "} @motors;",
+        ]
+        robot = [*self._numbers(), "\n".join(lines), self._init(), self._step()]
         text = _apart([self._top(), self._sizes(), *used_by([*motors, *robot]), *motors, *robot])
         guard = f"{self._prefix.upper()}_MOTORS_H"
         whole = f"#ifndef {guard}\n#define {guard}\n\n{text}\n\n#endif".replace("@", f"{self._prefix}_")
@@ -119,18 +128,6 @@ class _Header:
                 yield f"static const @table @tables_{joint.at}[] = {{{tables}}}; /* {joint.name} */"
         for number, linkage in enumerate(self._linkages):
             yield linkage_text(number, linkage, (self._joints[at].name for at in linkage.slots))
-
-    def _memory(self) -> str:
-        names = ", ".join(c_string(joint.name) for joint in self._robot.joints)
-        lines = [
-            f"static const char *const @joint_names[@JOINTS] = {{{names}}};",
-            "typedef struct {",
-            "    float state[@JOINTS][@STATES];",
-            *(["    @ring late[@JOINTS]; /* commands that act later */"] if self._depth else []),
-            *(["    float past[@JOINTS][@PAST]; /* results that act later */"] if self._past else []),
-            "} @motors;",
-        ]
-        return "\n".join(lines)
 
     def _init(self) -> str:
         lines = [

@@ -69,9 +69,14 @@ def check_log(log: MotorLog, limits: Mapping[str, tuple[float, float]] | None = 
     if problem := time_problem(log):
         return [problem]
     along, against = _correlations(log)
+    rule = "must be positive. Change the sign of one of them."
     problems = [
         *_degrees(log, limits or {}),
-        *_signs(log, along, against),
+        *(
+            f"{joint}: correlation of position and command is -{against[column, column]:.2f}: {rule}"
+            for column, joint in enumerate(log.joints)
+            if against[column, column] > max(_FOLLOWS, along[column, column] + _MARGIN)
+        ),
         *_orders(log, along),
         *_swapped(log),
         *_spikes(log),
@@ -231,15 +236,6 @@ def _follows(command: np.ndarray, position: np.ndarray, dt: float) -> bool:
         for lag in lags
         if lag < len(command) - 2
     )
-
-
-def _signs(log: MotorLog, along: np.ndarray, against: np.ndarray) -> list[str]:
-    rule = "must be positive. Change the sign of one of them."
-    return [
-        f"{joint}: correlation of position and command is -{against[column, column]:.2f}: {rule}"
-        for column, joint in enumerate(log.joints)
-        if against[column, column] > max(_FOLLOWS, along[column, column] + _MARGIN)
-    ]
 
 
 def _orders(log: MotorLog, best: np.ndarray) -> list[str]:

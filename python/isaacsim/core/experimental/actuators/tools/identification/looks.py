@@ -89,7 +89,13 @@ def _looks(traces: Sequence[_Trace], total: float, noise: float) -> Iterator[tup
     share *= _LEAST_LOAD < times < _MOST_LOAD
     words = f"is off as if its load were {times:.2g} times that of the file"
     yield look(share, _SEEN, words, "a mass or a gain is wrong, or it carries something")
-    share = _stands(traces, total, noise)
+    squares = 0.0
+    for trace in traces:
+        half = max(1, round(0.5 * _STANDS / trace.dt))
+        padded = np.pad(trace.position, half, "edge")
+        still = np.ptp(np.lib.stride_tricks.sliding_window_view(padded, 2 * half + 1), axis=1) <= _STILL * noise
+        squares += float(np.sum(trace.left[still] ** 2))
+    share = squares / total
     yield look(share, _AT_REST, "is off where it stands still", "it sticks elsewhere each time")
 
 
@@ -161,14 +167,3 @@ def _moves_at_rest(traces: Sequence[_Trace], total: float) -> float:
             rest = trace.left[part[round(_SETTLED / trace.dt) :]]
             changed += float(np.sum((rest - rest.mean()) ** 2)) if len(rest) else 0.0
     return changed / total
-
-
-def _stands(traces: Sequence[_Trace], total: float, noise: float) -> float:
-    """Return the share of rows around which a joint stands still."""
-    squares = 0.0
-    for trace in traces:
-        half = max(1, round(0.5 * _STANDS / trace.dt))
-        padded = np.pad(trace.position, half, "edge")
-        still = np.ptp(np.lib.stride_tricks.sliding_window_view(padded, 2 * half + 1), axis=1) <= _STILL * noise
-        squares += float(np.sum(trace.left[still] ** 2))
-    return squares / total

@@ -226,7 +226,12 @@ class Page:
         camera = client.camera
         # a page can claim to have no height
         aspect = camera.image_width / max(camera.image_height, 1)
-        camera.position, camera.look_at = _camera(middle, size, aspect, camera.fov)
+        # the panel covers half of a narrow picture
+        narrow = min(max(aspect, _NARROWEST), 1.0)
+        away, distance = np.array([1.0, -1.0, 0.55]), 1.15 * size / narrow
+        lower = 0.5 * distance * math.tan(camera.fov / 2) if narrow < 1 else 0.0
+        camera.position = middle + distance * away / np.linalg.norm(away)
+        camera.look_at = middle - [0.0, 0.0, lower]
 
     def _move(self, live: Live) -> None:
         """Move the bodies to their poses, and the ghosts to their targets."""
@@ -469,14 +474,6 @@ class Page:
 
     def _choose(self, live: Live, name: str) -> None:
         self._chosen = next((at for at, joint in enumerate(live.joints) if joint.name == name), self._chosen)
-
-
-def _camera(middle: np.ndarray, size: float, aspect: float, fov: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return position and target [m] of a camera that sees all robots; the panel covers half of a narrow picture."""
-    narrow = min(max(aspect, _NARROWEST), 1.0)
-    away, distance = np.array([1.0, -1.0, 0.55]), 1.15 * size / narrow
-    lower = 0.5 * distance * math.tan(fov / 2) if narrow < 1 else 0.0
-    return middle + distance * away / np.linalg.norm(away), middle - [0.0, 0.0, lower]
 
 
 def _turns(live: Live, columns: Iterable[int]) -> list[bool | None]:
