@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ..tools.viewing.view import View
     from .mujoco.host import MujocoHost
     from .physics_articulation import PhysicsArticulation
+    from .scene.scene import Scene
 
 try:
     # USD learns schemas before the first stage is opened, or never
@@ -121,12 +122,7 @@ class Simulation(NotCopied):
             "initial_positions": initial_positions,
         }
         if is_file:
-            from .mujoco.file_reader import read_file
-            from .mujoco.standing import Standing
-
-            given = {name: value for name, value in standing.items() if value is not None}
-            scene = read_file(Path(source), strict_inertia=strict_inertia, standing=Standing(**given))
-            opened, own_dt = scene, scene.spec.option.timestep
+            opened, own_dt = _open_file(Path(source), strict_inertia, standing)
         else:
             _refuse_on_stages(engine, **standing)
             with needs("a USD stage", "sim"):
@@ -427,6 +423,16 @@ def _refuse_on_stages(engine: str, **asked: object) -> None:
             "initial_positions: must be left out with engine='physx'. Author the joint state, or call "
             "set_dof_positions after play()."
         )
+
+
+def _open_file(path: Path, strict_inertia: bool, standing: Mapping[str, Any]) -> tuple[Scene, float]:
+    """Scene of an MJCF or URDF file, and its physics step."""
+    from .mujoco.file_reader import read_file
+    from .mujoco.standing import Standing
+
+    given = {name: value for name, value in standing.items() if value is not None}
+    scene = read_file(path, strict_inertia=strict_inertia, standing=Standing(**given))
+    return scene, scene.spec.option.timestep
 
 
 def _host_class(simulator: str) -> Any:
