@@ -544,13 +544,9 @@ class _Law:
 
 @dataclass(frozen=True)
 class _Laws:
-    """Classes of the laws of a kernel.
+    """Classes of the laws of a kernel; `feedback` has sensors and laws that delay commands.
 
-    Args:
-        controllers: Classes of the controllers.
-        stages: Classes of the stages after them.
-        feedback: Classes of the sensors, and of laws that delay commands.
-        at_motor: True for each of them that is at the motor, before the transmission.
+    `at_motor` is true for each that is at the motor, before the transmission.
     """
 
     controllers: Sequence[LawClass]
@@ -652,12 +648,9 @@ class _Motor:
 
 
 class _KernelText:
-    """Blocks of source text for the laws of a plan, and the functions that they call.
+    """Blocks of source text for the laws of a plan, and the functions that they call; `phase` is a key of `_PHASES`.
 
-    Args:
-        laws: The laws.
-        phase: A key of `_PHASES`.
-        observed: True if the kernel records efforts before the limits, and the limit that changed each.
+    Kernels that are `observed` record efforts before the limits, and the limit that changed each.
     """
 
     def __init__(self, laws: _Laws, phase: str, observed: bool) -> None:
@@ -715,15 +708,11 @@ class _KernelText:
         for number, (law, motor) in enumerate(zip(laws.feedback, laws.at_motor, strict=True)):
             self._add_sensor(number, law, motor)
         if laws.feedback:
-            self._keep_measured(laws.feedback)
-
-    def _keep_measured(self, feedback: Sequence[LawClass]) -> None:
-        """Add the lines that keep what the controller sees."""
-        seen = [self._motor.commanded[name] for name in ("position", "velocity")]
-        seen += [] if all(KINDS[law.KIND].senses for law in feedback) else _COMMANDS[:2]
-        self._measures = len(seen) if self._phase in COMMANDING else 0
-        kept = [f"keep({one}, measured_{k}, robot, slot)" for k, one in enumerate(seen)]
-        self._sensing_motor += _under("if due != 0:", kept) if self._is_rated else kept
+            seen = [self._motor.commanded[name] for name in ("position", "velocity")]
+            seen += [] if all(KINDS[law.KIND].senses for law in laws.feedback) else _COMMANDS[:2]
+            self._measures = len(seen) if self._phase in COMMANDING else 0
+            kept = [f"keep({one}, measured_{k}, robot, slot)" for k, one in enumerate(seen)]
+            self._sensing_motor += _under("if due != 0:", kept) if self._is_rated else kept
 
     def blocks(self) -> dict[str, str]:
         """Text of each placeholder of the templates but `signals` and `efforts`, which depend on the binding."""

@@ -298,7 +298,14 @@ class _Reader:
         if name == "magnet_temperatures":
             return self._tape.read("housing_temperatures") + self._tape.read("magnet_rises")
         if name in OF_TRANSMISSIONS:
-            return self._on_shaft(name)
+            (given,) = DERIVED[name]
+            values = self._tape.read(given).astype(float)
+            if name == "shaft_positions":
+                found = values * self._ratios + self._offsets
+            else:
+                rigid = self._ratios + 0.0 * self._offsets
+                found = values * rigid if name == "shaft_velocities" else values / rigid
+            return found.astype(np.float32)
         before, after = self._motion()
         if name == "sticking":
             return at_rest(before, after) & self._is_dry
@@ -308,17 +315,6 @@ class _Reader:
             return np.where(self._is_wound, drawn - work, np.float32(0.0)) + self._tape.read("loss_power")
         efforts = self._tape.read("applied_efforts") if name == "power" else self._passive_efforts()
         return mean_power(efforts, before, after)
-
-    def _on_shaft(self, name: str) -> np.ndarray:
-        """Return a signal of the motor's shaft; NaN where the shaft moves by itself."""
-        (given,) = DERIVED[name]
-        values = self._tape.read(given).astype(float)
-        if name == "shaft_positions":
-            found = values * self._ratios + self._offsets
-        else:
-            rigid = self._ratios + 0.0 * self._offsets
-            found = values * rigid if name == "shaft_velocities" else values / rigid
-        return found.astype(np.float32)
 
     def _passive_efforts(self) -> np.ndarray:
         """Return what passive stages add to the efforts of motors; a step with a fault has neither."""
