@@ -335,10 +335,7 @@ def rotor_armatures(specs: Sequence[ActuatorSpec], *, attached: bool) -> Iterato
 
 
 def _of_linkage(
-    spec: ActuatorSpec,
-    own: LinkageConfig,
-    shafts: Mapping[str, tuple[ActuatorSpec, LinkageConfig]],
-    attached: bool,
+    spec: ActuatorSpec, own: LinkageConfig, shafts: Mapping[str, tuple[ActuatorSpec, LinkageConfig]], attached: bool
 ) -> np.ndarray | None:
     """Return the armature of the joints of an actuator that all rotors of its linkage have; None if none is given.
 

@@ -326,12 +326,7 @@ def _unusable(stage: Stage, own: set[tuple[str, str]], read: Iterable[str]) -> l
 
 
 def _stage_joint(
-    stage: Stage,
-    path: str,
-    name: str,
-    actuators: Sequence[InspectedActuator],
-    led: Container[str],
-    problems: list[str],
+    stage: Stage, path: str, name: str, actuators: Sequence[InspectedActuator], led: Container[str], problems: list[str]
 ) -> InspectedJoint:
     from ...files.usd.axes import is_angular
     from ...files.usd.fallbacks import is_marked
