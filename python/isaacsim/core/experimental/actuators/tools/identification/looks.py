@@ -85,7 +85,16 @@ def _looks(traces: Sequence[_Trace], total: float, noise: float) -> Iterator[tup
     share = float(np.sum(squares[round((1.0 - _FEW) * len(squares)) :])) / total
     words = f"is off in {_FEW:.0%} of rows, most at {at:.3g} s of {worst.source}"
     yield look(share, _IN_FEW, words, "it touches something or slips")
-    share, times = _load(traces, total)
+    # slow distances of the simulation from its command, which a load makes
+    slow = []
+    for trace in traces:
+        count = max(1, round(_SETTLED / trace.dt))
+        mean = np.ones(count) / count
+        distance = np.pad(trace.simulated - trace.command, (count // 2, count - 1 - count // 2), "edge")
+        slow.append(np.convolve(distance, mean, "valid"))
+    load, left = np.concatenate(slow), np.concatenate([trace.left for trace in traces])
+    product, size = float(load @ left), max(float(load @ load), 1e-30)
+    share, times = product**2 / size / total, 1.0 + product / size
     share *= _LEAST_LOAD < times < _MOST_LOAD
     words = f"is off as if its load were {times:.2g} times that of the file"
     yield look(share, _SEEN, words, "a mass or a gain is wrong, or it carries something")
@@ -127,20 +136,6 @@ def _drift(traces: Sequence[_Trace], total: float) -> tuple[float, float]:
     gained = slope * float(times @ left)
     longest = max(len(trace.left) * trace.dt for trace in traces)
     return min(gained / max(float(left @ left), 1e-30), 4.0 * gained / total), slope * longest
-
-
-def _load(traces: Sequence[_Trace], total: float) -> tuple[float, float]:
-    """Return the share along slow distances of the simulation from its command, which a load makes, and of how many
-    times the load that is."""
-    slow = []
-    for trace in traces:
-        count = max(1, round(_SETTLED / trace.dt))
-        mean = np.ones(count) / count
-        distance = np.pad(trace.simulated - trace.command, (count // 2, count - 1 - count // 2), "edge")
-        slow.append(np.convolve(distance, mean, "valid"))
-    load, left = np.concatenate(slow), np.concatenate([trace.left for trace in traces])
-    product, size = float(load @ left), max(float(load @ load), 1e-30)
-    return product**2 / size / total, 1.0 + product / size
 
 
 def _lags(traces: Sequence[_Trace], total: float) -> tuple[float, tuple[float, float]]:
