@@ -180,7 +180,11 @@ class CoupledFriction:
             columns = stage.columns
             # what else acts on the joint, by its effective inertia
             external = gained[:, columns] / response[:, columns, columns] - before[:, columns]
-            found.append(_levels_of([velocities[:, columns], others[:, columns], external - dry, *stage.parameters()]))
+            arrays = [velocities[:, columns], others[:, columns], external - dry, *stage.parameters()]
+            rows = wp.array(np.stack([np.ravel(values) for values in arrays]), dtype=wp.float32, device="cpu")
+            levels = wp.zeros(rows.shape[1], dtype=wp.float32, device="cpu")
+            wp.launch(_level_kernel, levels.size, [rows], [levels], device="cpu")
+            found.append(levels.numpy().reshape(external.shape).astype(np.float64))
         return np.concatenate(found, axis=1)
 
 
@@ -193,15 +197,6 @@ def _stages_of(part: tuple[list[int], Step], assembly: Assembly, sweeps: Sequenc
             slots = having[places]
             columns = np.array([assembly.columns[joints[slot]] for slot in slots], int)
             yield _Stage(step, rows, number, places, slots, columns)
-
-
-def _levels_of(arrays: Sequence[np.ndarray]) -> np.ndarray:
-    """Levels of the dry friction by velocity, effort of the motor, external effort and the law's parameters."""
-    shape = arrays[0].shape
-    given = wp.array(np.stack([np.ravel(one) for one in arrays]), dtype=wp.float32, device="cpu")
-    found = wp.zeros(given.shape[1], dtype=wp.float32, device="cpu")
-    wp.launch(_level_kernel, found.size, [given], [found], device="cpu")
-    return found.numpy().reshape(shape).astype(np.float64)
 
 
 @wp.kernel

@@ -81,7 +81,18 @@ class _Header:
             *(["    float past[@JOINTS][@PAST]; /* results that act later */"] if self._past else []),
             "} @motors;",
         ]
-        robot = [*self._numbers(), "\n".join(lines), self._init(), self._step()]
+        start_lines = [
+            "static inline void @init(@motors *m) {",
+            "    memset(m, 0, sizeof *m);",
+            *(
+                f"    m->state[{joint.at}][{k}] = {c_float(value)};"
+                for joint in self._driven
+                for k, value in enumerate(joint.shape.starts)
+                if value
+            ),
+            "}",
+        ]
+        robot = [*self._numbers(), "\n".join(lines), "\n".join(start_lines), self._step()]
         text = _apart([self._top(), self._sizes(), *used_by([*motors, *robot]), *motors, *robot])
         guard = f"{self._prefix.upper()}_MOTORS_H"
         whole = f"#ifndef {guard}\n#define {guard}\n\n{text}\n\n#endif".replace("@", f"{self._prefix}_")
@@ -128,20 +139,6 @@ class _Header:
                 yield f"static const @table @tables_{joint.at}[] = {{{tables}}}; /* {joint.name} */"
         for number, linkage in enumerate(self._linkages):
             yield linkage_text(number, linkage, (self._joints[at].name for at in linkage.slots))
-
-    def _init(self) -> str:
-        lines = [
-            "static inline void @init(@motors *m) {",
-            "    memset(m, 0, sizeof *m);",
-            *(
-                f"    m->state[{joint.at}][{k}] = {c_float(value)};"
-                for joint in self._driven
-                for k, value in enumerate(joint.shape.starts)
-                if value
-            ),
-            "}",
-        ]
-        return "\n".join(lines)
 
     def _step(self) -> str:
         lines = [
