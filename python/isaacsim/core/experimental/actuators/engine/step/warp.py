@@ -538,11 +538,6 @@ class WarpStep:
             pulling[list(linkage.slots)] = linkage.pulls
         slots.has = self._per_slot(_words([*(stage.used for stage in (*plan.stages, *plan.feedback)), pulling]))
         slots.asked = self._per_slot(plan.asked.values())
-        self._add_curves(slots)
-        return slots
-
-    def _add_curves(self, slots: Slots) -> None:
-        plan = self.plan
         # in the order in which the kernel numbers them
         laws = [*plan.controllers, *(stage.law for stage in (*plan.stages, *plan.feedback))]
         before = np.cumsum([0, *(len(law.CURVES) for law in laws)])
@@ -555,6 +550,7 @@ class WarpStep:
             rows.append(one.rows)
         slots.curve_first, slots.curve_count = self._ints(first), self._ints(counts)
         slots.curves = wp.array(np.concatenate(rows), dtype=wp.float32, ndim=2, device=self.device)
+        return slots
 
 
 def _words(flags: Sequence[np.ndarray]) -> list[np.ndarray]:

@@ -93,12 +93,6 @@ class _Header:
             "}",
         ]
         robot = [*self._numbers(), "\n".join(lines), "\n".join(start_lines), self._step()]
-        text = _apart([self._top(), self._sizes(), *used_by([*motors, *robot]), *motors, *robot])
-        guard = f"{self._prefix.upper()}_MOTORS_H"
-        whole = f"#ifndef {guard}\n#define {guard}\n\n{text}\n\n#endif".replace("@", f"{self._prefix}_")
-        return "".join(f"{wrapped(line)}\n" for line in _FUNCTION.sub(_with_unused, whole).splitlines())
-
-    def _top(self) -> str:
         said = [
             f"Motors of {in_comment(self._robot.name)}, {len(self._robot.joints)} joints in DOF order, in SI. C99.",
             "Compile with -ffp-contract=off and without -ffast-math for the bits of the package.",
@@ -106,7 +100,18 @@ class _Header:
             *map(in_comment, self._losses),
         ]
         comment = "\n".join(f" * {line}" for line in said)
-        return f"/*\n{comment}\n */\n#include <float.h>\n#include <math.h>\n#include <stdint.h>\n#include <string.h>"
+        text = _apart(
+            [
+                f"/*\n{comment}\n */\n#include <float.h>\n#include <math.h>\n#include <stdint.h>\n#include <string.h>",
+                self._sizes(),
+                *used_by([*motors, *robot]),
+                *motors,
+                *robot,
+            ]
+        )
+        guard = f"{self._prefix.upper()}_MOTORS_H"
+        whole = f"#ifndef {guard}\n#define {guard}\n\n{text}\n\n#endif".replace("@", f"{self._prefix}_")
+        return "".join(f"{wrapped(line)}\n" for line in _FUNCTION.sub(_with_unused, whole).splitlines())
 
     @property
     def _past(self) -> int:

@@ -420,16 +420,12 @@ class _Part:
             computed, numbers = self._step.observed()
             found = {"computed_efforts": computed, "limited_by": numbers}
         if any(name in names for name in MEASURED):
-            found |= dict(zip(MEASURED, self._measured(), strict=True))
+            binding = self._assembly.bound[self._number]
+            true = [on_host(_on_host(binding.inputs[number]))[:, list(binding.columns)] for number in range(2)]
+            found |= dict(zip(MEASURED, measured_by(self._step) or true, strict=True))
         if "motor_efforts" in names:
             found["motor_efforts"] = self._step.motor_efforts()
         return {name: array for name, array in found.items() if name in names}
-
-    def _measured(self) -> Sequence[np.ndarray]:
-        """Return position and velocity that the controllers got, of all robots and slots."""
-        binding = self._assembly.bound[self._number]
-        true = [on_host(_on_host(binding.inputs[number]))[:, list(binding.columns)] for number in range(2)]
-        return measured_by(self._step) or true
 
     def _follow(self) -> None:
         """Find the arrays that are read and written in place, after a new binding."""

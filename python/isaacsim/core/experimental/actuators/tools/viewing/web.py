@@ -156,7 +156,16 @@ class Page:
             self._subject = subject
             self._build_panel(live)
         with self._server.atomic():
-            self._move(live)
+            poses = live.poses()
+            for body, frame in self._bodies.items():
+                _place(frame, poses[body])
+            targets, away = live.target_poses(), live.drawing.away()
+            for body, frame in self._ghosts.items():
+                is_seen = self._ghost_wanted and bool(away[body])
+                if frame.visible != is_seen:
+                    frame.visible = is_seen
+                if is_seen:
+                    _place(frame, targets[body])
             if time.monotonic() - self._panel_shown >= _PANEL_PERIOD:
                 self._panel_shown = time.monotonic()
                 self._fill_panel(live, paused)
@@ -226,25 +235,7 @@ class Page:
         camera = client.camera
         # a page can claim to have no height
         aspect = camera.image_width / max(camera.image_height, 1)
-        # the panel covers half of a narrow picture
-        narrow = min(max(aspect, _NARROWEST), 1.0)
-        away, distance = np.array([1.0, -1.0, 0.55]), 1.15 * size / narrow
-        lower = 0.5 * distance * math.tan(camera.fov / 2) if narrow < 1 else 0.0
-        camera.position = middle + distance * away / np.linalg.norm(away)
-        camera.look_at = middle - [0.0, 0.0, lower]
-
-    def _move(self, live: Live) -> None:
-        """Move the bodies to their poses, and the ghosts to their targets."""
-        poses = live.poses()
-        for body, frame in self._bodies.items():
-            _place(frame, poses[body])
-        targets, away = live.target_poses(), live.drawing.away()
-        for body, frame in self._ghosts.items():
-            is_seen = self._ghost_wanted and bool(away[body])
-            if frame.visible != is_seen:
-                frame.visible = is_seen
-            if is_seen:
-                _place(frame, targets[body])
+        camera.position, camera.look_at = _camera(middle, size, aspect, camera.fov)
 
     # the panel
 
@@ -474,6 +465,14 @@ class Page:
 
     def _choose(self, live: Live, name: str) -> None:
         self._chosen = next((at for at, joint in enumerate(live.joints) if joint.name == name), self._chosen)
+
+
+def _camera(middle: np.ndarray, size: float, aspect: float, fov: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return position and target [m] of a camera that sees all robots; the panel covers half of a narrow picture."""
+    narrow = min(max(aspect, _NARROWEST), 1.0)
+    away, distance = np.array([1.0, -1.0, 0.55]), 1.15 * size / narrow
+    lower = 0.5 * distance * math.tan(fov / 2) if narrow < 1 else 0.0
+    return middle + distance * away / np.linalg.norm(away), middle - [0.0, 0.0, lower]
 
 
 def _turns(live: Live, columns: Iterable[int]) -> list[bool | None]:
