@@ -180,7 +180,15 @@ def _planned(
     shafts = [motors[joints[at]][1].shaft for at in order]
     inertia = np.array([motors[joints[at]][1].inertia for at in order], np.float64)
     nodes = _nodes(shafts)
-    _require_determined(first.joints, _slopes(shafts))
+    slopes = _slopes(shafts)
+    scale = np.abs(slopes).max(axis=(1, 2)) ** slopes.shape[-1]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        relative = np.linalg.det(slopes) / scale
+    if not (np.abs(relative) > 1e-6).all() or np.ptp(np.sign(relative)):
+        raise ValueError(
+            f"LinkageConfig of joints {', '.join(first.joints)}: must have shafts that determine the joints, and at "
+            "some position they do not, their slopes being dependent. Correct the coefficients, or narrow the table."
+        )
     lower, spacing, rows = _grid(first, count)
     return PlannedLinkage(
         slots=tuple(names.index(joints[at]) for at in order),
@@ -210,22 +218,6 @@ def _nodes(shafts: Sequence[LinkageConfig]) -> np.ndarray:
     count = len(shafts)
     columns = [np.array([one.angles, *np.reshape(one.slopes, (count, -1))]) for one in shafts if one.is_table]
     return np.concatenate(columns).T if columns else np.zeros((0, count * (1 + count)))
-
-
-def _require_determined(joints: Sequence[str], slopes: np.ndarray) -> None:
-    """Raise for slopes `(…, n, n)` with which the shafts do not determine the joints.
-
-    Raises:
-        ValueError: There are some.
-    """
-    scale = np.abs(slopes).max(axis=(1, 2)) ** slopes.shape[-1]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        relative = np.linalg.det(slopes) / scale
-    if not (np.abs(relative) > 1e-6).all() or np.ptp(np.sign(relative)):
-        raise ValueError(
-            f"LinkageConfig of joints {', '.join(joints)}: must have shafts that determine the joints, and at some "
-            "position they do not, their slopes being dependent. Correct the coefficients, or narrow the table."
-        )
 
 
 def _couples(inertia: np.ndarray, slopes: np.ndarray) -> bool:
@@ -343,10 +335,7 @@ def rotor_armatures(specs: Sequence[ActuatorSpec], *, attached: bool) -> Iterato
 
 
 def _of_linkage(
-    spec: ActuatorSpec,
-    own: LinkageConfig,
-    shafts: Mapping[str, tuple[ActuatorSpec, LinkageConfig]],
-    attached: bool,
+    spec: ActuatorSpec, own: LinkageConfig, shafts: Mapping[str, tuple[ActuatorSpec, LinkageConfig]], attached: bool
 ) -> np.ndarray | None:
     """Return the armature of the joints of an actuator that all rotors of its linkage have; None if none is given.
 
@@ -369,11 +358,7 @@ def _config_of(spec: ActuatorSpec) -> LinkageConfig | None:
 
 
 def _has_own_commands(entry: ActuatorEntry) -> bool:
-    """Return True if targets and feedforward of an actuator are the motor's.
-
-    Raises:
-        TypeError: Its transmission has more than a ratio: the engine would give it signals of the joint.
-    """
+    """Return True if targets and feedforward of an actuator are the motor's; raise for more than a ratio."""
     gear = next((stage for kind, stage in entry.by_kind if KINDS[kind].converts), None)
     if gear is None:
         return False

@@ -9,8 +9,7 @@ import numpy as np
 import warp as wp
 
 from ..base.errors import HostError
-from ..base.memory import Array
-from ..base.values import ArrayLike, as_numpy
+from ..base.values import as_numpy
 from ..laws.contract.coupling import Shafts, inertias_of, inverses_of
 from ..specs.signals import OF_SHAFTS, SHAFT_INERTIA
 from .port import ArticulationPort, Buffers, JointViews, nothing, require_members
@@ -164,7 +163,17 @@ class Binding:
 
         def refresh() -> None:
             for name, array in state.items():
-                array.assign(_float32(getattr(robots, f"get_dof_{name}")(), shape, f"get_dof_{name}()"))
+                values = getattr(robots, f"get_dof_{name}")()
+                if not (isinstance(values, wp.array) and values.dtype == wp.float32):
+                    # what float32 cannot hold is infinite then, and faults the joint
+                    with np.errstate(over="ignore"):
+                        values = as_numpy(values).astype(np.float32, copy=False)
+                if tuple(values.shape) != shape:
+                    raise HostError(
+                        f"get_dof_{name}() returned shape {tuple(values.shape)}: must be (robots, DOFs) = {shape}. "
+                        "Reshape it."
+                    )
+                array.assign(values)
 
         def commit() -> None:
             wp.copy(packed, actuated)
@@ -225,17 +234,6 @@ def _layout_problem(address: int, strides: tuple[Any, ...], shape: tuple[int, in
     if written and rows > 1 and pitch < columns * number:
         return f"has rows of {columns * number} bytes {pitch} bytes apart: must not overlap"
     return ""
-
-
-def _float32(values: ArrayLike, shape: tuple[int, int], getter: str) -> Array:
-    """Values of a getter, in a form that a Warp array can be assigned from; a `HostError` names another shape."""
-    if not (isinstance(values, wp.array) and values.dtype == wp.float32):
-        # what float32 cannot hold is infinite then, and faults the joint
-        with np.errstate(over="ignore"):
-            values = as_numpy(values).astype(np.float32, copy=False)
-    if tuple(values.shape) != shape:
-        raise HostError(f"{getter} returned shape {tuple(values.shape)}: must be (robots, DOFs) = {shape}. Reshape it.")
-    return values
 
 
 SIGNALS = ("inertia", "coupled_inertia", "load")

@@ -234,7 +234,14 @@ class BodyState(ArrayArticulation):
         places = self._collect(self._backend.link_coms, indices, links)
         now = self._collect(self._backend.link_inertias, indices, links)
         kept = np.abs(given - now).max(axis=(2, 3)) == 0
-        _require_inertias(given, kept)
+        for place in np.argwhere(~kept).tolist():
+            one = given[tuple(place)]
+            rule = "must be finite, symmetric and positive, no moment above the sum of the others"
+            if np.isfinite(one).all() and np.allclose(one, one.T, rtol=1e-5, atol=1e-9 * np.abs(one).max()):
+                moments = np.linalg.eigvalsh(one)
+                if moments[0] > 0 and moments[2] <= (1 + 1e-5) * (moments[0] + moments[1]):
+                    continue
+            raise ValueError(f"inertias[{place[0]}, {place[1]}]: {rule}. Correct it.")
         moments = np.empty((*shape, 3))
         moved = False
         for place in np.ndindex(shape):
@@ -275,18 +282,6 @@ def _turns(quaternions: np.ndarray) -> np.ndarray:
     if (wrong := np.flatnonzero(~(lengths >= 1e-6))).size:
         raise ValueError(f"orientations[{wrong[0]}] has length 0: must be a quaternion (w, x, y, z). Correct it.")
     return quaternions / lengths
-
-
-def _require_inertias(inertias: np.ndarray, kept: np.ndarray) -> None:
-    """Raise for inertias that no body can have, but for those that stay."""
-    for place in np.argwhere(~kept).tolist():
-        one = inertias[tuple(place)]
-        rule = "must be finite, symmetric and positive, no moment above the sum of the others"
-        if np.isfinite(one).all() and np.allclose(one, one.T, rtol=1e-5, atol=1e-9 * np.abs(one).max()):
-            moments = np.linalg.eigvalsh(one)
-            if moments[0] > 0 and moments[2] <= (1 + 1e-5) * (moments[0] + moments[1]):
-                continue
-        raise ValueError(f"inertias[{place[0]}, {place[1]}]: {rule}. Correct it.")
 
 
 def _split(both: np.ndarray) -> tuple[wp.array, wp.array]:

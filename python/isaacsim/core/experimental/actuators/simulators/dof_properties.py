@@ -320,7 +320,17 @@ class DofProperties(ArrayArticulation):
         if not rows:
             raise ValueError(f"{', '.join(given)}: must not all be None. Give one of them.")
         if {"lower_limits", "upper_limits"} & set(rows):
-            self._require_ordered(rows, at)
+            flat = self._authored if self._is_stopped() else self._backend.read_property
+            lower, upper = (
+                rows[name] if name in rows else flat(name)[at].astype(np.float32)
+                for name in ("lower_limits", "upper_limits")
+            )
+            if (wrong := np.argwhere(lower > upper)).size:
+                row, column = wrong[0]
+                raise ValueError(
+                    f"lower limit {lower[row, column]:g} > upper limit {upper[row, column]:g} (rad or m): must be <=. "
+                    "Swap the limits, or set both at once."
+                )
         if self._is_stopped():
             self._author(rows, at)
         elif set(rows) <= set(_IN_ARRAYS):
@@ -333,20 +343,6 @@ class DofProperties(ArrayArticulation):
 
     def _is_stopped(self) -> bool:
         return self._backend.arrays() is None
-
-    def _require_ordered(self, rows: Mapping[str, np.ndarray], at: np.ndarray) -> None:
-        """Raise for a lower limit above the upper one, where either is set."""
-        flat = self._authored if self._is_stopped() else self._backend.read_property
-        lower, upper = (
-            rows[name] if name in rows else flat(name)[at].astype(np.float32)
-            for name in ("lower_limits", "upper_limits")
-        )
-        if (wrong := np.argwhere(lower > upper)).size:
-            row, column = wrong[0]
-            raise ValueError(
-                f"lower limit {lower[row, column]:g} > upper limit {upper[row, column]:g} (rad or m): must be <=. "
-                "Swap the limits, or set both at once."
-            )
 
     def _authored(self, name: str) -> np.ndarray:
         """A property of all robots as the stage or file has it, flat."""
@@ -376,7 +372,11 @@ class DofProperties(ArrayArticulation):
         from ..files.usd.joint_properties import write_properties
         from ..files.usd.mujoco_properties import write_mujoco_properties
 
-        axis_of = self._prototype_axes()
+        axis_of = {
+            robot.offset + number: axis
+            for robot in self._backend.robots()
+            for number, axis in enumerate(zip(robot.prototype[1], robot.axes, strict=True))
+        }
         axes = list(dict.fromkeys(axis_of[place] for place in at.ravel()))
         columns: dict[str, np.ndarray] = {}
         for name, values in rows.items():
@@ -394,14 +394,6 @@ class DofProperties(ArrayArticulation):
             columns[name] = np.array([by_axis[axis].pop() for axis in axes])
         write = write_mujoco_properties if self.READS_MJC else write_properties
         write(self._backend.stage, columns, axes)
-
-    def _prototype_axes(self) -> dict[int, tuple[str, str]]:
-        """Joint and axis on the stage, which copies share, by place."""
-        return {
-            robot.offset + number: axis
-            for robot in self._backend.robots()
-            for number, axis in enumerate(zip(robot.prototype[1], robot.axes, strict=True))
-        }
 
 
 def _checked(name: str, values: ArrayLike, shape: tuple[int, int]) -> np.ndarray:

@@ -101,7 +101,19 @@ class PhysicsArticulation(DofProperties, DefaultState):
             HostError: The simulator has no contact forces.
         """
         names = [name_in(path) for path in self._current()[0].links]
-        chosen = _matches([] if links is None else names_of("links", links, "a pattern"), names)
+        patterns = [] if links is None else names_of("links", links, "a pattern")
+        found: set[int] = set()
+        for pattern in patterns:
+            if problem := pattern_problem(pattern):
+                raise ValueError(f"links: {pattern!r} {problem}")
+            matched = {i for i, name in enumerate(names) if re.fullmatch(pattern, name)}
+            if not matched:
+                raise ValueError(
+                    f"links: {pattern!r} matches no link: must match the whole name of at least one of "
+                    f"{', '.join(names)}. Correct or remove it."
+                )
+            found |= matched
+        chosen = sorted(found)
         self._backend.observe_contacts(self, self._numbers, chosen)
         self._contact_links = tuple(names[i] for i in chosen)
 
@@ -171,19 +183,3 @@ class PhysicsArticulation(DofProperties, DefaultState):
     def _efforts(self, compute: Callable[[], np.ndarray], indices: Indices, dof_indices: Indices) -> wp.array:
         self._live()
         return warp_copy(compute()[self._index(indices, dof_indices)])
-
-
-def _matches(patterns: Sequence[str], names: Sequence[str]) -> list[int]:
-    """Indices of the names that any pattern matches; each pattern must match at least one."""
-    found: set[int] = set()
-    for pattern in patterns:
-        if problem := pattern_problem(pattern):
-            raise ValueError(f"links: {pattern!r} {problem}")
-        matched = {i for i, name in enumerate(names) if re.fullmatch(pattern, name)}
-        if not matched:
-            raise ValueError(
-                f"links: {pattern!r} matches no link: must match the whole name of at least one of "
-                f"{', '.join(names)}. Correct or remove it."
-            )
-        found |= matched
-    return sorted(found)

@@ -22,7 +22,6 @@ from .port import PhysicsBus
 if TYPE_CHECKING:
     import numpy as np
 
-    from ..files.usd.handles import Stage
     from ..tools.viewing.view import View
     from .mujoco.host import MujocoHost
     from .physics_articulation import PhysicsArticulation
@@ -126,7 +125,9 @@ class Simulation(NotCopied):
             opened, own_dt = _open_file(Path(source), strict_inertia, standing)
         else:
             _refuse_on_stages(engine, **standing)
-            opened, own_dt = _open_stage(source), DEFAULT_DT
+            with needs("a USD stage", "sim"):
+                from ..files.usd.stage import open_stage
+            opened, own_dt = open_stage(source), DEFAULT_DT
         options: dict[str, Any] = {"fixed_base": fixed_base and not is_file}
         if engine in _MUJOCO:
             options["strict_inertia"] = strict_inertia
@@ -432,13 +433,6 @@ def _open_file(path: Path, strict_inertia: bool, standing: Mapping[str, Any]) ->
     given = {name: value for name, value in standing.items() if value is not None}
     scene = read_file(path, strict_inertia=strict_inertia, standing=Standing(**given))
     return scene, scene.spec.option.timestep
-
-
-def _open_stage(source: str | os.PathLike[str] | Stage) -> Stage:
-    with needs("a USD stage", "sim"):
-        from ..files.usd.stage import open_stage
-
-    return open_stage(source)
 
 
 def _host_class(simulator: str) -> Any:

@@ -109,7 +109,14 @@ class CoupledFriction:
     """
 
     def __init__(self, assembly: Assembly, articulation: Robots, sweeps: Sequence[int]) -> None:
-        _require_matrices(assembly, articulation, sweeps)
+        joints = ", ".join(name for name, number in zip(assembly.dof_names, sweeps, strict=True) if number)
+        subject, remedy = f"FrictionConfig.sweeps = {max(sweeps)} of joints {joints}", "Set sweeps to 0."
+        if not hasattr(articulation, "get_mass_matrices"):
+            raise HostError(
+                f"{subject}: {type(articulation).__name__} gives no mass matrices, which it needs. {remedy}"
+            )
+        if not assembly.device.is_cpu:
+            raise HostError(f"{subject}: the arrays are on {assembly.device}: must be in CPU memory. {remedy}")
         self._assembly, self._articulation = assembly, articulation
         self._sweeps = max(sweeps)
         self._stages = [stage for part in assembly.parts for stage in _stages_of(part, assembly, sweeps)]
@@ -134,7 +141,11 @@ class CoupledFriction:
         others[:, columns] -= found
         before = np.where(np.isnan(self._efforts), others, self._efforts)
         gained = np.where(good & np.isfinite(self._velocities), velocities - self._velocities, 0.0)
-        response = dt * self._inverse_masses(efforts.shape[1])
+        # inverse mass matrices, whose first rows and columns a free base has
+        num_dofs = efforts.shape[1]
+        articulation: Any = self._articulation
+        inverse, _ = inverses_of(as_numpy(articulation.get_mass_matrices()))
+        response = dt * inverse[:, -num_dofs:, -num_dofs:]
         expected = np.where(good, velocities, 0.0) + gained + np.einsum("rij,rj->ri", response, others - before)
         solvable = good[:, columns] & np.isfinite(found)
         bounds = np.where(solvable, self._levels(velocities, gained, others, before, response), 0.0)
@@ -160,13 +171,6 @@ class CoupledFriction:
         """The columns of each stage."""
         return np.split(values, np.cumsum([len(stage.columns) for stage in self._stages])[:-1], axis=1)
 
-    def _inverse_masses(self, num_dofs: int) -> np.ndarray:
-        """Inverse mass matrices of the joints, float64; the identity for a robot that has none."""
-        articulation: Any = self._articulation
-        inverse, _ = inverses_of(as_numpy(articulation.get_mass_matrices()))
-        # a free base has the first rows and columns
-        return inverse[:, -num_dofs:, -num_dofs:]
-
     def _levels(
         self, velocities: np.ndarray, gained: np.ndarray, others: np.ndarray, before: np.ndarray, response: np.ndarray
     ) -> np.ndarray:
@@ -176,17 +180,12 @@ class CoupledFriction:
             columns = stage.columns
             # what else acts on the joint, by its effective inertia
             external = gained[:, columns] / response[:, columns, columns] - before[:, columns]
-            found.append(_levels_of([velocities[:, columns], others[:, columns], external - dry, *stage.parameters()]))
+            arrays = [velocities[:, columns], others[:, columns], external - dry, *stage.parameters()]
+            rows = wp.array(np.stack([np.ravel(values) for values in arrays]), dtype=wp.float32, device="cpu")
+            levels = wp.zeros(rows.shape[1], dtype=wp.float32, device="cpu")
+            wp.launch(_level_kernel, levels.size, [rows], [levels], device="cpu")
+            found.append(levels.numpy().reshape(external.shape).astype(np.float64))
         return np.concatenate(found, axis=1)
-
-
-def _require_matrices(assembly: Assembly, articulation: Robots, sweeps: Sequence[int]) -> None:
-    joints = ", ".join(name for name, number in zip(assembly.dof_names, sweeps, strict=True) if number)
-    subject, remedy = f"FrictionConfig.sweeps = {max(sweeps)} of joints {joints}", "Set sweeps to 0."
-    if not hasattr(articulation, "get_mass_matrices"):
-        raise HostError(f"{subject}: {type(articulation).__name__} gives no mass matrices, which it needs. {remedy}")
-    if not assembly.device.is_cpu:
-        raise HostError(f"{subject}: the arrays are on {assembly.device}: must be in CPU memory. {remedy}")
 
 
 def _stages_of(part: tuple[list[int], Step], assembly: Assembly, sweeps: Sequence[int]) -> Iterator[_Stage]:
@@ -198,15 +197,6 @@ def _stages_of(part: tuple[list[int], Step], assembly: Assembly, sweeps: Sequenc
             slots = having[places]
             columns = np.array([assembly.columns[joints[slot]] for slot in slots], int)
             yield _Stage(step, rows, number, places, slots, columns)
-
-
-def _levels_of(arrays: Sequence[np.ndarray]) -> np.ndarray:
-    """Levels of the dry friction by velocity, effort of the motor, external effort and the law's parameters."""
-    shape = arrays[0].shape
-    given = wp.array(np.stack([np.ravel(one) for one in arrays]), dtype=wp.float32, device="cpu")
-    found = wp.zeros(given.shape[1], dtype=wp.float32, device="cpu")
-    wp.launch(_level_kernel, found.size, [given], [found], device="cpu")
-    return found.numpy().reshape(shape).astype(np.float64)
 
 
 @wp.kernel

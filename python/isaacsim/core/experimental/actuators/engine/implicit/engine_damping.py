@@ -64,7 +64,13 @@ class EngineDamping:
         self._joints = [part for part in self._parts if part.shafts is None]
         self._linked = [part for part in self._parts if part.shafts is not None and part.is_handed().any()]
         self._columns = np.concatenate([np.zeros(0, int), *(part.columns for part in self._joints)])
-        self._shafts = self._rows_of_shafts()
+        rows = [np.zeros((0, int(self._articulation.num_dofs) if self._linked else 0))]
+        for part in self._linked:
+            mine: Any = part.shafts
+            mine = mine[part.is_handed().any(axis=0)]
+            rows.append(np.zeros((len(mine), rows[0].shape[1])))
+            rows[-1][:, part.columns] = mine
+        self._shafts = np.concatenate(rows)
 
     @property
     def has_shafts(self) -> bool:
@@ -113,16 +119,6 @@ class EngineDamping:
         mine = handed @ part.together > 0.0
         efforts[:, part.columns] = np.where(mine, pulled, efforts[:, part.columns])
         return dt * handed[:, part.is_handed().any(axis=0)]
-
-    def _rows_of_shafts(self) -> np.ndarray:
-        """Angles of shafts per position of each DOF of the articulation, `(shafts, DOFs)`."""
-        rows = [np.zeros((0, int(self._articulation.num_dofs) if self._linked else 0))]
-        for part in self._linked:
-            mine: Any = part.shafts
-            mine = mine[part.is_handed().any(axis=0)]
-            rows.append(np.zeros((len(mine), rows[0].shape[1])))
-            rows[-1][:, part.columns] = mine
-        return np.concatenate(rows)
 
     def reset(self, robots: Sequence[int] | wp.array | None) -> None:
         """Take it back; the next step hands over again."""

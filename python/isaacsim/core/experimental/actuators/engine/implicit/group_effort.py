@@ -63,7 +63,12 @@ class GroupEffort:
                 "which has no gradients. Make one without."
             )
         require_solvable(actuator)
-        _require_hook(actuator)
+        names = custom_of(actuator)
+        if names and not overrides_preparation(actuator.controller):
+            raise NotImplementedError(
+                f"{type(actuator.controller).__name__} has custom_inputs = {names}: must override prepare_implicit, "
+                "which gets them in the implicit effort mode. Do so, or leave the actuator explicit."
+            )
         self._options = ImplicitOptions() if options is None else options
         self._options.require_valid()
         blocks = blocks_of(response)
@@ -229,15 +234,6 @@ class GroupEffort:
                 found[name] = self._spare[length]
                 self._spare[length].zero_()
         return found
-
-
-def _require_hook(actuator: ActuatorLike) -> None:
-    names = custom_of(actuator)
-    if names and not overrides_preparation(actuator.controller):
-        raise NotImplementedError(
-            f"{type(actuator.controller).__name__} has custom_inputs = {names}: must override prepare_implicit, which "
-            "gets them in the implicit effort mode. Do so, or leave the actuator explicit."
-        )
 
 
 def _rows_of(actuator: ActuatorLike, blocks: Blocks) -> Rows:

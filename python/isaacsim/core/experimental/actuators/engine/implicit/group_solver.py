@@ -174,8 +174,15 @@ class GroupSolver:
         found.from_explicit = int(options.warm_start is ImplicitOptions.WarmStart.EXPLICIT)
         for name in ("max_iters", "ls_iterations", "residual_tol", "update_tol", "fd_epsilon", "derivative_floor"):
             setattr(found, name, getattr(options, name))
-        self._data, self._options = _data_of(rows), found
-        data = self._data
+        count, (groups, most), data = len(rows.block), rows.joints.shape, _Data()
+        shapes = {"norm": groups, "length": groups, "phase": groups, "iteration": groups, "tries": groups}
+        for name, kind in _Data.vars.items():
+            given = getattr(rows, f"{name}_array", None) or getattr(rows, name, None)
+            if not isinstance(given, wp.array):
+                shape = (groups, most, most) if name == "matrix" else shapes.get(name, count)
+                given = wp.zeros(shape, dtype=kind.type.dtype, device=rows.device)
+            setattr(data, name, given)
+        self._data, self._options = data, found
         self.position, self.velocity, self.impulse = data.position, data.velocity, data.impulse
         self.commands = [data.position_target, data.velocity_target, data.feedforward]
         self.end_position, self.end_velocity, self.effort = data.end_position, data.end_velocity, data.effort
@@ -214,19 +221,6 @@ class GroupSolver:
             return False
         phases = self._data.phase.numpy() if self._phases is None else self._phases
         return bool((phases == _FOUND).all())
-
-
-def _data_of(rows: Rows) -> _Data:
-    """Return new arrays, zero, with the rows of the joints."""
-    count, (groups, most), data = len(rows.block), rows.joints.shape, _Data()
-    shapes = {"norm": groups, "length": groups, "phase": groups, "iteration": groups, "tries": groups}
-    for name, kind in _Data.vars.items():
-        given = getattr(rows, f"{name}_array", None) or getattr(rows, name, None)
-        if not isinstance(given, wp.array):
-            shape = (groups, most, most) if name == "matrix" else shapes.get(name, count)
-            given = wp.zeros(shape, dtype=kind.type.dtype, device=rows.device)
-        setattr(data, name, given)
-    return data
 
 
 @wp.kernel

@@ -122,7 +122,16 @@ class JointSpaceResponse(NotCopied):
                 f"matrices have shape {shape}: must be (articulations, rows, rows). Give a matrix of each."
             )
         self.model = None
-        self.blocks = _blocks_of_rows(shape[0], shape[1], dofs)
+        count, rows = shape[:2]
+        given = np.arange(count * rows) if dofs is None else np.ravel(as_numpy(dofs)).astype(int)
+        if len(given) != count * rows:
+            raise ValueError(f"dofs has {len(given)} indices: must have {count * rows}, one per row. Give -1 for none.")
+        known = np.flatnonzero(given >= 0)
+        if len(np.unique(given[known])) != len(known):
+            raise ValueError("dofs has an index twice: must have each once. Give the index of each row.")
+        block, place = (np.full(int(given.max(initial=-1)) + 1, value) for value in (-1, 0))
+        block[given[known]], place[given[known]] = known // rows, known % rows
+        self.blocks = Blocks(block, place, np.arange(count) * rows, np.full(count, rows), {})
         where = device if device is not None else getattr(matrices, "device", "cpu")
         self._allocate(
             wp.get_device(where if isinstance(matrices, wp.array) or device is not None else "cpu"), shape[1]
@@ -283,18 +292,6 @@ def blocks_of_model(model: object) -> Blocks:
             first = int(first_dofs[joint])
             refused |= dict.fromkeys(range(first, first + int(dofs)), f"is of a {names(int(kind)).name} joint")
     return Blocks(block, place, starts.astype(int), (stops - starts).astype(int), refused)
-
-
-def _blocks_of_rows(count: int, rows: int, dofs: ArrayLike | None) -> Blocks:
-    given = np.arange(count * rows) if dofs is None else np.ravel(as_numpy(dofs)).astype(int)
-    if len(given) != count * rows:
-        raise ValueError(f"dofs has {len(given)} indices: must have {count * rows}, one per row. Give -1 for none.")
-    known = np.flatnonzero(given >= 0)
-    if len(np.unique(given[known])) != len(known):
-        raise ValueError("dofs has an index twice: must have each once. Give the index of each row.")
-    block, place = (np.full(int(given.max(initial=-1)) + 1, value) for value in (-1, 0))
-    block[given[known]], place[given[known]] = known // rows, known % rows
-    return Blocks(block, place, np.arange(count) * rows, np.full(count, rows), {})
 
 
 class Response(Protocol):

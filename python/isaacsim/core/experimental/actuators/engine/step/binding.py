@@ -125,7 +125,10 @@ class Indices:
         shortest: dict[int, tuple[Array, str, float]] = {}
         for name, array, index_name, index, output in self._indexed():
             length = _checked_length(prefix + name, array, device, output=output)
-            _check_index_array(prefix + index_name, index, count, device)
+            index_label = prefix + index_name
+            index_shape, _ = _checked(index_label, index, _INDEX, device)
+            if index_shape != (count,):
+                _refuse(f"{index_label} has shape {index_shape}", f"({count},), one index per joint of each robot")
             if length < shortest.get(id(index), (index, name, math.inf))[2]:
                 shortest[id(index)] = numpy_view(index) if _on_cpu(index) else index, name, length
         given = {name: array for name, array in self.custom.items() if array is not None}
@@ -229,12 +232,6 @@ def _checked_length(name: str, array: object, device: wp.DeviceLike, *, output: 
     if strides[0] % _FLOAT.itemsize or strides[0] < (_FLOAT.itemsize if output and shape[0] > 1 else 0):
         _refuse(name, "of whole numbers in a row")
     return shape[0]
-
-
-def _check_index_array(name: str, index: object, count: int, device: wp.DeviceLike) -> None:
-    shape, _ = _checked(name, index, _INDEX, device)
-    if shape != (count,):
-        _refuse(f"{name} has shape {shape}", f"({count},), one index per joint of each robot")
 
 
 def _checked(

@@ -335,7 +335,12 @@ def _require_alike(given: Mapping[str, np.ndarray], expected: Mapping[str, np.nd
 def _require_finite(given: Mapping[str, np.ndarray], parts: Parts) -> None:
     """Raise for numbers that no step or reset produces; custom components may have any."""
     own = {name for _, part in parts for name, _ in _kept(part)}
-    starts = _starts(parts)
+    starts = {
+        name: part.plan.stateful[law].resets[k][0]
+        for _, part in parts
+        for placement in part.plan.placements
+        for name, law, k, _ in _law_states(part.plan, placement)
+    }
     for name, values in given.items():
         if name in own or values.dtype.kind != "f":
             continue
@@ -343,16 +348,6 @@ def _require_finite(given: Mapping[str, np.ndarray], parts: Parts) -> None:
         if not good.all():
             odd = values[~good][0]
             raise ValueError(f"saved {name} holds {odd}: must be finite. Save the state anew.")
-
-
-def _starts(parts: Parts) -> dict[str, float]:
-    """Reset value of each state of the laws, by name."""
-    return {
-        name: part.plan.stateful[law].resets[k][0]
-        for _, part in parts
-        for placement in part.plan.placements
-        for name, law, k, _ in _law_states(part.plan, placement)
-    }
 
 
 def _steps_and_faults(given: Mapping[str, np.ndarray], parts: Parts) -> tuple[int, list[tuple[int, int, int, int]]]:

@@ -17,7 +17,7 @@ from ...laws.contract.base import clear_kernel
 from ...laws.contract.law import LawClass
 from ...specs.stages import KINDS
 from ..launches import recorded
-from ..plan import Plan, Published, Row, StatefulLaw, is_network
+from ..plan import Plan, Published, Row, is_network
 from .binding import Columns, Indices
 from .physics_step import checks_of
 from .state import StepState, mask_of, new_signal, new_state
@@ -213,14 +213,6 @@ class WarpStep:
         if len(self.plan.stateful) > len(self.plan.networks):
             self._before = self.new_state()
 
-    def _clear(self, mask: wp.array, one: StatefulLaw[Any], law: Sequence[wp.array]) -> None:
-        """Reset the states of a law."""
-        for name, values, (start, is_kept, keeper) in zip(one.names, law, one.resets, strict=True):
-            if not is_kept or keeper >= 0:
-                each = one.count * math.prod(values.shape[one.axis_of(name) + 1 :])
-                inputs = [mask, each, start, law[keeper] if keeper >= 0 else None]
-                wp.launch(clear_kernel, values.size, inputs, [values.flatten()], device=self.device)
-
     def reset(self, robots: Sequence[int] | wp.array | None = None) -> None:
         """Reset state and faults of `robots`, indices or a mask, all by default; a mask is read on the device."""
         if robots is None:
@@ -230,7 +222,11 @@ class WarpStep:
         inputs = [mask, self._slots, self._now.num_pushes, self._faults.codes]
         wp.launch(reset_kernel, (plan.num_robots, plan.num_slots), inputs, device=self.device)
         for one, law in zip(plan.stateful, self._now.laws, strict=True):
-            self._clear(mask, one, law)
+            for name, values, (start, is_kept, keeper) in zip(one.names, law, one.resets, strict=True):
+                if not is_kept or keeper >= 0:
+                    each = one.count * math.prod(values.shape[one.axis_of(name) + 1 :])
+                    inputs = [mask, each, start, law[keeper] if keeper >= 0 else None]
+                    wp.launch(clear_kernel, values.size, inputs, [values.flatten()], device=self.device)
         for measured in self._measured:
             inputs = [mask, plan.num_slots, math.nan, None]
             wp.launch(clear_kernel, measured.size, inputs, [measured.flatten()], device=self.device)
@@ -542,11 +538,6 @@ class WarpStep:
             pulling[list(linkage.slots)] = linkage.pulls
         slots.has = self._per_slot(_words([*(stage.used for stage in (*plan.stages, *plan.feedback)), pulling]))
         slots.asked = self._per_slot(plan.asked.values())
-        self._add_curves(slots)
-        return slots
-
-    def _add_curves(self, slots: Slots) -> None:
-        plan = self.plan
         # in the order in which the kernel numbers them
         laws = [*plan.controllers, *(stage.law for stage in (*plan.stages, *plan.feedback))]
         before = np.cumsum([0, *(len(law.CURVES) for law in laws)])
@@ -559,6 +550,7 @@ class WarpStep:
             rows.append(one.rows)
         slots.curve_first, slots.curve_count = self._ints(first), self._ints(counts)
         slots.curves = wp.array(np.concatenate(rows), dtype=wp.float32, ndim=2, device=self.device)
+        return slots
 
 
 def _words(flags: Sequence[np.ndarray]) -> list[np.ndarray]:

@@ -544,13 +544,9 @@ class _Law:
 
 @dataclass(frozen=True)
 class _Laws:
-    """Classes of the laws of a kernel.
+    """Classes of the laws of a kernel; `feedback` has sensors and laws that delay commands.
 
-    Args:
-        controllers: Classes of the controllers.
-        stages: Classes of the stages after them.
-        feedback: Classes of the sensors, and of laws that delay commands.
-        at_motor: True for each of them that is at the motor, before the transmission.
+    `at_motor` is true for each that is at the motor, before the transmission.
     """
 
     controllers: Sequence[LawClass]
@@ -652,12 +648,9 @@ class _Motor:
 
 
 class _KernelText:
-    """Blocks of source text for the laws of a plan, and the functions that they call.
+    """Blocks of source text for the laws of a plan, and the functions that they call; `phase` is a key of `_PHASES`.
 
-    Args:
-        laws: The laws.
-        phase: A key of `_PHASES`.
-        observed: True if the kernel records efforts before the limits, and the limit that changed each.
+    Kernels that are `observed` record efforts before the limits, and the limit that changed each.
     """
 
     def __init__(self, laws: _Laws, phase: str, observed: bool) -> None:
@@ -667,7 +660,13 @@ class _KernelText:
         self.functions = dict(_FUNCTIONS)
         self._rows: list[str] = []
         # lines at the start of the kernel
-        self._slot_has = _slot_lines(phase)
+        lines = ["kind = slots.controller[slot]"]
+        if phase in COMMANDING:
+            lines.append("delay_place = slots.delay_place[slot]")
+        if phase in _LATCHING:
+            lines.append("latched = wp.int32(0)")
+            lines += _under("if counts != 0:", ["latched = faults.codes[robot, slot]"])
+        self._slot_has = lines
         self._asks: set[str] = set()
         self._num_stateful = self._num_curves = self._measures = 0
         self._state_arrays: list[str] = []
@@ -709,19 +708,37 @@ class _KernelText:
         for number, (law, motor) in enumerate(zip(laws.feedback, laws.at_motor, strict=True)):
             self._add_sensor(number, law, motor)
         if laws.feedback:
-            self._keep_measured(laws.feedback)
-
-    def _keep_measured(self, feedback: Sequence[LawClass]) -> None:
-        """Add the lines that keep what the controller sees."""
-        seen = [self._motor.commanded[name] for name in ("position", "velocity")]
-        seen += [] if all(KINDS[law.KIND].senses for law in feedback) else _COMMANDS[:2]
-        self._measures = len(seen) if self._phase in COMMANDING else 0
-        kept = [f"keep({one}, measured_{k}, robot, slot)" for k, one in enumerate(seen)]
-        self._sensing_motor += _under("if due != 0:", kept) if self._is_rated else kept
+            seen = [self._motor.commanded[name] for name in ("position", "velocity")]
+            seen += [] if all(KINDS[law.KIND].senses for law in laws.feedback) else _COMMANDS[:2]
+            self._measures = len(seen) if self._phase in COMMANDING else 0
+            kept = [f"keep({one}, measured_{k}, robot, slot)" for k, one in enumerate(seen)]
+            self._sensing_motor += _under("if due != 0:", kept) if self._is_rated else kept
 
     def blocks(self) -> dict[str, str]:
         """Text of each placeholder of the templates but `signals` and `efforts`, which depend on the binding."""
-        return self._arguments() | self._before_laws() | self._lines_of_laws() | self._of_observation()
+        _, record = _OBSERVED[self._observed]
+        return {
+            **self._arguments(),
+            "slot_has": _joined(self._slot_has if self._phase != "gather" else ()),
+            "guard": _joined(line for number, name in enumerate(self._asked) for line in _guard(number, name)),
+            "from_shafts": _joined(_FROM_SHAFTS if self._is_linked else ()),
+            "tick": _joined(self._tick),
+            "or_idle": " | (IDLE if due == 0 else 0)" if self._is_rated else "",
+            **{f"law_{_SIGNAL_NAMES[name]}": self._motor.commanded[name] for name in MOTOR_SIGNALS},
+            "behind": _joined(self._behind),
+            "laws": _block([*self._laws, *(_IDLE_EFFORT if self._is_rated else ())]),
+            "feedback": _block(self._sensing),
+            "to_motor": _joined(self._motor.signals),
+            "motor_feedback": _joined(self._sensing_motor),
+            "motor_state": _joined(self._motor.state),
+            "limits": _block(self._limits),
+            "ends": _joined(self._ends),
+            "joint": _block(self._of_joint()),
+            "state_out": _block(self._state_out),
+            "note_limiter": "limited_by[robot, slot] = limiter" if self._observed else "",
+            "recall_limiter": "limiter = limited_by[robot, slot]" if self._observed else "",
+            "observe": record,
+        }
 
     def _arguments(self) -> dict[str, str]:
         """Arguments of the kernel."""
@@ -733,40 +750,6 @@ class _KernelText:
             "laws_now": _joined(f"now_{one}" for one in self._state_arrays),
             "laws_after": _joined(f"after_{one}" for one in self._state_arrays),
             "outputs": "".join(_MEASURED.format(k) for k in range(self._measures)) + arrays + handed,
-        }
-
-    def _before_laws(self) -> dict[str, str]:
-        """Lines before the first law, and the names of its signals."""
-        return {
-            "slot_has": _joined(self._slot_has if self._phase != "gather" else ()),
-            "guard": _joined(line for number, name in enumerate(self._asked) for line in _guard(number, name)),
-            "from_shafts": _joined(_FROM_SHAFTS if self._is_linked else ()),
-            "tick": _joined(self._tick),
-            "or_idle": " | (IDLE if due == 0 else 0)" if self._is_rated else "",
-        } | {f"law_{_SIGNAL_NAMES[name]}": self._motor.commanded[name] for name in MOTOR_SIGNALS}
-
-    def _lines_of_laws(self) -> dict[str, str]:
-        """Lines of the laws, and of their states."""
-        return {
-            "behind": _joined(self._behind),
-            "laws": _block([*self._laws, *(_IDLE_EFFORT if self._is_rated else ())]),
-            "feedback": _block(self._sensing),
-            "to_motor": _joined(self._motor.signals),
-            "motor_feedback": _joined(self._sensing_motor),
-            "motor_state": _joined(self._motor.state),
-            "limits": _block(self._limits),
-            "ends": _joined(self._ends),
-            "joint": _block(self._of_joint()),
-            "state_out": _block(self._state_out),
-        }
-
-    def _of_observation(self) -> dict[str, str]:
-        """Lines of a kernel that records efforts and limits."""
-        _, record = _OBSERVED[self._observed]
-        return {
-            "note_limiter": "limited_by[robot, slot] = limiter" if self._observed else "",
-            "recall_limiter": "limiter = limited_by[robot, slot]" if self._observed else "",
-            "observe": record,
         }
 
     @property
@@ -885,17 +868,6 @@ class _KernelText:
         chain = [*self._see_end, *self._evaluate_chain("found", {})]
         return [*lines, *_under(f"if {names['in_engine']} > 0.5:", warp_end.chord_lines(chain))]
 
-    def _add_effort_mode(self, number: int, law: _Law) -> None:
-        """Add the lines that say what the joint does in the step without its motor."""
-        self._ends = [
-            *law.end_lines(),
-            "slope = wp.float32(0.0)",
-            *warp_end.note_end("0.0"),
-            "joint_inertia = dt / gain",
-            "joint_load = (qd - free_qd) / gain",
-            "joint_is_whole = wp.max(asked_load_is_whole[robot, slot], 0.5)",
-        ]
-
     def _block_of(self, number: int, owner: LawClass) -> list[str]:
         """Return the lines to which those of a stage belong; what rubs behind the motor is noted."""
         if self._is_behind_motor(owner):
@@ -914,7 +886,14 @@ class _KernelText:
         if law.kind.converts:
             self._motor.add(where, law)
         if owner.END is not None:
-            self._add_effort_mode(number, law)
+            self._ends = [
+                *law.end_lines(),
+                "slope = wp.float32(0.0)",
+                *warp_end.note_end("0.0"),
+                "joint_inertia = dt / gain",
+                "joint_load = (qd - free_qd) / gain",
+                "joint_is_whole = wp.max(asked_load_is_whole[robot, slot], 0.5)",
+            ]
         law, lines = self._stage_lines(number, law)
         if owner.TICK is not None:
             self._tick += _under(where, law.tick_lines())
@@ -982,17 +961,6 @@ class _KernelText:
         rows = [f"{prefix}_{name}" for name in owner.PARAMETERS]
         self._rows += rows
         return rows
-
-
-def _slot_lines(phase: str) -> list[str]:
-    """Lines at the start of a kernel that read what a slot has."""
-    lines = ["kind = slots.controller[slot]"]
-    if phase in COMMANDING:
-        lines.append("delay_place = slots.delay_place[slot]")
-    if phase in _LATCHING:
-        lines.append("latched = wp.int32(0)")
-        lines += _under("if counts != 0:", ["latched = faults.codes[robot, slot]"])
-    return lines
 
 
 def _see_end(seen: str) -> list[str]:

@@ -100,7 +100,21 @@ class KitBus:
             return
         wanted = self._for_steps if self.ready else self._begin is not None and self._for_ready | self._for_steps
         if wanted and self._unlisten is None:
-            self._unlisten = _listen_to_steps(weakly(self._on_step))
+            callback = weakly(self._on_step)
+            try:
+                from omni.physics.core import get_physics_simulation_interface  # pyright: ignore[reportMissingImports]
+            except ModuleNotFoundError:
+                from omni.physx import get_physx_interface  # pyright: ignore[reportMissingImports]
+
+                held = [get_physx_interface().subscribe_physics_on_step_events(callback, True, 0)]
+            else:
+                held = [
+                    get_physics_simulation_interface().subscribe_physics_on_step_events(
+                        on_update=callback, pre_step=True, order=0
+                    )
+                ]
+            # dropping it unsubscribes
+            self._unlisten = held.clear
         elif not wanted and self._unlisten is not None:
             unlisten, self._unlisten = self._unlisten, None
             unlisten()
@@ -196,21 +210,3 @@ def on_timeline(kind: SupportsInt, callback: Callable[[object], None], *, order:
     """Call `callback(event)` at each event of the timeline that is of the kind, until what is returned is dropped."""
     stream = omni.timeline.get_timeline_interface().get_timeline_event_stream()
     return stream.create_subscription_to_pop_by_type(int(kind), callback, order)
-
-
-def _listen_to_steps(callback: Callable[..., None]) -> Callable[[], None]:
-    """Call `callback` before every physics step, with the step and from newer Kits a context."""
-    try:
-        from omni.physics.core import get_physics_simulation_interface  # pyright: ignore[reportMissingImports]
-    except ModuleNotFoundError:
-        from omni.physx import get_physx_interface  # pyright: ignore[reportMissingImports]
-
-        held = [get_physx_interface().subscribe_physics_on_step_events(callback, True, 0)]
-    else:
-        held = [
-            get_physics_simulation_interface().subscribe_physics_on_step_events(
-                on_update=callback, pre_step=True, order=0
-            )
-        ]
-    # dropping it unsubscribes
-    return held.clear

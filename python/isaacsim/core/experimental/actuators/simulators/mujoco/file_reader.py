@@ -165,7 +165,17 @@ def _read_urdf(path: Path, urdf: Urdf, standing: Standing) -> tuple[mujoco.MjSpe
             "initial_positions instead."
         )
     spec = _parsed(path, lambda: mujoco.MjSpec.from_string(urdf.xml, assets=urdf.meshes))
-    _complete(spec, urdf)
+    # options and mimic joints, which MuJoCo does not read of a URDF file
+    spec.option.timestep = DEFAULT_DT
+    spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    for follower, leader, offset, ratio in urdf.mimics:
+        spec.add_equality(
+            type=mujoco.mjtEq.mjEQ_JOINT,
+            objtype=mujoco.mjtObj.mjOBJ_JOINT,
+            name1=follower,
+            name2=leader,
+            data=[offset, ratio, *[0.0] * (mujoco.mjNEQDATA - 2)],
+        )
     _complete_links(spec, urdf)
     if standing.floating_base:
         free_bases(path, spec)
@@ -288,20 +298,6 @@ def _refused(path: Path, error: ValueError) -> UnsupportedSceneError:
     return UnsupportedSceneError(f"{path}: MuJoCo cannot open it: {message}. Correct the file.")
 
 
-def _complete(spec: mujoco.MjSpec, urdf: Urdf) -> None:
-    """Add options and mimic joints, which MuJoCo does not read of a URDF file."""
-    spec.option.timestep = DEFAULT_DT
-    spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
-    for follower, leader, offset, ratio in urdf.mimics:
-        spec.add_equality(
-            type=mujoco.mjtEq.mjEQ_JOINT,
-            objtype=mujoco.mjtObj.mjOBJ_JOINT,
-            name1=follower,
-            name2=leader,
-            data=[offset, ratio, *[0.0] * (mujoco.mjNEQDATA - 2)],
-        )
-
-
 def _complete_links(spec: mujoco.MjSpec, urdf: Urdf) -> None:
     """Add massless links and mesh inertias, which MuJoCo does not read of a URDF file, and what rendering shows."""
     for body in spec.bodies:
@@ -355,19 +351,16 @@ def _repair(spec: mujoco.MjSpec, refused: str, light: list[str], flat: list[str]
         return True
     if coplanar and coplanar[1] not in flat:
         flat.append(coplanar[1])
-        _flatten(spec, flat[-1])
+        # visual only, by a copy: MuJoCo keeps checking a mesh that was made to collide
+        name = flat[-1]
+        old, new = spec.mesh(name), spec.add_mesh(name=f"{name} (flat)")
+        new.file, new.scale, new.inertia = old.file, old.scale, old.inertia
+        for geom in spec.geoms:
+            if geom.meshname == name:
+                geom.meshname, geom.contype, geom.conaffinity = new.name, 0, 0
+        spec.delete(old)
         return True
     return False
-
-
-def _flatten(spec: mujoco.MjSpec, name: str) -> None:
-    """Make a mesh visual only, by a copy: MuJoCo keeps checking one that was made to collide."""
-    old, new = spec.mesh(name), spec.add_mesh(name=f"{name} (flat)")
-    new.file, new.scale, new.inertia = old.file, old.scale, old.inertia
-    for geom in spec.geoms:
-        if geom.meshname == name:
-            geom.meshname, geom.contype, geom.conaffinity = new.name, 0, 0
-    spec.delete(old)
 
 
 def _name_all(spec: mujoco.MjSpec) -> None:

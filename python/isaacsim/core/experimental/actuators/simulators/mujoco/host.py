@@ -370,7 +370,13 @@ class MujocoHost(NotCopied):
             return
         self._working_batch()
         if self._switches is None:
-            self._switches = self._make_switches()
+
+            def write_bits(bits: np.ndarray) -> None:
+                self._fields.own(_DISABLED)[:] = bits
+
+            self._switches = Switches(
+                lambda: self._fields.own("actuator_group"), lambda: self._fields.own(_DISABLED).copy(), write_bits
+            )
         self._silent.flat[at] = silent
         self._switches.set(actuators_off(self._silent, self._others, len(self.model.actuator_group)))
 
@@ -709,16 +715,6 @@ class MujocoHost(NotCopied):
         self._has_threads = True
         _with_threads.add(self)
         return batch
-
-    def _make_switches(self) -> Switches:
-        """Switches of the actuators of the simulations, also of those that take their place."""
-
-        def write_bits(bits: np.ndarray) -> None:
-            self._fields.own(_DISABLED)[:] = bits
-
-        return Switches(
-            lambda: self._fields.own("actuator_group"), lambda: self._fields.own(_DISABLED).copy(), write_bits
-        )
 
     def _watch_velocities(self) -> None:
         """Make what holds axes to the limits of velocity they have now; None without any."""

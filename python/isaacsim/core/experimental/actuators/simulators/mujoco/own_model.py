@@ -537,12 +537,6 @@ def _environments(model: mujoco.MjModel, data: Any) -> DataList | BatchData:
             f"data is a {type(data).__name__}: must be a mujoco.MjData, a list of them or a mujoco.batch.Batch. Pass "
             "one of these."
         )
-    _require_of_model(model, datas)
-    return DataList(model, datas)
-
-
-def _require_of_model(model: mujoco.MjModel, datas: Sequence[mujoco.MjData]) -> None:
-    """Raise for no data, the same twice, or data of another model."""
     if not datas or len({id(one) for one in datas}) < len(datas):
         raise ValueError(f"data holds {len(datas)} MjData: must be at least one, and each once. Correct the list.")
     sizes = model.nq, model.nv, model.nu
@@ -552,3 +546,4 @@ def _require_of_model(model: mujoco.MjModel, datas: Sequence[mujoco.MjData]) -> 
                 f"data[{number}] has (nq, nv, nu) = {found}, the model {sizes}: must be data of this model. Make it by "
                 "mujoco.MjData(model)."
             )
+    return DataList(model, datas)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...base.errors import HostError, NotCopied, SimulationDivergedError, diverged
+from ...base.errors import HostError, NotCopied, diverged
 from ...base.values import Indices, resolve_indices
 from ...files.usd.joint_properties import authored, axis_of
 from ...files.usd.stage import StageEdits, disable_collisions, require_si
@@ -100,7 +100,9 @@ class PhysxHost(NotCopied):
             if self.bus.has_pre_step or not left:
                 arrays.positions[:], arrays.velocities[:] = scene.read("jointPosition", "jointVelocity")
                 if not (np.isfinite(arrays.positions).all() and np.isfinite(arrays.velocities).all()):
-                    raise self._divergence(arrays)
+                    bad = ~(np.isfinite(arrays.positions) & np.isfinite(arrays.velocities))
+                    robots = [robot.path for robot in self._robots if bad[robot.offset :][: len(robot.dof_names)].any()]
+                    raise diverged(robots, [], self.dt)
             self.step_count += 1
 
     def reset(self, env_ids: Indices = None) -> None:
@@ -342,8 +344,3 @@ class PhysxHost(NotCopied):
         self._waking = pushing
         if changed:
             scene.write(changed)
-
-    def _divergence(self, arrays: DofArrays) -> SimulationDivergedError:
-        bad = ~(np.isfinite(arrays.positions) & np.isfinite(arrays.velocities))
-        robots = [robot.path for robot in self._robots if bad[robot.offset :][: len(robot.dof_names)].any()]
-        return diverged(robots, [], self.dt)

@@ -137,7 +137,15 @@ class PhysxScene:
                 )
             }
             self.robots = self._read_robots(stage)
-        self._find_places()
+        flat = [axis for robot in self.robots for axis in robot.axes]
+        self.joints = [axis.joint for axis in flat]
+        self._degrees = np.array([1.0 if axis.linear else RADIAN for axis in flat])
+        places: dict[str, list[int]] = {}
+        for place, axis in enumerate(flat):
+            places.setdefault(axis.joint, []).append(place)
+        joints = self._prims(SimObjectType.ARTICULATION_JOINT, "jointPosition")
+        self._joint_handles = list(joints.values())
+        self._places = [np.array(places[joint]) for joint in joints]
         if said := misnamed(stage, self.joints):
             warnings.warn("\n".join(said), stacklevel=2)
         self._initial = list(self._read_state(stage))
@@ -273,18 +281,6 @@ class PhysxScene:
                 )
             robots.append(PhysxRobot(path, axes, *tree, floating=not fixed[path][0]))
         return sorted(robots, key=lambda robot: roots.index(robot.path) if robot.path in roots else len(roots))
-
-    def _find_places(self) -> None:
-        """Find the places of each PhysX joint's axes in the flat arrays."""
-        flat = [axis for robot in self.robots for axis in robot.axes]
-        self.joints = [axis.joint for axis in flat]
-        self._degrees = np.array([1.0 if axis.linear else RADIAN for axis in flat])
-        places: dict[str, list[int]] = {}
-        for place, axis in enumerate(flat):
-            places.setdefault(axis.joint, []).append(place)
-        joints = self._prims(SimObjectType.ARTICULATION_JOINT, "jointPosition")
-        self._joint_handles = list(joints.values())
-        self._places = [np.array(places[joint]) for joint in joints]
 
     def _read_state(
         self, stage: Stage

@@ -51,11 +51,7 @@ def answer(arguments: Inspect) -> Answer:
     """Answer `actuators inspect`."""
     robots = inspect_robots(arguments.file, choices(arguments.variant))
     problems = [{"robot": robot.path, "problem": line} for robot in robots for line in robot.problems]
-    tables = [
-        _joints(robots),
-        _of_actuators("actuators", _DRIVERS, robots, _drivers),
-        _all_values(robots),
-    ]
+    tables = [_joints(robots), _of_actuators("actuators", _DRIVERS, robots, _drivers), _all_values(robots)]
     if own := [_own(one) for robot in robots for one in robot.own_values]:
         tables.append(Table("own_values", _OWN, own, "robots with values of their own"))
     if problems:

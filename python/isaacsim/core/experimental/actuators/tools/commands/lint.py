@@ -46,7 +46,13 @@ def answer(arguments: Lint) -> Answer:
 def _found(arguments: Lint, check: Callable[[Path, float | None], list[Finding]]) -> Answer:
     """Return what a check finds in files."""
     found = {file: check(file, arguments.dt) for file in arguments.files}
-    return Answer([_table("findings", found, arguments.files)], [_count(found)], any(map(_is_wrong, found.values())))
+    counts = Counter(finding.severity for findings in found.values() for finding in findings)
+    notes = f", notes: {counts['note']}" if counts["note"] else ""
+    return Answer(
+        [_table("findings", found, arguments.files)],
+        [f"errors: {counts['error']}, warnings: {counts['warning']}{notes}, files: {len(found)}"],
+        any(map(_is_wrong, found.values())),
+    )
 
 
 def _table(name: str, found: dict[Path, list[Finding]], files: Sequence[Path]) -> Table:
@@ -63,9 +69,3 @@ def _table(name: str, found: dict[Path, list[Finding]], files: Sequence[Path]) -
 def _is_wrong(found: Sequence[Finding]) -> bool:
     """Return True if there is more than notes."""
     return any(finding.severity != "note" for finding in found)
-
-
-def _count(found: dict[Path, list[Finding]]) -> str:
-    counts = Counter(finding.severity for findings in found.values() for finding in findings)
-    notes = f", notes: {counts['note']}" if counts["note"] else ""
-    return f"errors: {counts['error']}, warnings: {counts['warning']}{notes}, files: {len(found)}"

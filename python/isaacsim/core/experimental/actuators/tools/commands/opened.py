@@ -22,11 +22,7 @@ _NONE_FOUND, _VIBRATES = r"<.*>: no actuator found", r".* (will vibrate at dt|ma
 
 
 def simulate(
-    arguments: Simulated,
-    file: Path,
-    dt: float | None = None,
-    engine: str = "mujoco",
-    strict_inertia: bool = False,
+    arguments: Simulated, file: Path, dt: float | None = None, engine: str = "mujoco", strict_inertia: bool = False
 ) -> Simulation:
     """Open the simulation of a file, with the placement of robots of a subcommand."""
     keyframe = arguments.keyframe

@@ -40,20 +40,18 @@ def answer(arguments: Arguments) -> Answer:
     if margins.unknown and not margins.joints:
         robots = [row | dict.fromkeys(("margin", "spectral_radius", "largest_step")) for row in robots]
     title = f"{arguments.file}, dt = {margins.dt:.6g} s"
-    return Answer(
-        [Table("robots", _ROBOT, robots, title=title), _joints(margins, columns)],
-        [_MEANING, *_cures(margins), *late_joints(margins), *_limits(margins)],
-        not margins.stable or bool(margins.chatter),
-    )
-
-
-def _joints(margins: Stability, columns: dict[str, str]) -> Table:
-    """Return the table of joints, without columns of what no joint has."""
     # armatures are those of the file, which `inspect` shows
     hidden = {*idle_columns(margins.joints), "armature"}
     shown = {name: words for name, words in columns.items() if name not in hidden}
     table = Table("joints", shown, list(map(dataclasses.asdict, margins.joints)))
-    return with_units(table, QUANTITIES, [joint.turns for joint in margins.joints])
+    return Answer(
+        [
+            Table("robots", _ROBOT, robots, title=title),
+            with_units(table, QUANTITIES, [joint.turns for joint in margins.joints]),
+        ],
+        [_MEANING, *_cures(margins), *late_joints(margins), *_limits(margins)],
+        not margins.stable or bool(margins.chatter),
+    )
 
 
 def _cures(margins: Stability) -> Iterator[str]:

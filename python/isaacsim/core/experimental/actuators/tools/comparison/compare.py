@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from ...base.errors import HostError
 from ..progress import Progress
-from .causes import CAUSES, Cause, Found, Pair
+from .causes import CAUSES, Cause, Found
 from .motion import Difference, Parting, difference
 from .plan import Plan
 from .run import Run, run
@@ -246,7 +246,11 @@ class _Search:
             pair = cause.put_equal(*self._now, found)
             if pair is None:
                 raise HostError("neither simulator can set it while it runs")
-            runs = self._runs(pair)
+            first, second = (
+                known if side is known.side else run(side, self._plan)
+                for side, known in zip(pair, self._now, strict=True)
+            )
+            runs = (first, second)
         except (ValueError, HostError) as error:
             self._failed[cause.name] = str(error)
             return None
@@ -265,10 +269,3 @@ class _Search:
             return difference(first.motion, run(pair[1], self._plan).motion).mean
         except (ValueError, HostError):
             return None
-
-    def _runs(self, pair: Pair) -> tuple[Run, Run]:
-        """Run two sides; one that did not change was run already."""
-        first, second = (
-            known if side is known.side else run(side, self._plan) for side, known in zip(pair, self._now, strict=True)
-        )
-        return first, second

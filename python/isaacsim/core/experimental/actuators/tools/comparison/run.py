@@ -105,9 +105,21 @@ def run(side: Side, plan: Plan) -> Run:
     with opened(side) as (simulation, robot, actuators):
         simulation.play()
         columns = [robot.dof_names.index(side.own(name)) for name in plan.joints]
-        places = _places(robot, plan, columns)
+        jacobians = robot.get_jacobian_matrices().numpy()[0].astype(float)[..., -robot.num_dofs :]
+        limits = [np.nan_to_num(one.numpy()[0].astype(float), posinf=0.0, neginf=0.0) for one in robot.get_dof_limits()]
+        linear = np.array([float(one.name == "Translation") for one in robot.dof_types])
+        moved = (np.abs(jacobians) > 1e-6).any(axis=1).sum(axis=0)
+        all_of = np.vstack([linear, *limits, moved, jacobians.sum(axis=0)])
+        places = {name: all_of[:, column] for name, column in zip(plan.joints, columns, strict=True)}
         _set(side, robot)
-        _begin(robot, plan, columns)
+        # at rest at the start of the plan
+        positions, targets = (getattr(robot, f"get_dof_position{name}")().numpy().copy() for name in ("s", "_targets"))
+        positions[0, columns] = plan.start
+        targets[0, columns] = plan.start
+        robot.set_dof_positions(positions)
+        robot.set_dof_velocities(np.zeros_like(positions))
+        robot.set_dof_velocity_targets(np.zeros_like(positions))
+        robot.set_dof_position_targets(targets)
         values = _values(side, robot, plan, columns, places)
         motion = _move(simulation, robot, actuators, plan, columns)
         return Run(side, values, motion, () if actuators is None else tuple(map(in_words, actuators.faults)))
@@ -145,17 +157,6 @@ def _set_together(
         parts[0] = parts[1]
     setter: Callable[..., None] = getattr(robot, getter.replace("get_", "set_", 1))
     setter(*(np.ascontiguousarray(part[:, at]) for part in parts), dof_indices=at)
-
-
-def _begin(robot: PhysicsArticulation, plan: Plan, columns: list[int]) -> None:
-    """Put the joints at rest into the start of a plan."""
-    positions, targets = (getattr(robot, f"get_dof_position{name}")().numpy().copy() for name in ("s", "_targets"))
-    positions[0, columns] = plan.start
-    targets[0, columns] = plan.start
-    robot.set_dof_positions(positions)
-    robot.set_dof_velocities(np.zeros_like(positions))
-    robot.set_dof_velocity_targets(np.zeros_like(positions))
-    robot.set_dof_position_targets(targets)
 
 
 def _move(
@@ -220,13 +221,3 @@ def _values(
     return Values(
         side.dt, tuple(robot.dof_names), motors, properties, links, places, by_joint(gravity), by_joint(diagonal)
     )
-
-
-def _places(robot: PhysicsArticulation, plan: Plan, columns: list[int]) -> dict[str, np.ndarray]:
-    """Return how each joint moves the robot in the pose that it has, see `Values`."""
-    jacobians = robot.get_jacobian_matrices().numpy()[0].astype(float)[..., -robot.num_dofs :]
-    limits = [np.nan_to_num(one.numpy()[0].astype(float), posinf=0.0, neginf=0.0) for one in robot.get_dof_limits()]
-    linear = np.array([float(one.name == "Translation") for one in robot.dof_types])
-    moved = (np.abs(jacobians) > 1e-6).any(axis=1).sum(axis=0)
-    all_of = np.vstack([linear, *limits, moved, jacobians.sum(axis=0)])
-    return {name: all_of[:, column] for name, column in zip(plan.joints, columns, strict=True)}

@@ -143,33 +143,22 @@ def side_of(
         raise ValueError("motors and groups are both given: must be one of them, for each moves the robot. Choose.")
     with _quiet(), _simulation(file, dt, engine) as simulation:
         robot = _only_robot(simulation, file)
-        side = _own_side(simulation, robot, file, engine, motors)
+        names = tuple(_reading(file).positions if engine == _NEWTON else robot.dof_names)
+        drives = _by_joint(explicit(motors_of(simulation)), robot, simulation)
+        own = _by_joint(_motors_of_file(simulation, file, engine) if motors is None else motors, robot, simulation)
+        idle = [] if motors is None else [name for name in _actuated(simulation, robot) if name not in own]
+        if idle:
+            values = values_of(robot, simulation.stage)
+            drives |= {name: _drive_in(values, list(robot.dof_names), name) for name in idle}
+        rest = {name: drive for name, drive in drives.items() if getattr(own.get(name), "controller", None) is None}
+        remarks = (f"{_IDLE}: {', '.join(idle)}.",) * bool(idle)
+        side = Side(os.fspath(file), engine, simulation.dt, own, rest, names, remarks=remarks)
         if groups is None:
             return side
         values = values_of(robot, simulation.stage)
         axes = list(zip(robot.prototype_dof_paths, robot.dof_names, strict=True))
         of_author = values_of_author(simulation, Binding(robot), axes)
         return _with_groups(side, groups, robot, (with_own_values(values, of_author, robot.dof_names), values), rules)
-
-
-def _own_side(
-    simulation: Simulation,
-    robot: PhysicsArticulation,
-    file: str | os.PathLike[str],
-    engine: str,
-    motors: Motors | None,
-) -> Side:
-    """Return a robot file in a simulator with motors, or with its own for None."""
-    names = tuple(_reading(file).positions if engine == _NEWTON else robot.dof_names)
-    drives = _by_joint(explicit(motors_of(simulation)), robot, simulation)
-    own = _by_joint(_motors_of_file(simulation, file, engine) if motors is None else motors, robot, simulation)
-    idle = [] if motors is None else [name for name in _actuated(simulation, robot) if name not in own]
-    if idle:
-        values = values_of(robot, simulation.stage)
-        drives |= {name: _drive_in(values, list(robot.dof_names), name) for name in idle}
-    rest = {name: drive for name, drive in drives.items() if getattr(own.get(name), "controller", None) is None}
-    remarks = (f"{_IDLE}: {', '.join(idle)}.",) * bool(idle)
-    return Side(os.fspath(file), engine, simulation.dt, own, rest, names, remarks=remarks)
 
 
 def _actuated(simulation: Simulation, robot: PhysicsArticulation) -> list[str]:

@@ -12,9 +12,7 @@ with needs("The environments", "gym"):
     from .quadrupeds import Quadrupeds as Quadrupeds
 
 gymnasium.register(
-    "actuators/Quadruped-v0",
-    f"{__name__}.quadruped:Quadruped",
-    vector_entry_point=f"{__name__}.quadrupeds:Quadrupeds",
+    "actuators/Quadruped-v0", f"{__name__}.quadruped:Quadruped", vector_entry_point=f"{__name__}.quadrupeds:Quadrupeds"
 )
 
 __all__ = ["Quadruped", "Quadrupeds"]

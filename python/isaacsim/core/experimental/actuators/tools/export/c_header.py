@@ -72,13 +72,27 @@ class _Header:
     def text(self) -> str:
         """Return the whole text."""
         motors = [shape.text(number) for number, shape in enumerate(self._shapes)]
-        robot = [*self._numbers(), self._memory(), self._init(), self._step()]
-        text = _apart([self._top(), self._sizes(), *used_by([*motors, *robot]), *motors, *robot])
-        guard = f"{self._prefix.upper()}_MOTORS_H"
-        whole = f"#ifndef {guard}\n#define {guard}\n\n{text}\n\n#endif".replace("@", f"{self._prefix}_")
-        return "".join(f"{wrapped(line)}\n" for line in _FUNCTION.sub(_with_unused, whole).splitlines())
-
-    def _top(self) -> str:
+        names = ", ".join(c_string(joint.name) for joint in self._robot.joints)
+        lines = [
+            f"static const char *const @joint_names[@JOINTS] = {{{names}}};",
+            "typedef struct {",
+            "    float state[@JOINTS][@STATES];",
+            *(["    @ring late[@JOINTS]; /* commands that act later */"] if self._depth else []),
+            *(["    float past[@JOINTS][@PAST]; /* results that act later */"] if self._past else []),
+            "} @motors;",
+        ]
+        start_lines = [
+            "static inline void @init(@motors *m) {",
+            "    memset(m, 0, sizeof *m);",
+            *(
+                f"    m->state[{joint.at}][{k}] = {c_float(value)};"
+                for joint in self._driven
+                for k, value in enumerate(joint.shape.starts)
+                if value
+            ),
+            "}",
+        ]
+        robot = [*self._numbers(), "\n".join(lines), "\n".join(start_lines), self._step()]
         said = [
             f"Motors of {in_comment(self._robot.name)}, {len(self._robot.joints)} joints in DOF order, in SI. C99.",
             "Compile with -ffp-contract=off and without -ffast-math for the bits of the package.",
@@ -86,7 +100,18 @@ class _Header:
             *map(in_comment, self._losses),
         ]
         comment = "\n".join(f" * {line}" for line in said)
-        return f"/*\n{comment}\n */\n#include <float.h>\n#include <math.h>\n#include <stdint.h>\n#include <string.h>"
+        text = _apart(
+            [
+                f"/*\n{comment}\n */\n#include <float.h>\n#include <math.h>\n#include <stdint.h>\n#include <string.h>",
+                self._sizes(),
+                *used_by([*motors, *robot]),
+                *motors,
+                *robot,
+            ]
+        )
+        guard = f"{self._prefix.upper()}_MOTORS_H"
+        whole = f"#ifndef {guard}\n#define {guard}\n\n{text}\n\n#endif".replace("@", f"{self._prefix}_")
+        return "".join(f"{wrapped(line)}\n" for line in _FUNCTION.sub(_with_unused, whole).splitlines())
 
     @property
     def _past(self) -> int:
@@ -119,32 +144,6 @@ class _Header:
                 yield f"static const @table @tables_{joint.at}[] = {{{tables}}}; /* {joint.name} */"
         for number, linkage in enumerate(self._linkages):
             yield linkage_text(number, linkage, (self._joints[at].name for at in linkage.slots))
-
-    def _memory(self) -> str:
-        names = ", ".join(c_string(joint.name) for joint in self._robot.joints)
-        lines = [
-            f"static const char *const @joint_names[@JOINTS] = {{{names}}};",
-            "typedef struct {",
-            "    float state[@JOINTS][@STATES];",
-            *(["    @ring late[@JOINTS]; /* commands that act later */"] if self._depth else []),
-            *(["    float past[@JOINTS][@PAST]; /* results that act later */"] if self._past else []),
-            "} @motors;",
-        ]
-        return "\n".join(lines)
-
-    def _init(self) -> str:
-        lines = [
-            "static inline void @init(@motors *m) {",
-            "    memset(m, 0, sizeof *m);",
-            *(
-                f"    m->state[{joint.at}][{k}] = {c_float(value)};"
-                for joint in self._driven
-                for k, value in enumerate(joint.shape.starts)
-                if value
-            ),
-            "}",
-        ]
-        return "\n".join(lines)
 
     def _step(self) -> str:
         lines = [

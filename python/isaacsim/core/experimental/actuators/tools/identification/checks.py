@@ -69,9 +69,14 @@ def check_log(log: MotorLog, limits: Mapping[str, tuple[float, float]] | None = 
     if problem := time_problem(log):
         return [problem]
     along, against = _correlations(log)
+    rule = "must be positive. Change the sign of one of them."
     problems = [
         *_degrees(log, limits or {}),
-        *_signs(log, along, against),
+        *(
+            f"{joint}: correlation of position and command is -{against[column, column]:.2f}: {rule}"
+            for column, joint in enumerate(log.joints)
+            if against[column, column] > max(_FOLLOWS, along[column, column] + _MARGIN)
+        ),
         *_orders(log, along),
         *_swapped(log),
         *_spikes(log),
@@ -130,28 +135,24 @@ def notes_on_all(logs: Sequence[MotorLog]) -> list[str]:
     """Return the notes on logs, one that several have once, with the first of them and their number."""
     sources: dict[str, list[str]] = {}
     for log in logs:
-        for note in _notes_on(log):
+        notes = []
+        # rounded times
+        if (rate := 1.0 / log.dt) < 99.0:
+            rule = "armature cannot be seen below 100 Hz and keeps the value of the file. Log faster to identify it."
+            notes.append(f"{rate:.2g} Hz: {rule}")
+        if is_short := log.duration < 5.0:
+            notes.append(f"{log.duration:.3g} s: estimates are uncertain below 5 s. Log for longer.")
+        steps = {joint: _resolution(log.position[:, column]) for column, joint in enumerate(log.joints)}
+        if coarse := {joint: step for joint, step in steps.items() if step > _FINE}:
+            listed = ", ".join(f"{joint} {step:.2g}" for joint, step in coarse.items())
+            notes.append(f"resolution of position [rad or m]: {listed}: smaller motions cannot be seen.")
+        # a part of a slow motion has no frequency
+        for note in [*notes, *_resting(log), *_alike(log), *([] if is_short else _open_signs(log))]:
             sources.setdefault(note, []).append(log.source)
     return [
         f"{those[0]}{f' and {len(those) - 1} more' if len(those) > 1 else ''}: {note}"
         for note, those in sources.items()
     ]
-
-
-def _notes_on(log: MotorLog) -> list[str]:
-    notes = []
-    # rounded times
-    if (rate := 1.0 / log.dt) < 99.0:
-        rule = "armature cannot be seen below 100 Hz and keeps the value of the file. Log faster to identify it."
-        notes.append(f"{rate:.2g} Hz: {rule}")
-    if is_short := log.duration < 5.0:
-        notes.append(f"{log.duration:.3g} s: estimates are uncertain below 5 s. Log for longer.")
-    steps = {joint: _resolution(log.position[:, column]) for column, joint in enumerate(log.joints)}
-    if coarse := {joint: step for joint, step in steps.items() if step > _FINE}:
-        listed = ", ".join(f"{joint} {step:.2g}" for joint, step in coarse.items())
-        notes.append(f"resolution of position [rad or m]: {listed}: smaller motions cannot be seen.")
-    # a part of a slow motion has no frequency
-    return [*notes, *_resting(log), *_alike(log), *([] if is_short else _open_signs(log))]
 
 
 def _alike(log: MotorLog) -> list[str]:
@@ -231,15 +232,6 @@ def _follows(command: np.ndarray, position: np.ndarray, dt: float) -> bool:
         for lag in lags
         if lag < len(command) - 2
     )
-
-
-def _signs(log: MotorLog, along: np.ndarray, against: np.ndarray) -> list[str]:
-    rule = "must be positive. Change the sign of one of them."
-    return [
-        f"{joint}: correlation of position and command is -{against[column, column]:.2f}: {rule}"
-        for column, joint in enumerate(log.joints)
-        if against[column, column] > max(_FOLLOWS, along[column, column] + _MARGIN)
-    ]
 
 
 def _orders(log: MotorLog, best: np.ndarray) -> list[str]:

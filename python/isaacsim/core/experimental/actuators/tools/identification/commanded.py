@@ -84,7 +84,16 @@ class CommandedRobot:
             if self._has_run:
                 self.simulation.reset()
             self._has_run = True
-            self._start(positions, velocities)
+            there = self.robots.get_dof_positions().numpy().copy()
+            moving = self.robots.get_dof_velocities().numpy().copy()
+            if positions is not None:
+                there[0, self.columns] = positions
+            if velocities is not None:
+                moving[0, self.columns] = velocities
+            self.robots.set_dof_positions(there)
+            self.robots.set_dof_velocities(moving)
+            # which sets their targets as well
+            self.robots.set_dof_velocity_targets(np.zeros_like(moving))
 
     def follow(self, command: np.ndarray, each: Callable[[int], None] | None = None) -> np.ndarray:
         """Follow commands from the state now, in any thread; arguments, result and errors as for `run`."""
@@ -101,18 +110,6 @@ class CommandedRobot:
             if each is not None:
                 each(row)
         return found[:, columns].astype(float)
-
-    def _start(self, positions: np.ndarray | None, velocities: np.ndarray | None) -> None:
-        there = self.robots.get_dof_positions().numpy().copy()
-        moving = self.robots.get_dof_velocities().numpy().copy()
-        if positions is not None:
-            there[0, self.columns] = positions
-        if velocities is not None:
-            moving[0, self.columns] = velocities
-        self.robots.set_dof_positions(there)
-        self.robots.set_dof_velocities(moving)
-        # which sets their targets as well
-        self.robots.set_dof_velocity_targets(np.zeros_like(moving))
 
 
 @contextlib.contextmanager

@@ -122,7 +122,8 @@ class Draft:
         start, middle = self._limits.start, self._middle
         there, back = self.parts[0].rows, self.parts[-1].rows
         found = np.tile(middle, (back.stop, 1))
-        way = np.r_[np.zeros(self._rest), _smooth(there.stop - self._rest)][:, None]
+        share = np.linspace(0.0, 1.0, there.stop - self._rest)
+        way = np.r_[np.zeros(self._rest), share**3 * (10.0 - 15.0 * share + 6.0 * share**2)][:, None]
         found[there] = start + way * (middle - start)
         # what rounding leaves at the end is rest
         found[back] = start
@@ -223,9 +224,3 @@ class Draft:
             told.append(f"rise {0.5 / pace:.2g} s" if kind == "steps" else f"in full up to {pace:.2g} Hz")
         why = ", ".join(sorted(self._why.get((kind, joint), {"position"})))
         return f"{self._limits.joints[joint]} {', '.join(told)} ({why})" if told else ""
-
-
-def _smooth(samples: int) -> np.ndarray:
-    """Return a way from 0 to 1 that begins and ends at rest, without a jerk of its own."""
-    share = np.linspace(0.0, 1.0, samples)
-    return share**3 * (10.0 - 15.0 * share + 6.0 * share**2)

@@ -101,20 +101,19 @@ def with_network(motor: MotorConfig, left: ActuatorLog, path: Path, seed: int) -
         left, "mlp", input_idx=(0,), epochs=epochs, patience=epochs // 2, seed=seed, progress=False
     )
     assert isinstance(motor.controller, PDControlConfig)
-    whole = _added(trained.network, motor.controller, trained.metadata)
+    position, velocity = (
+        trained.metadata[name] * trained.metadata["effort_scale"] for name in ("pos_scale", "vel_scale")
+    )
+    weight = np.array([[motor.controller.kp / position, -motor.controller.kd / velocity]], np.float32)
+    bias = np.array([motor.controller.const_effort / trained.metadata["effort_scale"]], np.float32)
+    last = len(trained.network.operations)
+    whole = Network(
+        trained.network.inputs, (*trained.network.operations, Linear(0, weight, bias), Binary("add", last, last + 1))
+    )
     # without memory it has no step
     metadata = {name: value for name, value in trained.metadata.items() if name != "sample_dt"}
     dataclasses.replace(trained, network=whole, metadata=metadata).save(path)
     return dataclasses.replace(motor, controller=NeuralControlConfig(path))
-
-
-def _added(network: Network, gains: PDControlConfig, metadata: Mapping[str, float]) -> Network:
-    """Return a network plus the effort of PD control, in its scales."""
-    position, velocity = (metadata[name] * metadata["effort_scale"] for name in ("pos_scale", "vel_scale"))
-    weight = np.array([[gains.kp / position, -gains.kd / velocity]], np.float32)
-    bias = np.array([gains.const_effort / metadata["effort_scale"]], np.float32)
-    last = len(network.operations)
-    return Network(network.inputs, (*network.operations, Linear(0, weight, bias), Binary("add", last, last + 1)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -85,11 +85,26 @@ def _looks(traces: Sequence[_Trace], total: float, noise: float) -> Iterator[tup
     share = float(np.sum(squares[round((1.0 - _FEW) * len(squares)) :])) / total
     words = f"is off in {_FEW:.0%} of rows, most at {at:.3g} s of {worst.source}"
     yield look(share, _IN_FEW, words, "it touches something or slips")
-    share, times = _load(traces, total)
+    # slow distances of the simulation from its command, which a load makes
+    slow = []
+    for trace in traces:
+        count = max(1, round(_SETTLED / trace.dt))
+        mean = np.ones(count) / count
+        distance = np.pad(trace.simulated - trace.command, (count // 2, count - 1 - count // 2), "edge")
+        slow.append(np.convolve(distance, mean, "valid"))
+    load, left = np.concatenate(slow), np.concatenate([trace.left for trace in traces])
+    product, size = float(load @ left), max(float(load @ load), 1e-30)
+    share, times = product**2 / size / total, 1.0 + product / size
     share *= _LEAST_LOAD < times < _MOST_LOAD
     words = f"is off as if its load were {times:.2g} times that of the file"
     yield look(share, _SEEN, words, "a mass or a gain is wrong, or it carries something")
-    share = _stands(traces, total, noise)
+    squares = 0.0
+    for trace in traces:
+        half = max(1, round(0.5 * _STANDS / trace.dt))
+        padded = np.pad(trace.position, half, "edge")
+        still = np.ptp(np.lib.stride_tricks.sliding_window_view(padded, 2 * half + 1), axis=1) <= _STILL * noise
+        squares += float(np.sum(trace.left[still] ** 2))
+    share = squares / total
     yield look(share, _AT_REST, "is off where it stands still", "it sticks elsewhere each time")
 
 
@@ -123,20 +138,6 @@ def _drift(traces: Sequence[_Trace], total: float) -> tuple[float, float]:
     return min(gained / max(float(left @ left), 1e-30), 4.0 * gained / total), slope * longest
 
 
-def _load(traces: Sequence[_Trace], total: float) -> tuple[float, float]:
-    """Return the share along slow distances of the simulation from its command, which a load makes, and of how many
-    times the load that is."""
-    slow = []
-    for trace in traces:
-        count = max(1, round(_SETTLED / trace.dt))
-        mean = np.ones(count) / count
-        distance = np.pad(trace.simulated - trace.command, (count // 2, count - 1 - count // 2), "edge")
-        slow.append(np.convolve(distance, mean, "valid"))
-    load, left = np.concatenate(slow), np.concatenate([trace.left for trace in traces])
-    product, size = float(load @ left), max(float(load @ load), 1e-30)
-    return product**2 / size / total, 1.0 + product / size
-
-
 def _lags(traces: Sequence[_Trace], total: float) -> tuple[float, tuple[float, float]]:
     """Return the share of lags that vary, one in each window, and the smallest and largest [s]."""
     lags, gained = [], 0.0
@@ -161,14 +162,3 @@ def _moves_at_rest(traces: Sequence[_Trace], total: float) -> float:
             rest = trace.left[part[round(_SETTLED / trace.dt) :]]
             changed += float(np.sum((rest - rest.mean()) ** 2)) if len(rest) else 0.0
     return changed / total
-
-
-def _stands(traces: Sequence[_Trace], total: float, noise: float) -> float:
-    """Return the share of rows around which a joint stands still."""
-    squares = 0.0
-    for trace in traces:
-        half = max(1, round(0.5 * _STANDS / trace.dt))
-        padded = np.pad(trace.position, half, "edge")
-        still = np.ptp(np.lib.stride_tricks.sliding_window_view(padded, 2 * half + 1), axis=1) <= _STILL * noise
-        squares += float(np.sum(trace.left[still] ** 2))
-    return squares / total

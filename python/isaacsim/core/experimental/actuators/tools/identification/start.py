@@ -58,11 +58,7 @@ def starts(
         delays = np.linspace(*bench.rules["delay"].bounds, _TRIED)
         rows += [{**start, "delay": float(one)} for one in delays]
     errors = _errors(bench, cases, [{**fixed, **row} for row in rows])
-    return _far_apart([rows[k] for k in np.argsort(errors, kind="stable")], ranges)
-
-
-def _far_apart(rows: Sequence[dict[str, float]], ranges: Mapping[str, tuple[float, float]]) -> list[dict[str, float]]:
-    """Return the first starts of some that are far from each other."""
+    rows = [rows[k] for k in np.argsort(errors, kind="stable")]
     found = list[dict[str, float]]()
     for row in rows:
         if all(_distance(row, other, ranges) > _APART for other in found):

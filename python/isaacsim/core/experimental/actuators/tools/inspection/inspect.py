@@ -37,7 +37,7 @@ from .described import (
 
 if TYPE_CHECKING:
     from ...files.usd.handles import Stage
-    from ...simulators.scene.scene import Articulation, Axis
+    from ...simulators.scene.scene import Articulation
 
 
 def inspect_robots(file: str | os.PathLike[str], variants: Mapping[str, str] | None = None) -> list[InspectedRobot]:
@@ -125,20 +125,15 @@ def _model_robot(
         actuators += [] if motor is None else [_actuator_of(axis.name, axis.linear, motor, file)]
         driver = others.get(axis.name) if motor is None else axis.name
         by: DrivenBy = "MJCF actuator" if driver else "another joint" if axis.name in led else "nothing"
-        values = _axis_values(axis, file)
+        numbers = {name: (float(getattr(axis, field)), default) for name, (field, default) in _FIELDS.items()}
+        # the drive of the scene represents the actuators, which are listed as such
+        numbers |= dict.fromkeys(("drive_stiffness", "drive_damping"), (0.0, 0.0))
+        values = {
+            name: InspectedValue(value, JOINT_UNITS[name][axis.linear], source_of(None if value == default else file))
+            for name, (value, default) in numbers.items()
+        }
         joints.append(InspectedJoint(axis.name, axis.joint, axis.usd_name, axis.linear, by, driver, values))
     return InspectedRobot(articulation.path, tuple(joints), tuple(actuators))
-
-
-def _axis_values(axis: Axis, file: str) -> dict[str, InspectedValue]:
-    """Return the values of a joint of a model by name."""
-    numbers = {name: (float(getattr(axis, field)), default) for name, (field, default) in _FIELDS.items()}
-    # the drive of the scene represents the actuators, which are listed as such
-    numbers |= dict.fromkeys(("drive_stiffness", "drive_damping"), (0.0, 0.0))
-    return {
-        name: InspectedValue(value, JOINT_UNITS[name][axis.linear], source_of(None if value == default else file))
-        for name, (value, default) in numbers.items()
-    }
 
 
 def with_motors(robot: InspectedRobot, motors: Motors, file: str) -> InspectedRobot:
@@ -331,12 +326,7 @@ def _unusable(stage: Stage, own: set[tuple[str, str]], read: Iterable[str]) -> l
 
 
 def _stage_joint(
-    stage: Stage,
-    path: str,
-    name: str,
-    actuators: Sequence[InspectedActuator],
-    led: Container[str],
-    problems: list[str],
+    stage: Stage, path: str, name: str, actuators: Sequence[InspectedActuator], led: Container[str], problems: list[str]
 ) -> InspectedJoint:
     from ...files.usd.axes import is_angular
     from ...files.usd.fallbacks import is_marked

@@ -135,7 +135,15 @@ class _Rows:
             yield self._limit(joint)
             for name in _APPLIED:
                 yield self._property(joint, name)
-            yield from self._stages(joint)
+            # stages without rows of their own: all but control laws and limits
+            actuator, motor = self._actuator(joint), self._motor(joint.name)
+            given = [{} if one is None else _numbers_of(one.by_kind) for one in (actuator, motor)]
+            applied = _running(*self._running[joint.name]) if joint.name in self._running else {}
+            for key in dict.fromkeys([*given[0], *given[1], *applied]):
+                of_file, of_config, now = (found.get(key) for found in (*given, applied))
+                name, unit = key
+                unit = unit_of(unit, joint.linear)
+                yield Resolved(self._robot.path, joint.name, name, unit, of_file, of_config, now, self._whose(joint))
 
     def _gains(self, joint: InspectedJoint) -> Iterator[Resolved]:
         actuator, motor = self._actuator(joint), self._motor(joint.name)
@@ -168,17 +176,6 @@ class _Rows:
         elif applied is not None and of_joint < applied * (1 - _SAME):
             rule += f"; the joint's {of_joint:g} bounds its drive only"
         return Resolved(self._robot.path, joint.name, "actuator_limit", unit, given[0], given[1], applied, rule)
-
-    def _stages(self, joint: InspectedJoint) -> Iterator[Resolved]:
-        """Parameters of stages without rows of their own: of all but control laws and limits."""
-        actuator, motor = self._actuator(joint), self._motor(joint.name)
-        given = [{} if one is None else _numbers_of(one.by_kind) for one in (actuator, motor)]
-        applied = _running(*self._running[joint.name]) if joint.name in self._running else {}
-        for key in dict.fromkeys([*given[0], *given[1], *applied]):
-            of_file, of_config, now = (found.get(key) for found in (*given, applied))
-            name, unit = key
-            unit = unit_of(unit, joint.linear)
-            yield Resolved(self._robot.path, joint.name, name, unit, of_file, of_config, now, self._whose(joint))
 
     def _property(self, joint: InspectedJoint, name: str) -> Resolved:
         value = joint.values[name]

@@ -103,7 +103,20 @@ def draw_envelope(found: Envelope) -> Figure:
     # over speed and over position: they share no axis
     panels = list(drawn.subplots(2 if wide else 1, 1, squeeze=False)[:, 0])
     dress(panels)
-    caption(panels[0], "; ".join(_words(found)))
+    words = []
+    if not np.isfinite(found.whole).any():
+        words.append("Nothing limits its effort")
+    words.append(_words_of_delay(found))
+    if np.isfinite(found.drive_limit):
+        words.append(f"limit of the drive it replaces: {with_unit(f'{found.drive_limit:.4g}', found.units.effort)}")
+    if found.ratio != 1.0:
+        # a ratio that is unknown has no words
+        words.append(
+            "at the joint" + (f", behind a gear of ratio {found.ratio:.4g}" if found.ratio == found.ratio else "")
+        )
+    if len(found.positions):
+        words.append(f"at position {with_unit(f'{found.position:.3g}', found.units.position)}")
+    caption(panels[0], "; ".join([words[0][0].upper() + words[0][1:], *words[1:]]))
     _draw_speed(panels[0], found)
     if wide:
         _area(panels[1], found.positions, found.over_position)
@@ -185,21 +198,3 @@ def _words_of_delay(found: Envelope) -> str:
     plural = "s" if found.delay_steps > 1 else ""
     steps = f"{found.delay_steps:.3g} step{plural}" if found.delay_steps else "some steps"
     return f"commands act {steps} late{seconds}{far}"
-
-
-def _words(found: Envelope) -> list[str]:
-    """Return the title of the panel, in parts."""
-    words = []
-    if not np.isfinite(found.whole).any():
-        words.append("Nothing limits its effort")
-    words.append(_words_of_delay(found))
-    if np.isfinite(found.drive_limit):
-        words.append(f"limit of the drive it replaces: {with_unit(f'{found.drive_limit:.4g}', found.units.effort)}")
-    if found.ratio != 1.0:
-        # a ratio that is unknown has no words
-        words.append(
-            "at the joint" + (f", behind a gear of ratio {found.ratio:.4g}" if found.ratio == found.ratio else "")
-        )
-    if len(found.positions):
-        words.append(f"at position {with_unit(f'{found.position:.3g}', found.units.position)}")
-    return [words[0][0].upper() + words[0][1:], *words[1:]]

@@ -98,7 +98,10 @@ def draw_step_response(found: StepResponse) -> Figure:
     """Draw position and effort over time, until both have settled; ModuleNotFoundError if Matplotlib is missing."""
     drawn, (position, effort) = panels(10, 7, f"{found.joint}: step response", rows=2, heights=[3, 2])
     actual, ideal, units = found.actual, found.ideal, units_of([found.turns])
-    shown = _shown(found)
+    last = float(found.actual.time[-1])
+    needed = [last if one.settling_time is None else one.settling_time for one in (found.actual, found.ideal)]
+    end = min(last, max(_SHORTEST, _LONGER * max(needed)))
+    shown = slice(0, int(np.searchsorted(found.actual.time, end, side="right")))
     time = actual.time[shown]
     position.plot(time, actual.target[shown], color=GREY, linewidth=THIN, linestyle="--", drawstyle="steps-post")
     position.plot(time, ideal.position[shown], color=RED, linewidth=THIN)
@@ -141,14 +144,6 @@ def draw_step_bands(steps: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> Figur
         panel.tick_params(labelsize="x-small")
     grid[(rows - 1) * columns].set_xlabel("time since the step [s]", fontsize="small")
     return drawn
-
-
-def _shown(found: StepResponse) -> slice:
-    """Return the steps until both have settled, and a little longer."""
-    last = float(found.actual.time[-1])
-    needed = [last if one.settling_time is None else one.settling_time for one in (found.actual, found.ideal)]
-    end = min(last, max(_SHORTEST, _LONGER * max(needed)))
-    return slice(0, int(np.searchsorted(found.actual.time, end, side="right")))
 
 
 def _fit(panel: Axes, found: StepResponse, shown: slice) -> list[str]:

@@ -298,7 +298,14 @@ class _Reader:
         if name == "magnet_temperatures":
             return self._tape.read("housing_temperatures") + self._tape.read("magnet_rises")
         if name in OF_TRANSMISSIONS:
-            return self._on_shaft(name)
+            (given,) = DERIVED[name]
+            values = self._tape.read(given).astype(float)
+            if name == "shaft_positions":
+                found = values * self._ratios + self._offsets
+            else:
+                rigid = self._ratios + 0.0 * self._offsets
+                found = values * rigid if name == "shaft_velocities" else values / rigid
+            return found.astype(np.float32)
         before, after = self._motion()
         if name == "sticking":
             return at_rest(before, after) & self._is_dry
@@ -308,17 +315,6 @@ class _Reader:
             return np.where(self._is_wound, drawn - work, np.float32(0.0)) + self._tape.read("loss_power")
         efforts = self._tape.read("applied_efforts") if name == "power" else self._passive_efforts()
         return mean_power(efforts, before, after)
-
-    def _on_shaft(self, name: str) -> np.ndarray:
-        """Return a signal of the motor's shaft; NaN where the shaft moves by itself."""
-        (given,) = DERIVED[name]
-        values = self._tape.read(given).astype(float)
-        if name == "shaft_positions":
-            found = values * self._ratios + self._offsets
-        else:
-            rigid = self._ratios + 0.0 * self._offsets
-            found = values * rigid if name == "shaft_velocities" else values / rigid
-        return found.astype(np.float32)
 
     def _passive_efforts(self) -> np.ndarray:
         """Return what passive stages add to the efforts of motors; a step with a fault has neither."""
@@ -424,16 +420,12 @@ class _Part:
             computed, numbers = self._step.observed()
             found = {"computed_efforts": computed, "limited_by": numbers}
         if any(name in names for name in MEASURED):
-            found |= dict(zip(MEASURED, self._measured(), strict=True))
+            binding = self._assembly.bound[self._number]
+            true = [on_host(_on_host(binding.inputs[number]))[:, list(binding.columns)] for number in range(2)]
+            found |= dict(zip(MEASURED, measured_by(self._step) or true, strict=True))
         if "motor_efforts" in names:
             found["motor_efforts"] = self._step.motor_efforts()
         return {name: array for name, array in found.items() if name in names}
-
-    def _measured(self) -> Sequence[np.ndarray]:
-        """Return position and velocity that the controllers got, of all robots and slots."""
-        binding = self._assembly.bound[self._number]
-        true = [on_host(_on_host(binding.inputs[number]))[:, list(binding.columns)] for number in range(2)]
-        return measured_by(self._step) or true
 
     def _follow(self) -> None:
         """Find the arrays that are read and written in place, after a new binding."""

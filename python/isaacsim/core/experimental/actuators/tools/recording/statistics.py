@@ -78,11 +78,7 @@ class SaturationTable(NotedTable[Saturation]):
 
 
 def saturation(
-    limited_by: np.ndarray,
-    durations: np.ndarray,
-    robots: Sequence[str],
-    joints: Sequence[str],
-    of_all: bool = False,
+    limited_by: np.ndarray, durations: np.ndarray, robots: Sequence[str], joints: Sequence[str], of_all: bool = False
 ) -> SaturationTable:
     """Return the saturation of each robot, joint and clamp, from class names of clamps, empty for none.
 

@@ -54,22 +54,17 @@ def buzz(positions: ArrayLike, dt: float, *, threshold: float = 1e-5) -> list[Bu
         0 30 0.01
     """
     require_step(dt)
-    least, recorded = number_of("threshold", threshold), _samples(positions)
-    found = [_tone(column, joint, dt) for joint, column in enumerate(recorded.T)]
-    loud = [one for one in found if one is not None and one.amplitude >= least]
-    return sorted(loud, key=lambda one: -one.amplitude)
-
-
-def _samples(positions: ArrayLike) -> np.ndarray:
-    """Return positions as `(steps, joints)`."""
-    recorded = as_numbers(positions, "positions").astype(float)
-    recorded = recorded[:, None] if recorded.ndim == 1 else recorded
-    if recorded.ndim != 2 or len(recorded) < _SAMPLES or not np.isfinite(recorded).all():
+    least = number_of("threshold", threshold)
+    samples = as_numbers(positions, "positions").astype(float)
+    samples = samples[:, None] if samples.ndim == 1 else samples
+    if samples.ndim != 2 or len(samples) < _SAMPLES or not np.isfinite(samples).all():
         raise ValueError(
-            f"positions of shape {recorded.shape}: must be (steps, joints) with {_SAMPLES} steps or more, all finite. "
+            f"positions of shape {samples.shape}: must be (steps, joints) with {_SAMPLES} steps or more, all finite. "
             "Record longer."
         )
-    return recorded
+    found = [_tone(column, joint, dt) for joint, column in enumerate(samples.T)]
+    loud = [one for one in found if one is not None and one.amplitude >= least]
+    return sorted(loud, key=lambda one: -one.amplitude)
 
 
 def _tone(column: np.ndarray, joint: int, dt: float) -> Buzz | None:

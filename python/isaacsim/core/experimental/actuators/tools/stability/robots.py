@@ -133,7 +133,9 @@ class ClosedLoops:
                 mechanics = Mechanics(matrix, armature, names, velocity_weight=float(weight), turns=turns)
                 modes_of = {"implicit": implicit, "may_be_implicit": self._may_be_implicit[known]}
                 found[key] = stability_with(timing, mechanics, step, (gains[0], gains[1], gains[2]), **modes_of)
-            yield _named(found[key], paths[row])
+            table, robot = found[key], paths[row]
+            joints = tuple(dataclasses.replace(joint, robot=robot) for joint in table.joints)
+            yield Stability(table.dt, joints, tuple(dataclasses.replace(one, robot=robot) for one in table.robots))
 
     def warning(self) -> str | None:
         """Return a warning if the first robot will vibrate; the simulator has to be known.
@@ -393,12 +395,6 @@ def _is_in_equations(kind: str, stage: Component, actuator: Actuator) -> bool:
     if KINDS[kind].converts:
         return is_rigid(actuator)
     return Timing.is_in(config_of(stage)) and not (kind == "effort_lag" and is_at_end(actuator))
-
-
-def _named(table: Stability, robot: str) -> Stability:
-    """Return the table of another, equal robot."""
-    joints = tuple(dataclasses.replace(joint, robot=robot) for joint in table.joints)
-    return Stability(table.dt, joints, tuple(dataclasses.replace(one, robot=robot) for one in table.robots))
 
 
 def _cause(joint: JointStability, robot: RobotStability, dt: float) -> str | None:

@@ -156,7 +156,16 @@ class Page:
             self._subject = subject
             self._build_panel(live)
         with self._server.atomic():
-            self._move(live)
+            poses = live.poses()
+            for body, frame in self._bodies.items():
+                _place(frame, poses[body])
+            targets, away = live.target_poses(), live.drawing.away()
+            for body, frame in self._ghosts.items():
+                is_seen = self._ghost_wanted and bool(away[body])
+                if frame.visible != is_seen:
+                    frame.visible = is_seen
+                if is_seen:
+                    _place(frame, targets[body])
             if time.monotonic() - self._panel_shown >= _PANEL_PERIOD:
                 self._panel_shown = time.monotonic()
                 self._fill_panel(live, paused)
@@ -227,19 +236,6 @@ class Page:
         # a page can claim to have no height
         aspect = camera.image_width / max(camera.image_height, 1)
         camera.position, camera.look_at = _camera(middle, size, aspect, camera.fov)
-
-    def _move(self, live: Live) -> None:
-        """Move the bodies to their poses, and the ghosts to their targets."""
-        poses = live.poses()
-        for body, frame in self._bodies.items():
-            _place(frame, poses[body])
-        targets, away = live.target_poses(), live.drawing.away()
-        for body, frame in self._ghosts.items():
-            is_seen = self._ghost_wanted and bool(away[body])
-            if frame.visible != is_seen:
-                frame.visible = is_seen
-            if is_seen:
-                _place(frame, targets[body])
 
     # the panel
 

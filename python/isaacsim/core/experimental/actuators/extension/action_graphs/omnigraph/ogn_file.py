@@ -65,7 +65,12 @@ def describe(name: str, keys: dict[str, Any], where: str) -> NodeDescription:
         for port_name, declared in keys.get(group, {}).items():
             full_name = f"{group}:{port_name}"
             try:
-                ports[full_name] = _port(group, port_name, declared)
+                kind = parse_type(declared["type"])
+                default = kind.convert(declared["default"]) if "default" in declared else kind.default()
+                optional, ui_name = declared.get("optional", False), declared.get("uiName", port_name)
+                ports[full_name] = Port(
+                    group, port_name, kind, default, optional, ui_name, text_of(declared["description"])
+                )
             except (KeyError, ValueError) as error:
                 raise ValueError(f"{where}: {full_name}: {error}") from error
     return NodeDescription(name, ports, keys)
@@ -74,13 +79,6 @@ def describe(name: str, keys: dict[str, Any], where: str) -> NodeDescription:
 def text_of(description: str | list[str]) -> str:
     """Return a description as one line; a list is one line per string."""
     return description if isinstance(description, str) else " ".join(description)
-
-
-def _port(group: str, name: str, declared: dict[str, Any]) -> Port:
-    kind = parse_type(declared["type"])
-    default = kind.convert(declared["default"]) if "default" in declared else kind.default()
-    optional, ui_name = declared.get("optional", False), declared.get("uiName", name)
-    return Port(group, name, kind, default, optional, ui_name, text_of(declared["description"]))
 
 
 def _without_comments(value: object) -> Any:

@@ -310,7 +310,10 @@ def wide(table: Table, joints: Sequence[str]) -> MotorLog:
     time, places = table.time, _places(table.columns, joints)
     there = _joints(table, places, joints)
     names = [name for name in SIGNALS if all((joint, name) in places for joint in there)]
-    _tell_unread(table, {time, *(places[joint, name] for joint in there for name in names)})
+    used = {time, *(places[joint, name] for joint in there for name in names)}
+    if unread := [*table.skipped, *(name for name in table.columns if name not in used)]:
+        rule = "must be names of joints of the robot and of signals, and a signal of all joints to be read"
+        warnings.warn(f"{table.path}: {', '.join(unread)}: not read: {rule}.", stacklevel=level_outside())
     numbers = table.numbers(time)
     signals = {name: _matrix(table, [places[joint, name] for joint in there], len(numbers)) for name in names}
     return MotorLog(numbers, there, signals, str(table.path), table.settings)
@@ -336,12 +339,6 @@ def _joints(table: Table, places: _Places, joints: Sequence[str]) -> list[str]:
         rule = f"must have each of {', '.join(there)}. Add it, or give columns"
         raise ValueError(f"{table.path} has no {', '.join(missing)}: {rule}.")
     return there
-
-
-def _tell_unread(table: Table, used: Iterable[str]) -> None:
-    if unread := [*table.skipped, *(name for name in table.columns if name not in used)]:
-        rule = "must be names of joints of the robot and of signals, and a signal of all joints to be read"
-        warnings.warn(f"{table.path}: {', '.join(unread)}: not read: {rule}.", stacklevel=level_outside())
 
 
 def _matrix(table: Table, names: Sequence[str], rows: int) -> np.ndarray:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 from ....specs.joint_side import bounds_at_joint
-from ..described import InspectedActuator, InspectedJoint, gains, largest_effort
+from ..described import InspectedJoint, gains, largest_effort
 from ..findings import Checked, Remark
 
 # a full turn written as 6.28 and read as degrees, in radians
@@ -54,21 +54,17 @@ def gains_in_degrees(checked: Checked) -> Iterator[Remark]:
         kp, most = (gains(actuator) or (0.0, 0.0))[0], largest_effort(actuator)
         if kp and 0.0 < most < math.inf and not all(joint.linear for joint in joints):
             if not _SMALLEST_ERROR <= most / kp <= _LARGEST_ERROR:
-                yield _gain(actuator, kp, most)
-
-
-def _gain(actuator: InspectedActuator, kp: float, most: float) -> Remark:
-    error = most / kp
-    if error > _LARGEST_ERROR:
-        word, unit, meant = "soft", "degree", math.degrees(kp)
-    else:
-        word, unit, meant = "stiff", "radian, and converted twice", math.radians(kp)
-    return Remark(
-        actuator.path,
-        f"kp = {kp:g} N·m/rad reaches the limit of {most:g} N·m at an error of {error:.3g} rad, "
-        f"{math.degrees(error):.3g}°: too {word} for a motor.",
-        f"If it was meant per {unit}, write {meant:.4g}.",
-    )
+                error = most / kp
+                if error > _LARGEST_ERROR:
+                    word, unit, meant = "soft", "degree", math.degrees(kp)
+                else:
+                    word, unit, meant = "stiff", "radian, and converted twice", math.radians(kp)
+                yield Remark(
+                    actuator.path,
+                    f"kp = {kp:g} N·m/rad reaches the limit of {most:g} N·m at an error of {error:.3g} rad, "
+                    f"{math.degrees(error):.3g}°: too {word} for a motor.",
+                    f"If it was meant per {unit}, write {meant:.4g}.",
+                )
 
 
 def _speeds(checked: Checked) -> Iterator[tuple[str, str, float, list[InspectedJoint]]]:
