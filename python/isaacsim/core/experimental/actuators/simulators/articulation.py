@@ -113,11 +113,9 @@ class DofBackend(Protocol):
 
     def write_state(self, name: str, at: np.ndarray) -> None:
         """`positions` or `velocities` were set by a user, at the places `at` of the flat array."""
-        ...
 
     def write_gains(self) -> None:
         """Gains in the arrays were set by a user."""
-        ...
 
 
 class PhysicsBackend(DofBackend, Protocol):
@@ -147,11 +145,9 @@ class PhysicsBackend(DofBackend, Protocol):
 
     def write_properties(self, values: Mapping[str, np.ndarray], at: np.ndarray) -> None:
         """Set such properties at places of the flat arrays, all or none; a `HostError` if physics cannot have them."""
-        ...
 
     def harden_friction(self, at: np.ndarray, hard: bool) -> None:
         """Keep dry frictions as hard as physics allows at the places `at` of the flat arrays, or end that."""
-        ...
 
     def gravity_efforts(self) -> np.ndarray:
         """Efforts that balance gravity, flat."""
@@ -199,7 +195,6 @@ class PhysicsBackend(DofBackend, Protocol):
         Values are any of `masses`, `(robots, links)`; `places`, of the centers of mass and their principal axes in the
         link frame, `(robots, links, 7)`; `moments` about these axes, `(robots, links, 3)`.
         """
-        ...
 
     @property
     def gravity(self) -> np.ndarray:
@@ -228,15 +223,12 @@ class PhysicsBackend(DofBackend, Protocol):
 
     def write_root_poses(self, robots: np.ndarray, poses: np.ndarray) -> None:
         """Place root links; joints and velocities stay. A `HostError` if one cannot be placed; then none is."""
-        ...
 
     def write_root_velocities(self, robots: np.ndarray, velocities: np.ndarray) -> None:
         """Set velocities of root links; a `HostError` if a base does not float; then none is set."""
-        ...
 
     def observe_contacts(self, observer: object, robots: np.ndarray, links: Sequence[int]) -> None:
         """Compute contact forces of links while the observer lives, or end it for none; a `HostError` if it cannot."""
-        ...
 
     def contact_forces(self, robots: np.ndarray, links: Sequence[int]) -> np.ndarray:
         """Contact forces [N] of the last step, world, `(robots, links, 3)`; a `HostError` for links not observed."""

@@ -154,7 +154,6 @@ class ArticulationPort(Protocol):
 
     def set_dof_efforts(self, efforts: ArrayLike, *, indices: Indices = None, dof_indices: Indices = None) -> None:
         """Set the efforts [N·m or N] of the coming physics step: a scalar, NumPy on the CPU, Warp on a GPU."""
-        ...
 
     def get_dof_gains(self) -> tuple[Array, Array]:
         """Stiffnesses [N·m/rad or N/m] and dampings [N·m·s/rad or N·s/m] of the joint drives."""
@@ -170,7 +169,6 @@ class ArticulationPort(Protocol):
         update_default_gains: bool = True,
     ) -> None:
         """Set the gains of the joint drives."""
-        ...
 
 
 class ArticulationExtras(Protocol):
@@ -207,7 +205,6 @@ class ArticulationExtras(Protocol):
 
     def silence_drives(self, silent: bool, *, indices: Indices = None, dof_indices: Indices = None) -> None:
         """Keep drives that are more than two gains from acting, or let them. Else gains are set to zero, and back."""
-        ...
 
     def following_dofs(self, driven: Collection[str]) -> set[str]:
         """Names of DOFs that couplings and tendons move if `driven` have motors, so that they need none."""
@@ -219,7 +216,6 @@ class ArticulationExtras(Protocol):
 
     def harden_friction(self, hard: bool, *, indices: Indices = None, dof_indices: Indices = None) -> None:
         """Keep dry frictions that actuators leave to the simulator as hard as it allows, or end that."""
-        ...
 
     @property
     def takes_step_armatures(self) -> bool:
@@ -228,14 +224,12 @@ class ArticulationExtras(Protocol):
 
     def set_step_armatures(self, armatures: ArrayLike, *, dof_indices: Indices = None) -> None:
         """Add to armatures in the physics steps to come, not in what is read; see `ImplicitConfig.in_engine`."""
-        ...
 
     def set_step_tendon_armatures(self, armatures: ArrayLike, shafts: Array) -> None:
         """The same of shafts that are tendons: angles per position of each DOF, `(shafts, DOFs)`.
 
         Without it, motors with a linkage have no effort mode in the simulator.
         """
-        ...
 
     def get_mass_matrices(self, *, indices: Indices = None) -> Array:
         """Mass matrices with the armatures in them, shape `(robots, C, C)`; the DOFs are the last coordinates.

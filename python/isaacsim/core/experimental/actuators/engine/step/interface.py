@@ -42,31 +42,24 @@ class Step(Protocol):
 
     def new_state(self) -> Any:
         """Return a fresh state."""
-        ...
 
     def bind(self, binding: Columns | Indices) -> None:
         """Read signals and write efforts this way from now on."""
-        ...
 
     def use(self, now: Any, after: Any) -> None:
         """Read the state `now` and write `after` from now on; the same one twice is updated in place."""
-        ...
 
     def step(self, dt: float, /) -> None:
         """Compute the efforts of all slots of all robots for a physics step of `dt` seconds."""
-        ...
 
     def reset(self, robots: Sequence[int] | wp.array | None = None) -> None:
         """Reset state and faults of `robots`, indices or a mask, all by default."""
-        ...
 
     def publish(self) -> None:
         """Publish the values that the next step publishes at its start."""
-        ...
 
     def add_up_totals(self, on: bool) -> None:
         """Add up totals over the slots of the plan in each step from now on, or leave them to the host."""
-        ...
 
     @property
     def now(self) -> StepState:
@@ -75,7 +68,6 @@ class Step(Protocol):
 
     def observe(self, on: bool) -> None:
         """Record from the next step on what `observed` returns, or stop it."""
-        ...
 
     def observed(self) -> tuple[np.ndarray, np.ndarray]:
         """Efforts before the limits, 0 on a fault, and the last limit that changed each, from 1; `(robots, slots)`."""
@@ -101,7 +93,6 @@ class Step(Protocol):
 
     def take_piece(self, row: Row, slots: tuple[int, ...], piece: wp.array) -> None:
         """Read the values of these slots of a row with a value per robot from `piece`, `(robots, these slots)`."""
-        ...
 
     def values(self, row: Row) -> np.ndarray:
         """Current values of a row, `(robots, slots)`, read-only."""
@@ -113,15 +104,12 @@ class Step(Protocol):
 
     def on_fault(self, call: Callable[[], None]) -> None:
         """Call this once, after the first step on the CPU with a fault; on a GPU only `faults` tells."""
-        ...
 
     def clear_faults(self) -> None:
         """Clear all faults, and count steps from 0 again."""
-        ...
 
     def set_faults(self, faults: Sequence[tuple[int, int, int, int]], steps: int) -> None:
         """Replace the faults and the number of steps."""
-        ...
 
     @property
     def steps(self) -> int:

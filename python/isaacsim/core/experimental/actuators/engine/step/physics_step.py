@@ -28,7 +28,6 @@ class Check(Protocol):
 
     def require_dt(self, dt: float | None) -> None:
         """Raise for a physics step."""
-        ...
 
 
 def checks_of(step: Step) -> list[Check]:

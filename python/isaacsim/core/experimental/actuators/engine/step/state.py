@@ -148,7 +148,6 @@ class Kept(Protocol):
 
     def set_faults(self, faults: Sequence[tuple[int, int, int, int]], steps: int) -> None:
         """Replace the faults and the number of steps."""
-        ...
 
 
 Parts = Sequence[tuple[Sequence[int], Kept]]

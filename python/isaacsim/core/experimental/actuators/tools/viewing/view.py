@@ -40,15 +40,12 @@ class Screen(Protocol):
 
     def show(self, live: Live, paused: bool) -> None:
         """Show the current state."""
-        ...
 
     def tell(self, message: str) -> None:
         """Show why a request failed."""
-        ...
 
     def close(self) -> None:
         """Close it."""
-        ...
 
 
 class View(NotCopied):
