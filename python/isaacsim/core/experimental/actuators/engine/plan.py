@@ -800,7 +800,8 @@ def _require_no_table(entry: ActuatorEntry, mode: Component) -> None:
     if found is not None and found.shaft.is_table and given is not None and (as_numpy(given) > 0.5).any():
         raise ValueError(
             f"actuator {entry.label!r}: {described_type(type(mode)).__name__}.in_engine = True beside a linkage that "
-            "is a table: must be left out, because no simulator has its inertia. Set it to False: it is then solved at the shaft."
+            "is a table: must be left out, because no simulator has its inertia. Set it to False: it is then solved "
+            "at the shaft."
         )
 
 
