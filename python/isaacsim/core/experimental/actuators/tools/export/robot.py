@@ -37,7 +37,7 @@ from ...specs.engine_friction import beyond_levels, is_friction, is_in_engine, p
 from ...specs.fields import parameters_of
 from ...specs.late import TimedDelayConfig
 from ...specs.motors import MotorConfig, Motors
-from ...specs.stages import is_geared, is_linked, parts_of
+from ...specs.stages import is_geared, is_linked, parts_of, without_idle
 from ...specs.transmission import armature
 
 if TYPE_CHECKING:
@@ -265,7 +265,7 @@ def joint_of(
         features["armature"] = float(rotor)
     delay, has_steps = _delay(said, dt)
     features |= {"delay_steps": math.ceil(round(delay / dt, _DIGITS))} if delay else {}
-    laws = tuple(name_of(one) for one in said.stages if unsaid(one) is not None)
+    laws = tuple(name_of(one) for one in without_idle(said) if unsaid(one) is not None)
     exported = motor and MotorConfig(**parts_of(said.stages), **properties, intervals=said.intervals)
     zeros = tuple(sorted(_zeros(said, is_given) - features.keys()))
     return ExportedJoint(name, is_linear, exported, features, laws, zeros, 0.0 if has_steps else delay)
@@ -295,7 +295,7 @@ def unsaid(stage: Config) -> dict[str, Any] | None:
     return {
         name: one.word(value)
         for name, one in parameters_of(type(stage)).items()
-        if name not in said and (value := one.number(getattr(stage, name))) != one.number(one.fallback)
+        if name not in said and (value := one.number(getattr(stage, name))) not in ([], one.number(one.fallback))
     }
 
 

@@ -10,12 +10,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.dom.minidom import Document
 
+import numpy as np
+
 from ...base.saving import whole_file
 from ...base.values import shortest
 from ...engine.linkages import idle_shafts
 from ...files.motor_files.files import save_with
 from ...specs.actuator_spec import ActuatorSpec
 from ...specs.arguments import MODEL_FILES, path_of
+from ...specs.configs import Config
+from ...specs.linkage import LinkageConfig
 from ...specs.motors import MotorConfig
 from ...specs.patterns import pattern_of
 from . import c_carried, c_header, lab, mjcf, mjlab, ros2, urdf
@@ -71,10 +75,17 @@ def _yaml(robot: ExportedRobot, out: Path, losses: Sequence[str]) -> None:
     specs = [ActuatorSpec("", (), one.controller, others=one.others, dof_names=(name,)) for name, one in turned]
     # shafts that nothing turns are made anew of the file
     for name, shaft in idle_shafts(specs).items():
-        others = [stage for stage in motors[name].others if stage != shaft]
+        others = [stage for stage in motors[name].others if not _is_same(stage, shaft)]
         motors[name] = dataclasses.replace(motors[name], others=others)
     # names of joints are patterns in the file
     save_with(out, {pattern_of(name): motor for name, motor in motors.items() if motor != MotorConfig()}, shortest)
+
+
+def _is_same(stage: Config, shaft: LinkageConfig) -> bool:
+    """Return True for a linkage that is another one, up to single precision."""
+    if not (isinstance(stage, LinkageConfig) and np.allclose(stage.coefficients, shaft.coefficients, atol=1e-5)):
+        return False
+    return dataclasses.replace(stage, coefficients=shaft.coefficients) == shaft
 
 
 def _says_limits(says: Set[str], left: Set[str] = frozenset()) -> Callable[[ExportedRobot], list[Loss]]:

@@ -28,8 +28,9 @@ from ...specs.arguments import path_of
 from ...specs.configs import Config
 from ...specs.engine_friction import is_friction, is_in_engine
 from ...specs.fields import parameters_of
+from ...specs.linkage import LinkageConfig
 from ...specs.motors import Motors
-from ...specs.stages import KINDS
+from ...specs.stages import KINDS, kind_of, without_idle
 from ...specs.transmission import armature
 from ..feedback import feedback_gains, largest_efforts
 from .described import (
@@ -172,7 +173,7 @@ class _Rows:
     def _stages(self, joint: InspectedJoint) -> Iterator[Resolved]:
         """Parameters of stages without rows of their own: of all but control laws and limits."""
         actuator, motor = self._actuator(joint), self._motor(joint.name)
-        given = [{} if one is None else _numbers_of(one.by_kind) for one in (actuator, motor)]
+        given = [{} if one is None else _numbers_of(without_idle(one)) for one in (actuator, motor)]
         applied = _running(*self._running[joint.name]) if joint.name in self._running else {}
         for key in dict.fromkeys([*given[0], *given[1], *applied]):
             of_file, of_config, now = (found.get(key) for found in (*given, applied))
@@ -252,13 +253,18 @@ def _has_no_row(kind: str) -> bool:
     return kind in KINDS and kind != "controller" and not KINDS[kind].is_limit
 
 
-def _numbers_of(stages: Iterable[tuple[str, Config]]) -> dict[tuple[str, str], float]:
+def _numbers_of(stages: Iterable[Config]) -> dict[tuple[str, str], float]:
     """Return the numbers of configs, by law and parameter, and unit."""
     found: dict[tuple[str, str], float] = {}
-    for kind, config in stages:
-        for name, (described, value) in values_of(config, False, "").items() if _has_no_row(kind) else ():
+    for config in stages:
+        for name, (described, value) in (
+            values_of(config, False, "").items() if _has_no_row(kind_of(config) or "") else ()
+        ):
             if isinstance(value.value, int | float) and not isinstance(value.value, bool):
                 found[f"{law_of(config)}.{name}", described.unit if described else ""] = float(value.value)
+        if isinstance(config, LinkageConfig):
+            shares = zip(config.joints, config.coefficients, strict=False)
+            found |= {(f"{law_of(config)}.coefficients[{joint}]", ""): share for joint, share in shares}
     return found
 
 
