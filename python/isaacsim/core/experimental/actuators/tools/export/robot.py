@@ -170,6 +170,7 @@ class ExportedRobot:
         file: The file it is from; None means none.
         dt: Physics step, in which delays are counted [s].
         led: Names of joints that couplings and tendons move.
+        is_given: True if its motors are not those of the file.
     """
 
     name: str
@@ -178,6 +179,7 @@ class ExportedRobot:
     file: Path | None = None
     dt: float = math.nan
     led: Collection[str] = ()
+    is_given: bool = True
 
     @property
     def motors(self) -> dict[str, MotorConfig]:
@@ -216,7 +218,9 @@ def read_robot(
         given = motors_of_robot(simulation, found.paths[0]) if config is None else config
         joints = tuple(_joints(found, simulation, given, is_given=config is not None))
         led = Binding(found).following_dofs(simulation.stage, [one.name for one in joints if one.motor is not None])
-        return ExportedRobot(Path(path).stem, found.paths[0], joints, Path(path), simulation.dt, led)
+        return ExportedRobot(
+            Path(path).stem, found.paths[0], joints, Path(path), simulation.dt, led, config is not None
+        )
 
 
 def _joints(

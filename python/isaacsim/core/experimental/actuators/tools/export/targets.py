@@ -187,13 +187,16 @@ def written(
     if target not in TARGETS:
         raise ValueError(f"target = {target!r}: must be one of {', '.join(TARGETS)}. Correct the name.")
     line = TARGETS[target]
-    losses = said_together(line.losses(robot))
+    whole, lost = _whole(robot, target, into), line.losses(robot)
+    if line.root == mjcf.ROOT and whole is not None and whole[0] == robot.file and not robot.is_given:
+        # an actuator that is not replaced stays, and says all of it
+        lost = [loss for loss in lost if loss.joint.has_gains or loss.joint.motor is None]
+    losses = said_together(lost)
     if strict and losses:
         raise ValueError("\n".join([*losses, f"{out}: must say all, by --strict. Choose another target, or allow it."]))
     notes = without_motor(robot) + said_together(line.left(robot), "Left to the robot")
     notes += line.changed(robot)
     notes += [f"Not said of any robot: {one}." for one in line.always_lost]
-    whole = _whole(robot, target, into)
     if line.fill is not None and whole is not None:
         file, document = whole
         notes += line.fill(robot, document, file, out.absolute().parent)
