@@ -50,7 +50,7 @@ def numbers(*configs) -> dict:
         for name, described in parameters_of(config).items()
         # a delay in seconds and steps is a feature, one number of steps
         if described.of_law and name != "assumed_inertia" and described.attribute not in DELAY
-        if (value := getattr(config, name)) not in (None, 0, (), described.word(described.fallback))
+        if (value := getattr(config, name)) not in (None, 0, (), [], described.word(described.fallback))
     }
 
 
