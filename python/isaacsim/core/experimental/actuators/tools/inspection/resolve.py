@@ -274,7 +274,7 @@ def _running(actuator: Actuator, at: int) -> dict[tuple[str, str], float]:
     for kind, component in actuator.by_kind:
         line = catalogue.law_of(type(component)) if _has_no_row(kind) else None
         for name, described in parameters_of(line.config).items() if line is not None else ():
-            if line is not None and name in component.PARAMETERS:
+            if line is not None and name in component.PARAMETERS and described.type in ("float", "int"):
                 values = component.read(name).reshape(-1, len(actuator.dof_names))
                 found[f"{law_of(line.config)}.{name}", described.unit] = float(values[0, at])
     return found
