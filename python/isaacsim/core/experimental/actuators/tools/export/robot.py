@@ -245,8 +245,14 @@ def _own(found: PhysicsArticulation) -> list[dict[str, float]]:
     """Return what a robot has of each of its joints, as far as the engine knows it."""
     columns = {name: read_property(found, name) for name in (*_PROPERTIES, "velocity_limit_sim")}
     columns["lower"], columns["upper"] = (limits.numpy() for limits in found.get_dof_limits())
-    known = {name: values[0].tolist() for name, values in columns.items() if values is not None}
+    known = {name: map(_plain, values[0].tolist()) for name, values in columns.items() if values is not None}
     return [dict(zip(known, row, strict=True)) for row in zip(*known.values(), strict=True)]
+
+
+def _plain(value: float) -> float:
+    """Return a number without what a change of units leaves in single precision: 10 of 10.000001."""
+    plain = float(f"{value:.6g}")
+    return plain if abs(plain - value) <= 2e-7 * abs(value) else value
 
 
 def joint_of(
