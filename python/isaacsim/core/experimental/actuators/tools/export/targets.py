@@ -187,11 +187,8 @@ def written(
     if target not in TARGETS:
         raise ValueError(f"target = {target!r}: must be one of {', '.join(TARGETS)}. Correct the name.")
     line = TARGETS[target]
-    whole, lost = _whole(robot, target, into), line.losses(robot)
-    if line.root == mjcf.ROOT and whole is not None and whole[0] == robot.file and not robot.is_given:
-        # an actuator that is not replaced stays, and says all of it
-        lost = [loss for loss in lost if loss.joint.has_gains or loss.joint.motor is None]
-    losses = said_together(lost)
+    whole = _whole(robot, target, into)
+    losses = said_together(_lost(robot, line, None if whole is None else whole[0]))
     if strict and losses:
         raise ValueError("\n".join([*losses, f"{out}: must say all, by --strict. Choose another target, or allow it."]))
     notes = without_motor(robot) + said_together(line.left(robot), "Left to the robot")
@@ -207,6 +204,12 @@ def written(
         notes.append(f"The file is a fragment: give the {target.upper()} file of a robot as `into` to get all of it.")
     line.write(robot, out, notes + losses)
     return notes, losses
+
+
+def _lost(robot: ExportedRobot, line: Target, file: Path | None) -> list[Loss]:
+    """Return what is lost in a file that gets the motors; an actuator that is not replaced there says all of it."""
+    keeps = line.root == mjcf.ROOT and file is not None and file == robot.file and not robot.is_given
+    return [loss for loss in line.losses(robot) if loss.joint.has_gains or loss.joint.motor is None or not keeps]
 
 
 def _whole(robot: ExportedRobot, target: str, into: str | os.PathLike[str] | None) -> tuple[Path, Document] | None:
