@@ -24,7 +24,8 @@ def test_as_numpy_takes_every_kind(values: object, expected: object) -> None:
     "value, expected",
     (float(np.float32(2.94)), 2.94),
     (2.94, 2.94),
-    (0.1 + 1e-12, 0.1 + 1e-12),
+    (0.1 + 1e-12, 0.1),
+    (1e-60, 1e-60),
     (1e300, 1e300),
     (np.inf, np.inf),
 )

@@ -234,12 +234,13 @@ def test_four_bar_knee_is_solved_at_its_crank_and_carries_a_load() -> None:
 
 def test_what_has_no_effort_at_the_end_of_the_step_is_named(tmp_path: Path) -> None:
     shaft = aa.LinkageConfig.tendon({"a": 1.0, "b": 0.5})
-    for stage, name in (
-        (aa.TransmissionConfig(2.0), "TransmissionGear"),
-        (aa.ShaftFrictionConfig(0.1), "ShaftFriction"),
-        (aa.FrictionConfig(0.1), "PassiveFriction"),
+    for stage, remedy in (
+        (aa.TransmissionConfig(2.0), "the other"),
+        (aa.ShaftFrictionConfig(0.1), "the other"),
+        (aa.FrictionConfig(0.1), "in_engine=True"),
     ):
-        with pytest.raises(TypeError, match=f"ImplicitEffort beside {name}: must be left out"):
+        said = f"ImplicitConfig beside {type(stage).__name__}: must be left out.*{remedy}"
+        with pytest.raises(ValueError, match=said):
             aa.ActuatedArrays(NAMES, {"a": motor(shaft, stage)})
     model = mujoco.MjModel.from_xml_string(FINGER)
     with aa.MujocoSimulation(model, mujoco.MjData(model)), pytest.raises(HostError, match="no armatures per physics"):

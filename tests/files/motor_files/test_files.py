@@ -413,6 +413,15 @@ def test_a_limit_may_be_left_to_the_joint() -> None:
     refused(ValueError, lambda: motors_of(plain, "/"), r"controller\.kp = 'joint': must be finite and >= 0")
 
 
+def test_effort_modes_have_the_names_of_python() -> None:
+    found = motors_of({name: {"effort_mode": name} for name in ("explicit", "implicit", "in_engine")}, "/")
+    modes = [], [aa.ImplicitConfig()], [aa.ImplicitConfig(in_engine=True)]
+    assert [motor.others for motor in found.values()] == [*modes]
+    assert problems({"a": {"effort_mode": "fast"}}) == [
+        "'a'.effort_mode = 'fast': must be an effort_mode. Write implicit or in_engine."
+    ]
+
+
 def test_intervals_are_pairs_of_numbers() -> None:
     motor = MotorConfig(aa.PDControlConfig(40.0, 1.0), intervals={"kp": (39.0, 42.0)})
     plain = plain_of({"a": motor}, "/")

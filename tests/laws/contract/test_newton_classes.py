@@ -417,7 +417,7 @@ def test_networks_of_newton_are_not_of_the_end_of_the_step() -> None:
     actuator = ours.Actuator(full(range(ROBOTS), wp.uint32), controller=OwnNetwork())
     with pytest.raises(NotImplementedError, match=r"is a network that Torch or newton computes: must be .* a network "):
         trial_laws.require_solvable(actuator)
-    with pytest.raises(TypeError, match="OwnNetwork: must be left out, as a network has no effort at the end"):
+    with pytest.raises(ValueError, match="OwnNetwork: must be left out, as a network has no effort at the end"):
         ours.ActuatedArrays(["hip"], [(ActuatorConfig(OwnNetwork()), "hip")], ROBOTS, effort_mode="implicit")
 
 

@@ -8,6 +8,7 @@ from isaacsim.core.experimental.actuators.tools.export import losses
 from isaacsim.core.experimental.actuators.tools.export.robot import read_robot
 from isaacsim.core.experimental.actuators.tools.export.targets import export
 from places import ROBOTS
+from pxr import Usd
 
 
 def test_each_stage_that_is_not_said_is_named() -> None:
@@ -32,6 +33,24 @@ def test_ends_of_a_range_that_print_alike_are_one() -> None:
     joint = read_robot(ROBOTS / "pendulum.usda").joints[0]
     almost = [losses.Loss(joint, "friction", {"": size}) for size in (1e-5, 1.0000001e-5)]
     assert losses.said_together(almost) == ["Lost: friction of 1 joint (1e-05): hinge."]
+
+
+def test_a_shaft_that_nothing_turns_is_nobodys(tmp_path) -> None:
+    """It is made of those of motors, also where a stage has it in single precision."""
+    tendon = aa.LinkageConfig.tendon({"shoulder": 1.0, "extension": 0.8})
+    (file := tmp_path / "arm.usda").write_text((ROBOTS / "arm_2dof.usda").read_text())
+    motors = {"shoulder": aa.MotorConfig(aa.PDControlConfig(3.0, 1.0), others=[tendon])}
+    aa.add_motors("/World/Arm", motors, stage=(stage := Usd.Stage.Open(str(file))), overwrite_existing=True)
+    stage.Save()
+    robot = read_robot(file)
+    said = losses.said_together(losses.losses_of(robot, {"kp", "kd", "position_limits"}))
+    assert said[0] == "Lost: law linkage of 1 joint (joints shoulder, extension, coefficients 0.8 … 1): shoulder."
+    export(robot, "yaml", tmp_path / "motors.yaml")
+    assert aa.load_motors(tmp_path / "motors.yaml") == motors
+    (shown,) = aa.inspect_robots(file)
+    assert [name for one in shown.actuators for law, name in one.values if law == "linkage"] == [
+        *("joints", "coefficients", "offset", "rows", "unilateral")
+    ]
 
 
 def test_a_joint_without_a_motor_is_named() -> None:

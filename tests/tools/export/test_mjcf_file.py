@@ -1,5 +1,6 @@
 """MJCF files that get actuators: names and order, and all that refers to them."""
 
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,16 @@ def test_names_order_sensors_and_keyframes_stay(tmp_path) -> None:
     assert "Controls of keyframes stay: those of motors are position targets." in said
     text = (tmp_path / "out.xml").read_text()
     assert all(f"<!-- {sentence} -->" in text for sentence in said)
+
+
+def test_actuators_that_stay_lose_nothing(tmp_path) -> None:
+    tendon = '<actuator><position name="m" tendon="t" kp="9" kv="1" forcerange="-1 1"/></actuator>'
+    text = BODIES.replace('<joint joint="c"', '<joint joint="a" coef="0.8"/><joint joint="c"') + tendon
+    (file := tmp_path / "robot.xml").write_text(f"<mujoco>{text}</mujoco>")
+    said = export(robot := read_robot(file), "mjcf", tmp_path / "out.xml")
+    assert said[-1] == "Actuators of the model that stay: m." and not any("Lost" in one for one in said)
+    given = dataclasses.replace(robot, is_given=True)
+    assert "Lost: law linkage" in "".join(export(given, "mjcf", tmp_path / "out.xml", lossy=True))
 
 
 def test_a_joint_has_one_actuator(tmp_path) -> None:

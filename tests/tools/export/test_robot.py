@@ -25,7 +25,8 @@ def test_motors_of_the_file() -> None:
         *("extension", True),
     )
     assert (shoulder.features["kp"], shoulder.features["max_effort"]) == (200.0, 60.0)
-    assert shoulder.largest_effort == 60.0
+    # in the file in degrees, in single precision
+    assert shoulder.largest_effort == 60.0 and shoulder.position_limits == (-2.5, 2.5)
 
 
 def test_features_and_laws() -> None:

@@ -1,6 +1,12 @@
 import pytest
 from hidden_motors import ARM, known_motor
-from isaacsim.core.experimental.actuators import FrictionConfig, LinkageConfig, MotorConfig, PDControlConfig
+from isaacsim.core.experimental.actuators import (
+    FrictionConfig,
+    LinkageConfig,
+    MaxEffortClampingConfig,
+    MotorConfig,
+    PDControlConfig,
+)
 from isaacsim.core.experimental.actuators.tools.identification.given_motors import given_motors
 
 
@@ -28,3 +34,12 @@ def test_joints_that_a_shaft_moves_need_no_motor() -> None:
     assert set(given_motors(ARM, {"shoulder": tendon}, joints)) == {"shoulder"}
     passive = MotorConfig(others=[FrictionConfig(0.1)])
     assert given_motors(ARM, {"shoulder": tendon, "extension": passive}, joints)["extension"] == passive
+
+
+def test_values_are_those_of_the_joint() -> None:
+    law = PDControlConfig({"s.*": 9.0, "ext.*": 4.0}, 1.0)  # pyright: ignore[reportArgumentType]
+    motor = MotorConfig(law, [MaxEffortClampingConfig("joint")])
+    assert given_motors(ARM, {".*": motor}, ["shoulder"]) == {
+        "shoulder": MotorConfig(PDControlConfig(9.0, 1.0), [MaxEffortClampingConfig(60.0)]),
+        "extension": MotorConfig(PDControlConfig(4.0, 1.0), [MaxEffortClampingConfig(100.0)]),
+    }

@@ -52,11 +52,11 @@ def as_numbers(values: ArrayLike, what: str) -> np.ndarray:
 
 
 def shortest(value: float) -> float:
-    """Return the number of fewest digits that is the same float32, or a number itself that is no float32."""
+    """Return the number of fewest digits that is the float32 next to a number; itself beyond single precision."""
     number = float(value)
     with np.errstate(over="ignore"):
         single = np.float32(number)
-    return float(str(single)) if float(single) == number else number
+    return number if np.isinf(single) or not single else float(str(single))
 
 
 def as_integers(values: ArrayLike, what: str) -> np.ndarray:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..base.memory import on_host
-from ..laws.contract.catalogue import law_of
+from ..laws.contract.catalogue import described_type
 from ..specs.signals import INERTIAS, SHAFT_INERTIA, SIGNALS
 from .step.fault import EFFORT_FAULT, SIGNAL_FAULT, Fault, fault_of
 from .step.interface import Step
@@ -99,9 +99,6 @@ def _not_finite(step: Step) -> Iterator[tuple[str, np.ndarray]]:
 
 
 def _cause(law: type) -> str:
-    line = law_of(law)
-    name, in_engine = law.__name__, False
-    if line is not None:
-        name, in_engine = line.config.__name__, hasattr(line.config, "in_engine")
-    also = ", or in_engine=True in a simulator that takes it over" if in_engine else ""
-    return f"{name} needs the effective inertia of the joint, which nobody tells. Set {_ASSUMED}=…{also}"
+    known = described_type(law)
+    also = ", or in_engine=True in a simulator that takes it over" if hasattr(known, "in_engine") else ""
+    return f"{known.__name__} needs the effective inertia of the joint, which nobody tells. Set {_ASSUMED}=…{also}"

@@ -24,7 +24,7 @@ from ..base.memory import Array
 from ..base.values import as_numpy
 from ..laws.contract import newton_classes
 from ..laws.contract.base import Component, Controller, EffortStage, check_type
-from ..laws.contract.catalogue import canonical_rank, law_of
+from ..laws.contract.catalogue import canonical_rank, described_type, law_of
 from ..laws.contract.curve import rows_of
 from ..laws.contract.late import LateComponent
 from ..laws.contract.law import FELT_SIGNALS, NEWEST, UNSET, LawClass, keeping_states, require_law, state_names
@@ -553,7 +553,7 @@ def _require_laws(entry: ActuatorEntry) -> None:
     if rates := [type(stage).__name__ for stage in entry.stages if getattr(type(stage), "TICK", None) is not None]:
         _require_laws_of_rate(entry, rates[0], custom)
     for mode in effort_modes(entry):
-        _require_laws_of_effort_mode(entry, type(mode).__name__, custom)
+        _require_laws_of_effort_mode(entry, described_type(type(mode)).__name__, custom)
         _require_no_table(entry, mode)
 
 
@@ -769,18 +769,21 @@ def _require_laws_of_rate(entry: ActuatorEntry, rate: str, custom: ArrayStages |
 def _require_laws_of_effort_mode(entry: ActuatorEntry, mode: str, custom: ArrayStages | None) -> None:
     subject = f"actuator {entry.label!r}: {mode}"
     if network_law_of(entry.controller) is not None or newton_classes.is_network(type(entry.controller)):
-        raise TypeError(
-            f"{subject} beside {type(entry.controller).__name__}: must be left out, as a network has no effort at the "
-            "end of the step. Use the explicit mode."
+        raise ValueError(
+            f"{subject} beside {described_type(type(entry.controller)).__name__}: must be left out, as a network has "
+            "no effort at the end of the step. Use the explicit mode."
         )
     if custom is not None:
         raise TypeError(f"{subject} beside a stage that computes arrays: must be left out. Give the latter a LAW.")
     linked = is_linked(entry)
     for kind, stage in entry.by_kind:
         if _is_at_start(kind, stage, linked):
-            raise TypeError(
-                f"{subject} beside {type(stage).__name__}: must be left out, as its effort is not that of the end "
-                "of the step. Use the explicit mode, or leave out the other."
+            known = described_type(type(stage))
+            name = known.__name__
+            other = f"{name}(in_engine=True), in_engine: true in a file" if hasattr(known, "in_engine") else ""
+            raise ValueError(
+                f"{subject} beside {name}: must be left out, as its effort is not that of the end of the step. Use "
+                f"the explicit mode, or {other or 'leave out the other'}."
             )
 
 
@@ -795,9 +798,10 @@ def _require_no_table(entry: ActuatorEntry, mode: Component) -> None:
     """Raise for an effort mode of a table whose slope the simulator is to take over."""
     found, given = shaft_of(entry), getattr(mode, "in_engine", None)
     if found is not None and found.shaft.is_table and given is not None and (as_numpy(given) > 0.5).any():
-        raise TypeError(
-            f"actuator {entry.label!r}: {type(mode).__name__}.in_engine = True beside a linkage that is a table: must "
-            "be left out, because no simulator has its inertia. Set it to False: it is then solved at the shaft."
+        raise ValueError(
+            f"actuator {entry.label!r}: {described_type(type(mode)).__name__}.in_engine = True beside a linkage that "
+            "is a table: must be left out, because no simulator has its inertia. Set it to False: it is then solved "
+            "at the shaft."
         )
 
 

@@ -232,6 +232,12 @@ def is_linked(staged: Staged) -> bool:
     return any(KINDS[kind].couples for kind, _ in staged.by_kind if kind in KINDS)
 
 
+def without_idle(staged: Staged) -> list[Any]:
+    """Return the stages of an actuator without a linkage that nothing turns, which is made of those of the motors."""
+    is_idle = staged.controller is None and {"shaft", "transmission"}.isdisjoint(kind for kind, _ in staged.by_kind)
+    return [stage for kind, stage in staged.by_kind if not (is_idle and kind == "linkage")]
+
+
 def places_of(staged: Staged) -> list[tuple[str, Any]]:
     """What to call each stage, and the stage, in the order in which files list them: `controller`, `clamping[0]`, …"""
     count: dict[str, int] = {}

@@ -251,11 +251,15 @@ class Randomization:
         raise ValueError(f"{subject}: no joint has it. The parameters are {known}. Correct the name.")
 
     def _out_of_range(self, name: str, request: _Request) -> Iterator[str]:
+        # joints by problem, which has a mark in their place
+        alike: dict[str, list[str]] = {}
         for joint, given in request.by_joint.items():
-            subject = f"randomize: {name} of {joint}, {given!r}"
             # `_by_joint` checks the distribution itself
-            if not given.problems() and (problem := self._range_problem(name, joint, given, subject)):
-                yield problem
+            if not given.problems() and (
+                problem := self._range_problem(name, joint, given, f"randomize: {name} of \0, {given!r}")
+            ):
+                alike.setdefault(problem, []).append(joint)
+        return (problem.replace("\0", ", ".join(joints)) for problem, joints in alike.items())
 
     def _range_problem(self, name: str, joint: str, given: Distribution, subject: str) -> str | None:
         if name == STRENGTH:

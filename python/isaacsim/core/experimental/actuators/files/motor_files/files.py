@@ -17,13 +17,15 @@ import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from ...base.saving import relative_path, whole_file
 from ...laws.contract.catalogue import registered_laws, snake_case
 from ...specs.arguments import path_of, require_file
 from ...specs.configs import CONFIGS, Config, DelayConfig, ForeignConfig
+from ...specs.effort_modes import EffortMode
 from ...specs.fields import Parameter, complaint, parameters_of, shown
+from ...specs.implicit import ImplicitConfig
 from ...specs.motors import MotorConfig, Motors, interval_problems, motor_of, problems_of
 from ...specs.patterns import pattern_problem
 from ...specs.stages import KINDS, LISTED, parts_of, places_of
@@ -244,8 +246,7 @@ class _Reader:
 
     def _config(self, given: object, kind: str, place: str) -> Config | None:
         if not isinstance(given, dict):
-            self.problems.add(f"{place} = {shown(given)}: must be a {kind}. Write its values by name.")
-            return None
+            return self._named(given, kind, place)
         if isinstance(law := given.get(LAW), str) and law in (own := registered_laws(kind)):
             return self._own(given, kind, own[law], place)
         config = self._class(given, kind, place)
@@ -261,6 +262,16 @@ class _Reader:
             # values that do not fit together
             for line in str(error).splitlines():
                 self.problems.add(f"{place}{line.removeprefix(config.__name__)}")
+        return None
+
+    def _named(self, given: object, kind: str, place: str) -> Config | None:
+        """Return the effort mode of a name; nothing else is without values."""
+        is_mode = kind == ImplicitConfig.KIND
+        if is_mode and given in get_args(EffortMode):
+            return None if given == "explicit" else ImplicitConfig(in_engine=given == "in_engine")
+        article = "an" if kind[0] in "aeiou" else "a"
+        remedy = "implicit or in_engine" if is_mode else "its values by name"
+        self.problems.add(f"{place} = {shown(given)}: must be {article} {kind}. Write {remedy}.")
         return None
 
     def _own(self, given: Mapping[str, Any], kind: str, known: Sequence[str] | None, place: str) -> Config:

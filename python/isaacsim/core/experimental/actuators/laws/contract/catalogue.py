@@ -222,6 +222,11 @@ def law_of(component_type: type) -> Law | None:
     return None
 
 
+def described_type(component_type: type) -> type:
+    """Return the class by which users know a component class: its config; itself for a custom law."""
+    return component_type if (law := law_of(component_type)) is None else law.config
+
+
 def canonical_rank(one: object) -> tuple[int, int]:
     """Return the place in the canonical order of a config, a component or a class: by kind, then by line of the table.
 

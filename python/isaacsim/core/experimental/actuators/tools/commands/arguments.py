@@ -453,7 +453,7 @@ class Identify(Arguments):
     seed: int = 0
     """Seed of these starts, and of networks."""
     mass_error: float = 0.02
-    """Standard deviation of the masses of the links, of them, which intervals of values have in them."""
+    """How uncertain the masses of the links are, which widens the intervals of values: a share, 0.02 for 2 %."""
     residual: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
     """Learn a network for what the best model leaves, of each joint with PD control, and keep it if it pays: Torch."""
     ray: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False

@@ -149,7 +149,7 @@ def _merged(rows: Sequence[Mapping[str, object]], first: str, *others: str) -> S
 def briefly(names: Sequence[str], every: Collection[str]) -> str:
     """Return some of all names, with commas; those that differ in one word as one pattern: `(left|right)_knee`."""
     if set(names) == set(every) and len(names) > 1:
-        return f"all {len(every)} joints"
+        return f"all {len(every)} joints" if len(names) > 2 else "both joints"
     left = [tuple(re.findall(r"\d+|[^\W\d_]+|\W|_", name)) for name in dict.fromkeys(names)]
     while True:
         groups: dict[tuple[int, tuple[str, ...], tuple[str, ...]], list[tuple[str, ...]]] = {}

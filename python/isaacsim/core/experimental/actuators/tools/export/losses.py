@@ -21,6 +21,7 @@ from ...specs.engine_friction import is_friction
 from ...specs.fields import parameters_of
 from ...specs.late import TimedDelayConfig
 from ...specs.motors import MotorConfig
+from ...specs.stages import without_idle
 from ..plots.units import unit_of
 from .robot import AT_MOTOR, FEATURES, ExportedJoint, ExportedRobot, name_of, unsaid
 
@@ -117,7 +118,7 @@ def _lost(joint: ExportedJoint, says: Set[str], left: Set[str]) -> Iterator[Loss
 
 def _unsaid(joint: ExportedJoint) -> list[Config]:
     """Return the stages of a joint that features do not say wholly."""
-    return [] if joint.motor is None else [one for one in joint.motor.stages if unsaid(one) is not None]
+    return [] if joint.motor is None else [one for one in without_idle(joint.motor) if unsaid(one) is not None]
 
 
 def _is_left(stage: Config, left: Set[str]) -> bool:

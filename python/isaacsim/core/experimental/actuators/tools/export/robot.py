@@ -37,7 +37,7 @@ from ...specs.engine_friction import beyond_levels, is_friction, is_in_engine, p
 from ...specs.fields import parameters_of
 from ...specs.late import TimedDelayConfig
 from ...specs.motors import MotorConfig, Motors
-from ...specs.stages import is_geared, is_linked, parts_of
+from ...specs.stages import is_geared, is_linked, parts_of, without_idle
 from ...specs.transmission import armature
 
 if TYPE_CHECKING:
@@ -170,6 +170,7 @@ class ExportedRobot:
         file: The file it is from; None means none.
         dt: Physics step, in which delays are counted [s].
         led: Names of joints that couplings and tendons move.
+        is_given: True if its motors are not those of the file.
     """
 
     name: str
@@ -178,6 +179,7 @@ class ExportedRobot:
     file: Path | None = None
     dt: float = math.nan
     led: Collection[str] = ()
+    is_given: bool = True
 
     @property
     def motors(self) -> dict[str, MotorConfig]:
@@ -216,7 +218,9 @@ def read_robot(
         given = motors_of_robot(simulation, found.paths[0]) if config is None else config
         joints = tuple(_joints(found, simulation, given, is_given=config is not None))
         led = Binding(found).following_dofs(simulation.stage, [one.name for one in joints if one.motor is not None])
-        return ExportedRobot(Path(path).stem, found.paths[0], joints, Path(path), simulation.dt, led)
+        return ExportedRobot(
+            Path(path).stem, found.paths[0], joints, Path(path), simulation.dt, led, config is not None
+        )
 
 
 def _joints(
@@ -241,8 +245,14 @@ def _own(found: PhysicsArticulation) -> list[dict[str, float]]:
     """Return what a robot has of each of its joints, as far as the engine knows it."""
     columns = {name: read_property(found, name) for name in (*_PROPERTIES, "velocity_limit_sim")}
     columns["lower"], columns["upper"] = (limits.numpy() for limits in found.get_dof_limits())
-    known = {name: values[0].tolist() for name, values in columns.items() if values is not None}
+    known = {name: map(_plain, values[0].tolist()) for name, values in columns.items() if values is not None}
     return [dict(zip(known, row, strict=True)) for row in zip(*known.values(), strict=True)]
+
+
+def _plain(value: float) -> float:
+    """Return a number without what a change of units leaves in single precision: 10 of 10.000001."""
+    plain = float(f"{value:.6g}")
+    return plain if abs(plain - value) <= 2e-7 * abs(value) else value
 
 
 def joint_of(
@@ -265,7 +275,7 @@ def joint_of(
         features["armature"] = float(rotor)
     delay, has_steps = _delay(said, dt)
     features |= {"delay_steps": math.ceil(round(delay / dt, _DIGITS))} if delay else {}
-    laws = tuple(name_of(one) for one in said.stages if unsaid(one) is not None)
+    laws = tuple(name_of(one) for one in without_idle(said) if unsaid(one) is not None)
     exported = motor and MotorConfig(**parts_of(said.stages), **properties, intervals=said.intervals)
     zeros = tuple(sorted(_zeros(said, is_given) - features.keys()))
     return ExportedJoint(name, is_linear, exported, features, laws, zeros, 0.0 if has_steps else delay)
@@ -295,7 +305,7 @@ def unsaid(stage: Config) -> dict[str, Any] | None:
     return {
         name: one.word(value)
         for name, one in parameters_of(type(stage)).items()
-        if name not in said and (value := one.number(getattr(stage, name))) != one.number(one.fallback)
+        if name not in said and (value := one.number(getattr(stage, name))) not in ([], one.number(one.fallback))
     }
 
 

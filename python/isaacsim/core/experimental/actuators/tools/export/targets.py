@@ -10,12 +10,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.dom.minidom import Document
 
+import numpy as np
+
 from ...base.saving import whole_file
 from ...base.values import shortest
 from ...engine.linkages import idle_shafts
 from ...files.motor_files.files import save_with
 from ...specs.actuator_spec import ActuatorSpec
 from ...specs.arguments import MODEL_FILES, path_of
+from ...specs.configs import Config
+from ...specs.linkage import LinkageConfig
 from ...specs.motors import MotorConfig
 from ...specs.patterns import pattern_of
 from . import c_carried, c_header, lab, mjcf, mjlab, ros2, urdf
@@ -71,10 +75,17 @@ def _yaml(robot: ExportedRobot, out: Path, losses: Sequence[str]) -> None:
     specs = [ActuatorSpec("", (), one.controller, others=one.others, dof_names=(name,)) for name, one in turned]
     # shafts that nothing turns are made anew of the file
     for name, shaft in idle_shafts(specs).items():
-        others = [stage for stage in motors[name].others if stage != shaft]
+        others = [stage for stage in motors[name].others if not _is_same(stage, shaft)]
         motors[name] = dataclasses.replace(motors[name], others=others)
     # names of joints are patterns in the file
     save_with(out, {pattern_of(name): motor for name, motor in motors.items() if motor != MotorConfig()}, shortest)
+
+
+def _is_same(stage: Config, shaft: LinkageConfig) -> bool:
+    """Return True for a linkage that is another one, up to single precision."""
+    if not (isinstance(stage, LinkageConfig) and np.allclose(stage.coefficients, shaft.coefficients, atol=1e-5)):
+        return False
+    return dataclasses.replace(stage, coefficients=shaft.coefficients) == shaft
 
 
 def _says_limits(says: Set[str], left: Set[str] = frozenset()) -> Callable[[ExportedRobot], list[Loss]]:
@@ -176,13 +187,13 @@ def written(
     if target not in TARGETS:
         raise ValueError(f"target = {target!r}: must be one of {', '.join(TARGETS)}. Correct the name.")
     line = TARGETS[target]
-    losses = said_together(line.losses(robot))
+    whole = _whole(robot, target, into)
+    losses = said_together(_lost(robot, line, None if whole is None else whole[0]))
     if strict and losses:
         raise ValueError("\n".join([*losses, f"{out}: must say all, by --strict. Choose another target, or allow it."]))
     notes = without_motor(robot) + said_together(line.left(robot), "Left to the robot")
     notes += line.changed(robot)
     notes += [f"Not said of any robot: {one}." for one in line.always_lost]
-    whole = _whole(robot, target, into)
     if line.fill is not None and whole is not None:
         file, document = whole
         notes += line.fill(robot, document, file, out.absolute().parent)
@@ -193,6 +204,12 @@ def written(
         notes.append(f"The file is a fragment: give the {target.upper()} file of a robot as `into` to get all of it.")
     line.write(robot, out, notes + losses)
     return notes, losses
+
+
+def _lost(robot: ExportedRobot, line: Target, file: Path | None) -> list[Loss]:
+    """Return what is lost in a file that gets the motors; an actuator that is not replaced there says all of it."""
+    keeps = line.root == mjcf.ROOT and file is not None and file == robot.file and not robot.is_given
+    return [loss for loss in line.losses(robot) if loss.joint.has_gains or loss.joint.motor is None or not keeps]
 
 
 def _whole(robot: ExportedRobot, target: str, into: str | os.PathLike[str] | None) -> tuple[Path, Document] | None:

@@ -44,7 +44,7 @@ class FitOptions:
         refine: Largest number of rounds in which the fits of several joints are refined with the whole robot.
         search: 0. The random search of 1.0 has gone, for fits begin with the best of 512 starts.
         seed: Seed of starts, and of networks.
-        mass_error: Standard deviation of the masses of the links, of them, which intervals of values have in them.
+        mass_error: How uncertain the masses of the links are, which widens the intervals of values: a share.
         residual: Folder for networks that learn what the best physical model leaves, of each joint with PD control. One
             is kept if it makes positions on held-out logs clearly better. It takes the place of the PD controller, with
             its gains; velocity targets and feedforward then do not act. Needs Torch. None learns none.

@@ -197,12 +197,13 @@ def pipeline_of(configs: Iterable[Config]) -> str:
 
 
 def values_of(config: Config, linear: bool, source: str) -> dict[str, tuple[Parameter | None, InspectedValue]]:
-    """Return description and value of every parameter of a law, by name; all have the same source."""
+    """Return description and value of every parameter of a law but empty lists, by name; all have the same source."""
     if isinstance(config, ForeignConfig):
         return {name: (None, InspectedValue(value, "", source)) for name, value in config.values.items()}
     return {
-        name: (described, InspectedValue(_plain(getattr(config, name)), unit_of(described.unit, linear), source))
+        name: (described, InspectedValue(_plain(value), unit_of(described.unit, linear), source))
         for name, described in parameters_of(config).items()
+        if (value := getattr(config, name)) != []
     }
 
 

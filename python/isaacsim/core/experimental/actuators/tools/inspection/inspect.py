@@ -20,7 +20,7 @@ from ...specs.actuator_spec import ActuatorSpec
 from ...specs.arguments import HAVE_MOTORS, MODEL_FILES, path_of, require_type
 from ...specs.motors import MotorConfig, Motors
 from ...specs.patterns import first_matching
-from ...specs.stages import parts_of
+from ...specs.stages import parts_of, without_idle
 from .described import (
     JOINT_UNITS,
     DrivenBy,
@@ -184,7 +184,7 @@ def _actuator_of(name: str, linear: bool, motor: MotorConfig, file: str) -> Insp
     configs = in_order(motor.stages)
     values = {
         (law_of(config), parameter): value
-        for config in configs
+        for config in in_order(without_idle(motor))
         for parameter, (_, value) in values_of(config, linear, file).items()
     }
     words = pipeline_of(configs)
@@ -295,7 +295,7 @@ def _stage_actuator(stage: Stage, spec: ActuatorSpec) -> InspectedActuator:
     stages = in_order(spec.stages)
     linear = _is_linear(stage, spec)
     values: dict[tuple[str, str], InspectedValue] = {}
-    for config in stages:
+    for config in in_order(without_idle(spec)):
         holder = holder_of(stage.GetPrimAtPath(spec.path), type(config))
         stored = attributes_on(holder, type(config))
         for name, (_, value) in values_of(config, linear, "").items():

@@ -28,8 +28,9 @@ from ...specs.arguments import path_of
 from ...specs.configs import Config
 from ...specs.engine_friction import is_friction, is_in_engine
 from ...specs.fields import parameters_of
+from ...specs.linkage import LinkageConfig
 from ...specs.motors import Motors
-from ...specs.stages import KINDS
+from ...specs.stages import KINDS, kind_of, without_idle
 from ...specs.transmission import armature
 from ..feedback import feedback_gains, largest_efforts
 from .described import (
@@ -137,7 +138,7 @@ class _Rows:
                 yield self._property(joint, name)
             # stages without rows of their own: all but control laws and limits
             actuator, motor = self._actuator(joint), self._motor(joint.name)
-            given = [{} if one is None else _numbers_of(one.by_kind) for one in (actuator, motor)]
+            given = [{} if one is None else _numbers_of(without_idle(one)) for one in (actuator, motor)]
             applied = _running(*self._running[joint.name]) if joint.name in self._running else {}
             for key in dict.fromkeys([*given[0], *given[1], *applied]):
                 of_file, of_config, now = (found.get(key) for found in (*given, applied))
@@ -249,13 +250,18 @@ def _has_no_row(kind: str) -> bool:
     return kind in KINDS and kind != "controller" and not KINDS[kind].is_limit
 
 
-def _numbers_of(stages: Iterable[tuple[str, Config]]) -> dict[tuple[str, str], float]:
+def _numbers_of(stages: Iterable[Config]) -> dict[tuple[str, str], float]:
     """Return the numbers of configs, by law and parameter, and unit."""
     found: dict[tuple[str, str], float] = {}
-    for kind, config in stages:
-        for name, (described, value) in values_of(config, False, "").items() if _has_no_row(kind) else ():
+    for config in stages:
+        for name, (described, value) in (
+            values_of(config, False, "").items() if _has_no_row(kind_of(config) or "") else ()
+        ):
             if isinstance(value.value, int | float) and not isinstance(value.value, bool):
                 found[f"{law_of(config)}.{name}", described.unit if described else ""] = float(value.value)
+        if isinstance(config, LinkageConfig):
+            shares = zip(config.joints, config.coefficients, strict=False)
+            found |= {(f"{law_of(config)}.coefficients[{joint}]", ""): share for joint, share in shares}
     return found
 
 
@@ -265,7 +271,7 @@ def _running(actuator: Actuator, at: int) -> dict[tuple[str, str], float]:
     for kind, component in actuator.by_kind:
         line = catalogue.law_of(type(component)) if _has_no_row(kind) else None
         for name, described in parameters_of(line.config).items() if line is not None else ():
-            if line is not None and name in component.PARAMETERS:
+            if line is not None and name in component.PARAMETERS and described.type in ("float", "int"):
                 values = component.read(name).reshape(-1, len(actuator.dof_names))
                 found[f"{law_of(line.config)}.{name}", described.unit] = float(values[0, at])
     return found
