@@ -77,10 +77,11 @@ def shaft_of(entry: ActuatorEntry) -> LinkageShaft | None:
 
 
 def idle_shafts(specs: Iterable[ActuatorSpec]) -> dict[str, LinkageConfig]:
-    """Return the shafts of joints of linear linkages that have no motor, by joint; a controller or a linkage is one.
+    """Return the shafts of joints of linear linkages that have no motor, by joint.
 
     They see what the motors do not: their coefficients are orthogonal to those of the motors, and to each other. So the
-    efforts at the joints are those of the motors, and a feedforward is the nearest in least squares.
+    efforts at the joints are those of the motors, and a feedforward is the nearest in least squares. An actuator with a
+    controller or a linkage has a motor.
     """
     rows_of: dict[tuple[str, ...], dict[str, list[float]]] = {}
     driven: set[str] = set()

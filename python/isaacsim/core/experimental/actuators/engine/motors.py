@@ -159,7 +159,7 @@ class Fit:
     names: Sequence[str]
     num_robots: int
     subject: str  # name of the motor in errors
-    problems: list[str]  # problems are added
+    problems: list[str]  # to which problems are added
     limits: Limits | None = None  # effort limits of all joints of the robot; None if they are unknown
     columns: Sequence[int] = ()  # the joints among these
 

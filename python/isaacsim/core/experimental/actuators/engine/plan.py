@@ -84,7 +84,7 @@ class PlannedStage:
     """One class of stages at one place in the sequence of stages after the controllers."""
 
     law: LawClass
-    used: np.ndarray  # slots that have it here
+    used: np.ndarray  # True for slots that have it here
     rows: dict[str, Row]
     curves: list[PlannedCurve] = field(default_factory=list)  # each once
     is_behind: int = 0  # 1: limit at the joint behind a transmission or sensor at the motor; 2: limit behind a linkage
@@ -96,7 +96,7 @@ class StatefulLaw(Generic[AnyLaw_co]):
     """A law of the plan with a state."""
 
     law: AnyLaw_co
-    used: np.ndarray  # slots that have it
+    used: np.ndarray  # True for slots that have it
     stage: int | None = None  # number over the stages after the controllers, then feedback; None for a controller
     depth: int = 0  # rows of its rings of past results; 0 for a law without them
 
@@ -145,7 +145,7 @@ class Published:
     signal: str
     law: int  # number among the stateful laws
     state: int  # number in its `STATE`
-    used: np.ndarray  # slots that have the law
+    used: np.ndarray  # True for slots that have the law
     row: Row | None  # published while the state is unknown; None for the neutral value of the signal
 
     @property
@@ -204,7 +204,7 @@ class Plan:
     controller_kind: np.ndarray  # position of the controller of each slot, int32; -1 without one
     control: dict[str, Row]  # rows of the controllers' parameters; controllers share rows of the same name
     stages: list[PlannedStage]
-    delayed: np.ndarray  # slots with a delay
+    delayed: np.ndarray  # True for slots with a delay
     lag: Row  # delay of each slot in steps, int32
     depth: int = 1  # rows of the delay ring: the largest possible delay, at least 1
     control_curves: list[list[PlannedCurve]] = field(default_factory=list)  # of each controller

@@ -60,7 +60,7 @@ class Draws:
             self._core = core.Draws([_item(draw) for draw in draws], num_robots)
 
     def draw(self, rows: np.ndarray, counts: np.ndarray, first: int) -> None:
-        """Draw for robots, int64; `first` is the number of robot 0 among the robots of all processes.
+        """Draw for robots by number, int64; `first` is that of robot 0 among the robots of all processes.
 
         Counts are the earlier draws of each robot, int64 `(robots,)`.
         """

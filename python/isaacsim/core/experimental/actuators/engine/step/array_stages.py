@@ -130,7 +130,7 @@ class ArrayStagesState:
     """State of a step with array stages."""
 
     step: StepState  # of the plan
-    components: list[StatesLike]  # a `ComponentState` per actuator with array stages, or alike
+    components: list[StatesLike]  # a `ComponentState` per actuator with array stages, or an object with its attributes
 
 
 class Insert:

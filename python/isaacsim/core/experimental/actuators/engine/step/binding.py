@@ -40,8 +40,8 @@ class Columns:
     efforts: Array
     names: Sequence[str] = COLUMN_NAMES  # of inputs and efforts in errors
     custom: Mapping[str, Array] = field(default_factory=dict)  # the caller's, `(robots, ·)`, already checked
-    custom_first: int = 0  # column of these that is the first of the other arrays
-    is_numpy: bool = field(init=False, repr=False)
+    custom_first: int = 0  # their column that corresponds to the first of the other arrays
+    is_numpy: bool = field(init=False, repr=False)  # all arrays are NumPy arrays
     _fits: tuple[int, int, wp.DeviceLike] | None = field(default=None, init=False, repr=False)
     _views: tuple[list[np.ndarray], np.ndarray, list[int]] | None = field(default=None, init=False, repr=False)
 
