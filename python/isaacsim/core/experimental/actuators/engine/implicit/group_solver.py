@@ -142,8 +142,9 @@ class _Options:
 class GroupSolver:
     """Solves for the impulses of the joints of an actuator; arrays are float32 `(N,)`.
 
-    `position`, `velocity` and `commands` are of the start of the step, written before `solve`. `effort` is what the
-    laws add their efforts at `end_position` and `end_velocity` to. `impulse` is float64, NaN where the response is.
+    `position`, `velocity` and `commands` (both targets and feedforward) are of the start, written before `solve`.
+    `effort` is what the laws add their efforts at `end_position` and `end_velocity` to. `impulse` is float64, NaN where
+    the response is.
     """
 
     def __init__(self, rows: Rows, options: ImplicitOptions) -> None:
