@@ -174,12 +174,9 @@ class Actuator(Staged, NotCopied):
         def assign(self, other: Actuator.State) -> None:
             """Copy the values of another state of the same actuator into the arrays of this one.
 
-            After an odd number of steps in a CUDA graph it replaces the last swap of the two states.
-
-            Raises:
-                TypeError: `other` is no state.
-                ValueError: The other state has other parts, or arrays of another shape.
-                NotImplementedError: A state of the user's own is neither a dataclass nor has `assign`.
+            After an odd number of steps in a CUDA graph it replaces the last swap of the two states. ValueError if
+            parts or shapes differ; NotImplementedError for a state of the user's own that is neither a dataclass nor
+            has `assign`.
             """
             from .assign import assign_state
 

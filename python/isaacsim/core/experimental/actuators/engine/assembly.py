@@ -50,19 +50,12 @@ _warned: set[str] = set()
 
 
 class _Part(NamedTuple):
-    """Properties that actuators must share to be in one plan.
+    """Properties that actuators must share to be in one plan."""
 
-    Args:
-        is_custom: True with components that compute arrays.
-        on_core: True on the native core.
-        has_mode: True with efforts of the end of the step, which solve what others only evaluate.
-        at_shafts: True if these are of motors with a linkage, whose signals are those of their shafts.
-    """
-
-    is_custom: bool
-    on_core: bool
-    has_mode: bool
-    at_shafts: bool = False
+    is_custom: bool  # with components that compute arrays
+    on_core: bool  # on the native core
+    has_mode: bool  # with efforts of the end of the step, which solve what others only evaluate
+    at_shafts: bool = False  # of motors with a linkage, whose signals are those of their shafts
 
 
 class Watcher(Protocol):
@@ -169,13 +162,7 @@ class Assembly:
         return self._parts
 
     def bind(self, columns: Sequence[int], inputs: Sequence[Array], efforts: Array) -> None:
-        """Attach the articulation's arrays.
-
-        Args:
-            columns: Column of each joint.
-            inputs: Positions, velocities, position targets, velocity targets and feedforward, float32 `(N, D)`.
-            efforts: Array to which efforts are written, float32 `(N, D)`; only the joints' columns are written.
-        """
+        """Attach five signals and efforts, float32 `(N, D)`; efforts are written in the columns of the joints only."""
         self.rebind(self.bindings(columns, inputs, efforts))
         self.place(columns, warp_view(efforts).shape[1])
 
@@ -282,9 +269,8 @@ class Assembly:
     def follower(self, given: Sequence[object], view: Callable[[Any], np.ndarray]) -> Callable[..., bool] | None:
         """Return a function that rebinds arrays like the bound ones; see `NativeStep.follower`.
 
-        Args:
-            given: Five signals and the efforts as arrays of any library; None for one that stays bound.
-            view: Returns a NumPy array `(robots, DOFs)` of an array that is bound later.
+        Given are five signals and the efforts, None for one that stays bound. `view` returns a later one as NumPy
+        array.
         """
         (_, part), *others = self._parts
         follow = part.follower(given) if isinstance(part, NativeStep) and not others else None
@@ -306,10 +292,8 @@ class Assembly:
     def reset(self, robots: Sequence[int] | wp.array | None = None, *, new_joints: bool = False) -> None:
         """Reset state and faults of robots, and draw the parameters that are drawn at each reset.
 
-        Args:
-            robots: Indices, or a mask on the device, bool `(robots,)`; all by default. The mask is read on the device,
-                and copied to the host only if random numbers are drawn.
-            new_joints: True if the simulator has created its joints again, with nominal armature and friction.
+        A mask is bool `(robots,)` on the device, copied to the host only if random numbers are drawn. `new_joints`
+        tells that the simulator has created its joints again, with nominal armature and friction.
         """
         randomization = self._randomization
         if randomization is not None and new_joints:

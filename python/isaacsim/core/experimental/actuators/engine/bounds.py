@@ -41,12 +41,7 @@ class StageBounds:
         self._actuator = Actuator(indices, **parts_of([ControllerPD(zeros(), zeros()), *self._copies]))
 
     def __call__(self, positions: npt.ArrayLike, velocities: npt.ArrayLike) -> np.ndarray:
-        """Return the lowest and highest effort [N·m or N], shape `(2, points)`; NaN for no bound.
-
-        Args:
-            positions: [rad or m], shape `(points,)`.
-            velocities: [rad/s or m/s], likewise.
-        """
+        """Return the lowest and highest effort [N·m or N], shape `(2, points)`, of states `(points,)`; NaN for none."""
         for stage, mine in zip(self._stages, self._copies, strict=True):
             for name in stage.PARAMETERS:
                 vars(mine)[name].numpy()[:] = _values(stage, name, self._rows)

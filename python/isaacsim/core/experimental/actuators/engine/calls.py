@@ -107,13 +107,9 @@ def is_native(actuator: ActuatorLike) -> bool:
 def step_of(
     actuator: ActuatorLike, computed: wp.array, before: Step | None = None, *, may_be_native: bool = True
 ) -> Step:
-    """Return the step of the current parts of an actuator.
+    """Return the step of the current parts of an actuator, which continues faults and step count of the one before.
 
-    Args:
-        actuator: The actuator.
-        computed: Array to which the core writes efforts before the limits, float32 `(N,)`.
-        before: Its previous step, whose faults and step count the new one continues.
-        may_be_native: False for Warp's step, also where the core has all laws.
+    The core writes efforts before the limits to `computed`, float32 `(N,)`.
     """
     entry, device, label = _entry_of(actuator), actuator.device, actuator.label or "actuator"
     plan, custom = compile_plan([entry], actuator.num_actuators, live=True), array_stages(entry)
@@ -201,12 +197,7 @@ class Calls:
     def step(self, sim_state: object, sim_control: object, now: object, after: object, dt: float | None) -> bool:
         """Step all actuators, see `Actuator.step`; if their parts have changed, do nothing and return False.
 
-        Args:
-            sim_state: Object or mapping with positions and velocities.
-            sim_control: Object or mapping with targets, feedforward and outputs.
-            now: State of each actuator before this step; for a single actuator, the state itself.
-            after: State of each actuator that is written, likewise.
-            dt: Physics step [s].
+        `now` and `after` hold a state per actuator; for a single actuator they are the state itself.
         """
         for one in self._checks:
             one.require_dt(dt)

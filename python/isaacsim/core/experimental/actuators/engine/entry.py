@@ -126,26 +126,16 @@ class ActuatorEntry(Staged):
     """Components bound to the joints of one prim, or to one joint when built in Python.
 
     The components' parameters are live: writing `actuator.controller.kp` acts at the next step.
-
-    Args:
-        label: Prim path, or joint name of an actuator built in Python.
-        dof_names: Names of the driven joints.
-        controller: The control law; its arrays have shape `(num_robots · len(dof_names),)`, robot-major.
-        clamping: Effort limits in the order they are applied.
-        delay: Command delay, or None.
-        shared: True if all robots have the same parameters, as the robots of one prim do.
-        others: Stages of other kinds.
-        sweeps: Number of sweeps with which its friction is solved together with that of other joints.
     """
 
-    label: str
+    label: str  # prim path, or joint name of an actuator built in Python
     dof_names: tuple[str, ...]
-    controller: Controller | None
-    clamping: list[Clamping]
+    controller: Controller | None  # its arrays are `(num_robots · len(dof_names),)`, robot-major
+    clamping: list[Clamping]  # in the order they are applied
     delay: Delay | None
-    shared: bool = False
+    shared: bool = False  # all robots have the same parameters, as the robots of one prim do
     others: list[Component] = field(default_factory=list)
-    sweeps: int = 0
+    sweeps: int = 0  # with which its friction is solved together with that of other joints
 
 
 def entry_from_spec(spec: ActuatorSpec, num_robots: int, device: wp.DeviceLike) -> ActuatorEntry:

@@ -31,39 +31,27 @@ Axis = tuple[str, str]
 
 @dataclass(frozen=True)
 class JointValues:
-    """Values that a motor gives its joints.
+    """Values that a motor gives its joints, in SI units.
 
-    Args:
-        name: Of the property, see `simulators/motor_properties.py`.
-        axes: The joints.
-        values: In SI units: a number, or an array `(joints,)`, `(robots, joints)` or `(parts, robots, joints)`.
-        origin: `motor` for a property of a motor, `stage` for one that a stage replaces, which is zero meanwhile,
-            `engine` for friction that the simulator computes in place of a stage, `author` for what the author of the
-            robot gave a joint, below the fallback of an actuator that a motor replaces.
-        in_place_of: Values `(parts, robots, joints)` that these replace; joints with others keep them. None for all.
+    They are a number, `(joints,)`, `(robots, joints)` or `(parts, robots, joints)`. The origin is `stage` for a
+    property that a stage replaces, which is zero meanwhile; `engine` for friction that the simulator computes in place
+    of a stage; `author` for what a joint has below the fallback of an actuator that a motor replaces.
     """
 
-    name: str
+    name: str  # see `simulators/motor_properties.py`
     axes: list[Axis]
     values: Any
     origin: Literal["author", "stage", "motor", "engine"] = "motor"
-    in_place_of: np.ndarray | None = None
+    in_place_of: np.ndarray | None = None  # `(parts, robots, joints)`; joints with others keep them; None for all
 
 
 @dataclass(frozen=True)
 class HandedOver:
-    """What specs become.
+    """What specs become."""
 
-    Args:
-        entries: The actuators, for a plan; without the friction that the simulator computes.
-        axes: Each joint that they drive, in their order.
-        properties: For the simulator: armatures of rotors behind transmissions, and the friction that it computes, dry
-            friction as parts static and dynamic.
-    """
-
-    entries: list[ActuatorEntry]
-    axes: list[Axis]
-    properties: list[JointValues]
+    entries: list[ActuatorEntry]  # for a plan; without the friction that the simulator computes
+    axes: list[Axis]  # each joint that they drive, in their order
+    properties: list[JointValues]  # for the simulator; dry friction has the parts static and dynamic
 
 
 def handed_over(

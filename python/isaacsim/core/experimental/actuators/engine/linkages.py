@@ -28,33 +28,19 @@ _MOST_COUPLED = 0.1
 
 @dataclass(frozen=True, eq=False)
 class PlannedLinkage:
-    """A linkage of `n` joints, float32.
+    """A linkage of `n` joints, float32."""
 
-    Args:
-        slots: Slot of each joint, which is also that of its motor; ascending in a linear linkage.
-        own: True for motors whose commands are their own.
-        pulls: True for shafts that pull and never push.
-        matrix: Slopes of a linear linkage, `(n, n)`, a row per shaft.
-        inverse: Its inverse.
-        offset: Angles of the shafts at position 0, `(n,)`.
-        inertia: Inertias of the rotors at the shafts, `(n,)`.
-        lower: First position of each joint in the table, `(n,)`.
-        spacing: Distance of two positions, `(n,)`.
-        rows: Number of positions of each joint, `(n,)`, int32.
-        nodes: Per node the angle of each shaft followed by its slopes, `(nodes, n·(1 + n))`; without rows if linear.
-    """
-
-    slots: tuple[int, ...]
-    own: tuple[bool, ...]
-    pulls: tuple[bool, ...]
-    matrix: np.ndarray
+    slots: tuple[int, ...]  # of each joint, which is also that of its motor; ascending in a linear linkage
+    own: tuple[bool, ...]  # motors whose commands are their own
+    pulls: tuple[bool, ...]  # shafts that pull and never push
+    matrix: np.ndarray  # slopes of a linear linkage, `(n, n)`, a row per shaft
     inverse: np.ndarray
-    offset: np.ndarray
-    inertia: np.ndarray
-    lower: np.ndarray
-    spacing: np.ndarray
-    rows: np.ndarray
-    nodes: np.ndarray
+    offset: np.ndarray  # angles of the shafts at position 0, `(n,)`
+    inertia: np.ndarray  # of the rotors at the shafts, `(n,)`
+    lower: np.ndarray  # first position of each joint in the table, `(n,)`
+    spacing: np.ndarray  # distance of two positions, `(n,)`
+    rows: np.ndarray  # number of positions of each joint, `(n,)`, int32
+    nodes: np.ndarray  # angle of each shaft, then its slopes, `(nodes, n·(1 + n))`; without rows if linear
 
     @property
     def per_spacing(self) -> np.ndarray:
@@ -93,11 +79,9 @@ def shaft_of(entry: ActuatorEntry) -> LinkageShaft | None:
 def idle_shafts(specs: Iterable[ActuatorSpec]) -> dict[str, LinkageConfig]:
     """Return the shafts of joints of linear linkages that have no motor, by joint.
 
-    They see what the motors do not: their coefficients are orthogonal to those of the motors, and to each other. So
-    the efforts at the joints are those of the motors, and a feedforward is the nearest in least squares.
-
-    Args:
-        specs: The actuators of a robot; one with a controller or a linkage has a motor.
+    They see what the motors do not: their coefficients are orthogonal to those of the motors, and to each other. So the
+    efforts at the joints are those of the motors, and a feedforward is the nearest in least squares. An actuator with a
+    controller or a linkage has a motor.
     """
     rows_of: dict[tuple[str, ...], dict[str, list[float]]] = {}
     driven: set[str] = set()
@@ -127,15 +111,10 @@ def _idle_shafts_of(
 
 
 def plan_linkages(entries: Sequence[ActuatorEntry], names: Sequence[str]) -> list[PlannedLinkage]:
-    """Return the linkages of some actuators.
+    """Return the linkages of some actuators, given the joint of each slot.
 
-    Args:
-        entries: The actuators.
-        names: Name of the joint of each slot.
-
-    Raises:
-        ValueError: A joint of a linkage has no motor of it, or the motors do not determine the joints; a line for each.
-        TypeError: A transmission before a linkage is not a rigid gear.
+    ValueError, a line for each, if a joint of a linkage has no motor of it or the motors do not determine the joints;
+    TypeError for a transmission before a linkage that is not a rigid gear.
     """
     motors = {name: (entry, found) for entry in entries if (found := shaft_of(entry)) for name in entry.dof_names}
     if motors and (problems := list(_problems(motors))):
@@ -239,8 +218,7 @@ def _slopes(shafts: Sequence[LinkageConfig]) -> np.ndarray:
 def add_rotors(entries: Sequence[ActuatorEntry], num_robots: int, device: wp.DeviceLike) -> None:
     """Make rotors that couple the joints of a linkage masses of their own, see `laws/shaft_inertia.py`.
 
-    Raises:
-        ValueError: An actuator has a rotor in its transmission and on its shaft.
+    ValueError for an actuator with a rotor in its transmission and on its shaft.
     """
     shafts = {name: (entry, found) for entry in entries if (found := shaft_of(entry)) for name in entry.dof_names}
     for joints in dict.fromkeys(tuple(found.shaft.joints) for _, found in shafts.values()):
@@ -274,11 +252,7 @@ def _move_rotor(entry: ActuatorEntry, found: LinkageShaft, num_robots: int, devi
 
 
 def share_modes(entries: Sequence[ActuatorEntry], num_robots: int, device: wp.DeviceLike) -> None:
-    """Give idle shafts the effort mode of the motors of their linkage.
-
-    Raises:
-        ValueError: These motors differ in it.
-    """
+    """Give idle shafts the effort mode of the motors of their linkage; ValueError if these differ in it."""
     for joints in dict.fromkeys(tuple(found.shaft.joints) for found in map(shaft_of, entries) if found):
         mine = [entry for entry in entries if not {*joints}.isdisjoint(entry.dof_names)]
         modes = {_has_mode(entry) for entry in mine if entry.controller is not None}
@@ -318,11 +292,9 @@ def armatures(inertia: Sequence[float], shafts: Sequence[LinkageConfig], *, atta
 
 
 def rotor_armatures(specs: Sequence[ActuatorSpec], *, attached: bool) -> Iterator[tuple[ActuatorSpec, Any]]:
-    """Yield the actuators whose rotor inertia is given, and the armature of their joints [kg·m² or kg].
+    """Yield the actuators of a robot whose rotor inertia is given, and the armature of their joints [kg·m² or kg].
 
-    Args:
-        specs: Actuators of a robot.
-        attached: True for what the simulator is to have, False for the total that a file has.
+    With `attached` it is what the simulator is to have, otherwise the total that a file has.
     """
     inertia_of = armature_while_attached if attached else armature
     geared = list(filter(is_geared, specs))

@@ -35,21 +35,15 @@ Limits = Callable[[], np.ndarray | None]
 
 @dataclass(frozen=True)
 class Motor:
-    """The motor of some joints.
+    """The motor of some joints; values are numbers or arrays `(joints,)` or `(robots, joints)`.
 
-    Args:
-        pattern: Its pattern of joint names.
-        columns: Its joints, as positions among the names, ascending.
-        spec: Its spec, in which a value is a number or an array `(joints,)` or `(robots, joints)`; None if the drive of
-            the simulator drives the joints.
-        properties: `armature` [kg·m² or kg], `friction` [N·m or N], `viscous_friction` [N·m·s/rad or N·s/m] if given,
-            shaped like these values.
-        intervals: See `MotorConfig`.
+    The properties are `armature` [kg·m² or kg], `friction` [N·m or N] and `viscous_friction` [N·m·s/rad or N·s/m] if
+    given.
     """
 
     pattern: str
-    columns: tuple[int, ...]
-    spec: ActuatorSpec | None
+    columns: tuple[int, ...]  # its joints, as positions among the names, ascending
+    spec: ActuatorSpec | None  # None if the drive of the simulator drives the joints
     properties: dict[str, Any]
     intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict[str, tuple[float, float]])
 
@@ -160,23 +154,14 @@ def _bounded(motor: Motor) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Fit:
-    """Fits the values of a motor to its joints.
-
-    Args:
-        names: Names of the joints.
-        num_robots: Number of robots.
-        subject: Name of the motor in errors.
-        problems: List to which problems are added.
-        limits: Effort limits of all joints of the robot; None if they are unknown.
-        columns: The joints among these.
-    """
+    """Fits the values of a motor to its joints."""
 
     names: Sequence[str]
     num_robots: int
-    subject: str
-    problems: list[str]
-    limits: Limits | None = None
-    columns: Sequence[int] = ()
+    subject: str  # name of the motor in errors
+    problems: list[str]  # to which problems are added
+    limits: Limits | None = None  # effort limits of all joints of the robot; None if they are unknown
+    columns: Sequence[int] = ()  # the joints among these
 
     def spec(
         self, motor: MotorConfig, pattern: str, paths: tuple[str, ...], checkpoint: Checkpoint | None

@@ -49,21 +49,13 @@ _COMPUTATION = {
 
 @dataclass(eq=False)
 class Row:
-    """One parameter of the plan.
+    """One parameter of the plan."""
 
-    Args:
-        shared: Value of each slot, the same for all robots.
-        per_robot: True if there is a value per robot.
-        own: Values per robot, shape `(robots, slots)`, until an engine takes them over.
-        neutral: Value of slots without the law.
-        live: Array `(robots,)` of a component that every step reads without a copy, for a plan of one slot.
-    """
-
-    shared: np.ndarray
+    shared: np.ndarray  # value of each slot, the same for all robots
     per_robot: bool = False
-    own: np.ndarray | None = None
-    neutral: float = 0.0
-    live: Any = None
+    own: np.ndarray | None = None  # values per robot, shape `(robots, slots)`, until an engine takes them over
+    neutral: float = 0.0  # value of slots without the law
+    live: Any = None  # array `(robots,)` of a component that every step reads without a copy, for a plan of one slot
 
     @classmethod
     def filled(cls, neutral: float, num_slots: int, dtype: type = np.float32) -> Row:
@@ -89,40 +81,24 @@ class PlannedCurve:
 
 @dataclass(eq=False)
 class PlannedStage:
-    """One class of stages at one place in the sequence of stages after the controllers.
-
-    Args:
-        law: The class.
-        used: True for slots that have it here.
-        rows: Its parameters by name.
-        curves: Its curves, each once.
-        is_behind: 1 for a limit at the joint behind a transmission, 2 behind a linkage; 1 for a sensor at the motor.
-        depth: Rows of its rings of past results; 0 for a law without them.
-    """
+    """One class of stages at one place in the sequence of stages after the controllers."""
 
     law: LawClass
-    used: np.ndarray
+    used: np.ndarray  # True for slots that have it here
     rows: dict[str, Row]
-    curves: list[PlannedCurve] = field(default_factory=list)
-    is_behind: int = 0
-    depth: int = 0
+    curves: list[PlannedCurve] = field(default_factory=list)  # each once
+    is_behind: int = 0  # 1: limit at the joint behind a transmission or sensor at the motor; 2: limit behind a linkage
+    depth: int = 0  # rows of its rings of past results; 0 for a law without them
 
 
 @dataclass(frozen=True, eq=False)
 class StatefulLaw(Generic[AnyLaw_co]):
-    """A law of the plan with a state.
-
-    Args:
-        law: Its class, or a network.
-        used: True for slots that have it.
-        stage: Number of its stage, counted over the stages after the controllers, then feedback; None for a controller.
-        depth: Rows of its rings of past results; 0 for a law without them.
-    """
+    """A law of the plan with a state."""
 
     law: AnyLaw_co
-    used: np.ndarray
-    stage: int | None = None
-    depth: int = 0
+    used: np.ndarray  # True for slots that have it
+    stage: int | None = None  # number over the stages after the controllers, then feedback; None for a controller
+    depth: int = 0  # rows of its rings of past results; 0 for a law without them
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -164,21 +140,13 @@ class StatefulLaw(Generic[AnyLaw_co]):
 
 @dataclass(frozen=True, eq=False)
 class Published:
-    """A state of a law that laws of the next step read as a signal.
-
-    Args:
-        signal: Name of the signal.
-        law: Number of the law among the stateful laws.
-        state: Number of the state in its `STATE`.
-        used: True for slots that have the law.
-        row: Parameter that is published while the state is unknown; None for the neutral value of the signal.
-    """
+    """A state of a law that laws of the next step read as a signal."""
 
     signal: str
-    law: int
-    state: int
-    used: np.ndarray
-    row: Row | None
+    law: int  # number among the stateful laws
+    state: int  # number in its `STATE`
+    used: np.ndarray  # True for slots that have the law
+    row: Row | None  # published while the state is unknown; None for the neutral value of the signal
 
     @property
     def neutral(self) -> float:
@@ -190,18 +158,13 @@ class Published:
 class Placement:
     """Places of the parts of an actuator in the plan.
 
-    Args:
-        label: Label of the actuator.
-        slots: Slots of its joints, in their order.
-        max_delay: Largest delay [physics steps]; None if the plan has no delay of this actuator.
-        controller: Class of its controller in the plan, its network, or None.
-        stages: Of each planned stage besides delay and controller: kind, place among its stages of that kind, and
-            number of the stage of the plan, see `StatefulLaw`.
+    Stages are all but delay and controller: kind, place among its stages of that kind, and number of the stage of the
+    plan, see `StatefulLaw`.
     """
 
     label: str
-    slots: tuple[int, ...]
-    max_delay: int | None
+    slots: tuple[int, ...]  # of its joints, in their order
+    max_delay: int | None  # [physics steps]; None if the plan has no delay of this actuator
     controller: LawClass | NetworkLaw | None
     stages: list[tuple[str, int, int]]
 
@@ -218,64 +181,39 @@ class ParameterView:
 
 @dataclass(frozen=True, eq=False)
 class ArrayStages:
-    """Stages of an actuator that run between the phases of a step: those that compute arrays, and clamps before them.
+    """Stages of an actuator that run between the phases of a step: those computing arrays, and clamps before them."""
 
-    Args:
-        delay: A custom delay; None if the first phase delays commands.
-        controller: The control law; None if the first phase evaluates it.
-        stages: Stages after the controller, up to the last one that computes arrays.
-    """
-
-    delay: Any
-    controller: Any
-    stages: tuple[Any, ...]
+    delay: Any  # None if the first phase delays commands
+    controller: Any  # None if the first phase evaluates it
+    stages: tuple[Any, ...]  # those after the controller, up to the last one that computes arrays
 
 
 @dataclass(eq=False)
 class Plan:
-    """Input of a step besides the arrays of the articulation.
+    """Input of a step besides the arrays of the articulation; `note_laws` notes what follows from these.
 
-    Args:
-        num_robots: Number of robots.
-        labels: Actuator label of each slot.
-        dof_names: Joint of each slot.
-        controllers: Classes of the controllers.
-        controller_kind: Position of each slot's controller among them, int32; -1 without one.
-        control: Rows of the controllers' parameters by name; controllers share rows of the same name.
-        control_curves: Curves of each of the controllers.
-        stages: Stages after the controllers, in the order in which they act: those that act on motors, transmissions,
-            those that act on joints.
-        feedback: Stages before the controllers: sensors, which give them the signals of their joints, and laws that
-            delay commands.
-        delayed: True for slots with a delay.
-        lag: Delay of each slot in steps, int32.
-        depth: Rows of the delay ring: the largest possible delay of all slots, at least 1.
-        networks: Networks, the control laws of slots without a controller; each once.
-        views: Parameters as attributes of the components.
-        placements: Places of the parts of each actuator.
-        linkages: Motors that move several joints together.
-        components: The components whose laws are in the plan.
-
-    What follows from these is noted by `note_laws`.
+    Stages after the controllers are in the order in which they act: those that act on motors, transmissions, those that
+    act on joints. Feedback are those before: sensors, which give controllers the signals of their joints, and laws that
+    delay commands.
     """
 
     num_robots: int
-    labels: tuple[str, ...]
-    dof_names: tuple[str, ...]
+    labels: tuple[str, ...]  # actuator of each slot
+    dof_names: tuple[str, ...]  # joint of each slot
     controllers: tuple[LawClass, ...]
-    controller_kind: np.ndarray
-    control: dict[str, Row]
+    controller_kind: np.ndarray  # position of the controller of each slot, int32; -1 without one
+    control: dict[str, Row]  # rows of the controllers' parameters; controllers share rows of the same name
     stages: list[PlannedStage]
-    delayed: np.ndarray
-    lag: Row
-    depth: int = 1
-    control_curves: list[list[PlannedCurve]] = field(default_factory=list)
-    networks: list[StatefulLaw[NetworkLaw]] = field(default_factory=list)
+    delayed: np.ndarray  # True for slots with a delay
+    lag: Row  # delay of each slot in steps, int32
+    depth: int = 1  # rows of the delay ring: the largest possible delay, at least 1
+    control_curves: list[list[PlannedCurve]] = field(default_factory=list)  # of each controller
+    networks: list[StatefulLaw[NetworkLaw]] = field(default_factory=list)  # laws of slots without a controller
     feedback: list[PlannedStage] = field(default_factory=list)
-    views: list[ParameterView] = field(default_factory=list)
-    placements: list[Placement] = field(default_factory=list)
-    linkages: list[PlannedLinkage] = field(default_factory=list)
-    components: list[Component] = field(default_factory=list[Component])
+    views: list[ParameterView] = field(default_factory=list)  # parameters as attributes of components
+    placements: list[Placement] = field(default_factory=list)  # of each actuator
+    linkages: list[PlannedLinkage] = field(default_factory=list)  # motors that move several joints together
+    components: list[Component] = field(default_factory=list[Component])  # those whose laws are in the plan
     laws: list[tuple[LawClass, np.ndarray]] = field(init=False)
     """All laws except networks, each with True for slots that have it: controllers, other stages, feedback."""
     stateful: list[StatefulLaw[LawClass | NetworkLaw]] = field(init=False)

@@ -144,11 +144,7 @@ class Delay(Component):
         write_idx: wp.array
 
         def reset(self, mask: wp.array | None = None) -> None:
-            """Clear the commands of the actuators in `mask`, bool `(N,)`; of all by default.
-
-            Raises:
-                ValueError: The mask has another type or shape.
-            """
+            """Clear the commands of actuators in `mask`, bool `(N,)`, or all; ValueError for another type or shape."""
             buffers = [self.buffer_pos, self.buffer_vel, self.buffer_act]
             if mask is None:
                 for array in (*buffers, self.num_pushes):

@@ -143,14 +143,9 @@ def saturated(constant: float, current: float, per_square: float) -> float:
 
 @wp.func
 def free_velocity(velocity: float, per_inertia: float, before: float, gained: float, largest: float) -> float:
-    """Return the velocity after the step without the motor.
+    """Return the velocity after the step without the motor, whose effort in the step before is `before`.
 
-    Args:
-        velocity: Before the step.
-        per_inertia: Change of velocity per effort.
-        before: Effort of the motor in the step before.
-        gained: Change of velocity in the step before.
-        largest: Load above which there was an impact.
+    `gained` is the change of velocity then, `per_inertia` that per effort; a load above `largest` was an impact.
     """
     most = product(largest, per_inertia)
     return velocity + within(gained - per_inertia * before, -most, most)

@@ -178,16 +178,9 @@ def spring_step(
 ):
     """Return the effort of the spring, and the velocity of the rotor after the step.
 
-    Args:
-        momentum: Of the rotor after the step without spring.
-        mass: Of the rotor, with its drag.
-        joint_momentum: After the step without spring.
-        joint_mass: Inertia of the joint.
-        deflection: Of the spring, with the gap.
-        dt: Physics step.
-        stiffening: Stiffness of the spring times the step, of which as much counts as the step can take.
-        damping: Of the spring, likewise.
-        half_backlash: Half of the gap.
+    Momenta are those after the step without spring; `mass` is that of the rotor with its drag, `deflection` that of the
+    spring with the gap, of which `half_backlash` is half. `stiffening` is the stiffness times the step; of it and of
+    the damping as much counts as the step can take.
     """
     most = 0.25 * joint_mass / dt
     stiffening = stiffening if stiffening < most else most

@@ -272,13 +272,7 @@ class _LawsOfSlot:
 
 
 class Pipeline:
-    """The gradients of an actuator, whose slots have the same stages.
-
-    Args:
-        step: The step of the plan.
-        slots: The slots of the actuator.
-        smooth: Laws that take the place of others in gradients, by these; Warp's only.
-    """
+    """The gradients of an actuator, whose slots have the same stages; `smooth` replaces laws in them, Warp's only."""
 
     def __init__(
         self,

@@ -48,15 +48,11 @@ class _Record:
 
 
 class Measured:
-    """Records steps with an encoder; a `GradientRecorder` around that of the rest, whose sensor is `GivenMeasurement`.
+    """Records steps with an encoder; a `GradientRecorder` around that of the rest.
 
-    Args:
-        inner: The recorder of the rest.
-        count: Number of joints.
-        first: Number of signals and parameters of the rest before those of its sensor.
-        gear: Number of the ratio among them, of a gear that the encoder is before; its offset follows. None at the
-            joint.
-        checked: Numbers of the signals among them that laws ask for and that must be finite.
+    The sensor of the rest is `GivenMeasurement`. Of the rest's signals and parameters, `first` come before those of its
+    sensor, and `gear` is the place of the ratio if the encoder is before a gear, its offset next. Signals at `checked`
+    are asked for by laws and must be finite.
     """
 
     def __init__(

@@ -35,21 +35,13 @@ _SIGNALS = 5
 
 @dataclass(frozen=True)
 class Split:
-    """Places of the signals, parameters and states of the stages among those of the rest of an actuator.
+    """Places of the signals, parameters and states of the stages among those of the rest of an actuator."""
 
-    Args:
-        values: Signals and parameters of the stages.
-        states: State arrays of the stages among those of laws.
-        rings: Number of rings of a step delay, whose gradients precede those of laws.
-        checked: Places of the signals that laws ask for and that must be finite.
-        held: Rate and effort delay, as far as it has them.
-    """
-
-    values: slice
-    states: slice
-    rings: int
-    checked: tuple[int, ...]
-    held: list[LawClass]
+    values: slice  # signals and parameters
+    states: slice  # state arrays among those of laws
+    rings: int  # number of those of a step delay, whose gradients precede those of laws
+    checked: tuple[int, ...]  # places of the signals that laws ask for and that must be finite
+    held: list[LawClass]  # rate and effort delay, as far as it has them
 
 
 @dataclass(frozen=True, eq=False)

@@ -65,13 +65,8 @@ class LateStep:
     ) -> tuple[list[np.ndarray], LateStep]:
         """Return the results that act, NaN on a fault, and the record of the step.
 
-        Args:
-            law: Law whose results act late.
-            now: Results of the step, float32 `(count,)` each.
-            arrays: Row that was written last, NaN after a reset; and the rings before the step, `(depth, count)` each.
-            values: Its parameters.
-            dt: Time step [s].
-            more: Steps of delay besides these.
+        Results `now` are float32 `(count,)`. Arrays are the row written last, NaN after a reset, and the rings before
+        the step, `(depth, count)` each. `more` are steps of delay besides those in the values.
         """
         newest, *rings = map(numpy_view, arrays)
         wanted = values[law.STEPS] + values[law.SECONDS] / np.float32(dt) + more

@@ -147,12 +147,7 @@ class NetworkGradients:
         self._taken, self._by_states = ([] if law.history else self._run.new_state() for _ in range(2))
 
     def compute(self, signals: wp.array, state: Sequence[wp.array]) -> wp.array:
-        """Evaluate the network and return the efforts, NaN if a signal is not finite.
-
-        Args:
-            signals: Positions, velocities, both targets and feedforward, `(5, N)`.
-            state: State before the step.
-        """
+        """Evaluate the network at the five signals, `(5, N)`, and return the efforts, NaN if a signal is not finite."""
         self._histories = [*state, None, None][:2] if self.law.history else [None, None]
         self._run.compute([signals[row] for row in range(4)], [self._places] * 4, state)
         return self._run.efforts

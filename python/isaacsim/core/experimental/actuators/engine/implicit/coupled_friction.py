@@ -51,14 +51,10 @@ class Robots(Protocol):
 
 
 def swept(dry: np.ndarray, velocities: np.ndarray, response: np.ndarray, levels: np.ndarray, sweeps: int) -> np.ndarray:
-    """Return dry friction after some sweeps of projected Gauss–Seidel iteration.
+    """Return dry friction `(robots, joints)` after some sweeps of projected Gauss–Seidel iteration.
 
-    Args:
-        dry: Where it begins [N·m or N], `(robots, joints)`.
-        velocities: Velocities after the step with this friction [rad/s or m/s], likewise.
-        response: Change of the velocities by an effort of each joint, `h·M⁻¹`, `(robots, joints, joints)`.
-        levels: Bounds of the friction [N·m or N], `(robots, joints)`.
-        sweeps: Number of sweeps.
+    The iteration begins at `dry`; the velocities are those after the step with `dry`; the response is `h·M⁻¹`,
+    `(robots, joints, joints)`; friction stays within the levels.
     """
     dry, velocities = dry.copy(), velocities.copy()
     for _ in range(sweeps):
@@ -72,23 +68,14 @@ def swept(dry: np.ndarray, velocities: np.ndarray, response: np.ndarray, levels:
 
 @dataclass(frozen=True, eq=False)
 class _Stage:
-    """Friction stages of one step that are solved together.
-
-    Args:
-        step: The step.
-        rows: Their parameters by name.
-        law: Number of the law among those with a state.
-        places: Place of each of their joints among those with the law.
-        slots: Slot of each in the step.
-        columns: Column of each in the articulation.
-    """
+    """Friction stages of one step that are solved together."""
 
     step: Step
     rows: Mapping[str, Row]
-    law: int
-    places: np.ndarray
-    slots: np.ndarray
-    columns: np.ndarray
+    law: int  # number among those with a state
+    places: np.ndarray  # of their joints among those with the law
+    slots: np.ndarray  # in the step
+    columns: np.ndarray  # in the articulation
 
     def dry(self) -> np.ndarray:
         """Dry friction that the step has stored, live, `(robots, joints with the law)`."""
@@ -100,13 +87,7 @@ class _Stage:
 
 
 class CoupledFriction:
-    """Solves the friction of coupled joints after each step of their actuators.
-
-    Args:
-        assembly: The actuators.
-        articulation: Their robots.
-        sweeps: Number of sweeps by joint of the assembly; 0 leaves the joint to its law.
-    """
+    """Solves friction of coupled joints after each step; joints with 0 sweeps are left to their law."""
 
     def __init__(self, assembly: Assembly, articulation: Robots, sweeps: Sequence[int]) -> None:
         joints = ", ".join(name for name, number in zip(assembly.dof_names, sweeps, strict=True) if number)

@@ -48,13 +48,7 @@ class Stepped(ActuatorLike, Protocol):
 
 
 class GroupEffort:
-    """Steps an actuator with efforts of the end of the step.
-
-    Args:
-        actuator: The actuator.
-        response: Inverse mass matrices of its articulations, of this package or of newton.
-        options: How equations are solved; None means the defaults.
-    """
+    """Steps an actuator with efforts of the end of the step, by inverse mass matrices of this package or of newton."""
 
     def __init__(self, actuator: Stepped, response: Response, options: ImplicitOptions | None) -> None:
         if actuator.requires_grad:
@@ -149,11 +143,7 @@ class GroupEffort:
     ) -> None:
         """Add the efforts of a step to the output array, see `Actuator.step`.
 
-        Args:
-            calls: Calls of the explicit step, which find the arrays.
-            explicit: Steps the actuator explicitly on other arrays of control.
-            given: State and control of the simulation, both states of the actuator, and the physics step.
-            bias_force: Bias force [N·m or N], or None.
+        `explicit` steps the actuator explicitly on other arrays of control.
         """
         sim_state, sim_control, now, after, dt = given
         if dt is None or not 0.0 < number_of("dt", dt) <= sys.float_info.max:

@@ -59,27 +59,15 @@ _LEAST = 6
 
 @dataclass(eq=False)
 class Rows:
-    """Rows of the inverse mass matrices that some joints have, and which joints are solved together.
+    """Rows of the inverse mass matrices that some joints have, and which joints are solved together."""
 
-    Args:
-        block: Matrix of each joint, `(N,)`.
-        place: Row of each joint in its matrix, `(N,)`.
-        starts: Number of the first row of each matrix among all rows.
-        counts: Number of rows of each matrix.
-        device: Warp device.
-
-    Attributes:
-        sizes: Number of joints of each group, int32 `(groups,)`.
-        joints: Joints of each group, int32 `(groups, ·)`.
-    """
-
-    block: np.ndarray
-    place: np.ndarray
-    starts: np.ndarray
-    counts: np.ndarray
+    block: np.ndarray  # matrix of each joint, `(N,)`
+    place: np.ndarray  # row of each joint in its matrix, `(N,)`
+    starts: np.ndarray  # number of the first row of each matrix among all rows
+    counts: np.ndarray  # number of rows of each matrix
     device: wp.Device
-    sizes: wp.array = field(init=False)
-    joints: wp.array = field(init=False)
+    sizes: wp.array = field(init=False)  # number of joints of each group, int32 `(groups,)`
+    joints: wp.array = field(init=False)  # of each group, int32 `(groups, ·)`
 
     def __post_init__(self) -> None:
         _, group = np.unique(self.block, return_inverse=True)
@@ -152,20 +140,11 @@ class _Options:
 
 
 class GroupSolver:
-    """Solves for the impulses of the joints of an actuator.
+    """Solves for the impulses of the joints of an actuator; arrays are float32 `(N,)`.
 
-    Args:
-        rows: Their rows in the inverse mass matrices.
-        options: How.
-
-    Attributes:
-        position: Positions at the start of the step [rad or m], float32 `(N,)`; to be written before `solve`.
-        velocity: Velocities at the start of the step, likewise.
-        commands: Position targets, velocity targets and feedforward, likewise.
-        end_position: Positions at which the laws are to be computed, likewise; after `solve` those of the end.
-        end_velocity: Velocities, likewise.
-        effort: Array that the laws add their efforts to, likewise.
-        impulse: Impulses [N·m·s or N·s], float64 `(N,)`, NaN where the response is.
+    `position`, `velocity` and `commands` (both targets and feedforward) are of the start, written before `solve`.
+    `effort` is what the laws add their efforts at `end_position` and `end_velocity` to. `impulse` is float64, NaN where
+    the response is.
     """
 
     def __init__(self, rows: Rows, options: ImplicitOptions) -> None:
@@ -195,11 +174,8 @@ class GroupSolver:
     def solve(self, inverse: wp.array, dt: float, bias: wp.array | None, compute: Callable[[], None]) -> None:
         """Compute `impulse`, and the state at the end of the step.
 
-        Args:
-            inverse: Inverse mass matrices, float32 `(articulations, rows, rows)`.
-            dt: Physics step [s].
-            bias: Bias force of each row of the matrices [N·m or N], float32; None for none.
-            compute: Adds the efforts of the laws at `end_position` and `end_velocity` to `effort`.
+        Inverse mass matrices are float32 `(articulations, rows, rows)`, `bias` the bias force of each row [N·m or N].
+        `compute` adds the efforts of the laws at `end_position` and `end_velocity` to `effort`.
         """
         launches, given = self._launches, None
         launches.for_arguments(inverse, dt)

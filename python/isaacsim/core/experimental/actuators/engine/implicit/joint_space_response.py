@@ -38,21 +38,13 @@ _EPSILON = wp.constant(wp.float64(np.finfo(np.float32).eps))
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """Which row of which inverse mass matrix belongs to each degree of freedom.
+    """Which row of which inverse mass matrix belongs to each degree of freedom."""
 
-    Args:
-        block: Matrix of each DOF, -1 for a DOF of no articulation, `(DOFs,)`.
-        place: Row of each DOF in its matrix, `(DOFs,)`.
-        starts: Number of the first row of each matrix among all rows, `(articulations,)`.
-        counts: Number of rows of each, likewise.
-        refused: Reason by DOF why a joint has no position of one number per DOF.
-    """
-
-    block: np.ndarray
-    place: np.ndarray
-    starts: np.ndarray
-    counts: np.ndarray
-    refused: dict[int, str]
+    block: np.ndarray  # matrix of each DOF, -1 for a DOF of no articulation, `(DOFs,)`
+    place: np.ndarray  # row of each DOF in its matrix, `(DOFs,)`
+    starts: np.ndarray  # first row of each matrix among all rows, `(articulations,)`
+    counts: np.ndarray  # number of rows of each, likewise
+    refused: dict[int, str]  # reason by DOF why a joint has no position of one number per DOF
 
     @property
     def num_rows(self) -> int:
@@ -310,9 +302,6 @@ class BiasForce:
     """The bias force of a step by the rows of the inverse mass matrices, for actuators with a response.
 
     newton has wrenches of free joints in the frame of the world, and matrices in that of their parent.
-
-    Args:
-        response: The response, ours or newton's.
     """
 
     def __init__(self, response: Response) -> None:
@@ -330,11 +319,9 @@ class BiasForce:
                 self._none = wp.zeros(1, dtype=wp.transform, device=self._device)
 
     def at_rows(self, given: object, sim_state: object) -> wp.array:
-        """Return the bias force by rows [N·m or N], float32 `(rows,)`.
+        """Return the bias force by rows [N·m or N], float32 `(rows,)`, as is that of the caller.
 
-        Args:
-            given: Array of the caller of that shape.
-            sim_state: State of the simulation; its `body_q` is read where a free joint has a moving parent.
+        The state's `body_q` is read where a free joint has a moving parent.
         """
         array = self._checked(given)
         if self._free is None:

@@ -35,17 +35,10 @@ _KEPT = 4
 
 
 class LinearNetwork:
-    """The linear law of a network, of `N` joints.
+    """The linear law of a network, of `N` joints: PD with the slopes as gains.
 
-    Args:
-        part: The actuator with the network as its only stage, as `step_of` takes it.
-        position: Positions at the start of the step [rad or m], float32 `(N,)`.
-        velocity: Velocities [rad/s or m/s], likewise.
-        commands: Position targets, velocity targets and feedforward, likewise.
-
-    Attributes:
-        law: PD law with the slopes as gains; its targets are `position` and `velocity`.
-        step: Compiled step of the network.
+    The targets of `law` are `position` and `velocity`. The part is the actuator with the network as its only stage, as
+    `step_of` takes it; `step` is its compiled step. All arrays are float32 `(N,)`, of the start of the step.
     """
 
     def __init__(self, part: Any, position: wp.array, velocity: wp.array, commands: Sequence[wp.array]) -> None:
@@ -66,12 +59,9 @@ class LinearNetwork:
         self._launches = Launches(device)
 
     def refresh(self, state: object, own_inverse: wp.array, dt: float) -> None:
-        """Compute slopes and effort at the start of a step.
+        """Compute slopes and effort at the start of a step; the state, of before the step, stays as it is.
 
-        Args:
-            state: State of the actuator before the step, which stays as it is; None without one.
-            own_inverse: Response of each joint to its own impulse [1/(kg·m²) or 1/kg], float32 `(N,)`.
-            dt: Physics step [s].
+        `own_inverse` is the response of each joint to its own impulse [1/(kg·m²) or 1/kg], float32 `(N,)`.
         """
         self.step.use(self._converted(state), self._spare)
         self._launches.for_arguments(own_inverse, dt)

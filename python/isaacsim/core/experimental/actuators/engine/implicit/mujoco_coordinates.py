@@ -24,14 +24,9 @@ wp.set_module_options({"enable_backward": False})
 
 
 def to_newton(model: object, state: object, block: wp.array, place: wp.array, inverse: wp.array) -> None:
-    """Convert inverse mass matrices in place.
+    """Convert inverse mass matrices, float32 `(articulations, rows, rows)`, in place.
 
-    Args:
-        model: Model of newton.
-        state: Its state, with the poses of its bodies.
-        block: Matrix of each degree of freedom, int32.
-        place: Row of each in its matrix, int32.
-        inverse: The matrices, float32 `(articulations, rows, rows)`.
+    Given are a model and a state of newton, and by degree of freedom its matrix and its row there, int32.
     """
     kinds, device = sys.modules["newton"].JointType, inverse.device
     types = model.joint_type.numpy()

@@ -90,33 +90,19 @@ class _Part:
 
 @dataclass(frozen=True, eq=False)
 class TrialArrays:
-    """Arrays of a solver that the laws read and write, float32 `(N,)` each.
+    """Arrays of a solver that the laws read and write, float32 `(N,)` each."""
 
-    Args:
-        start: Positions [rad or m] and velocities [rad/s or m/s] at the start of the step.
-        tried: Those that are tried.
-        commands: Position targets, velocity targets and feedforward.
-        effort: Array that the efforts of the laws are added to [N·m or N].
-    """
-
-    start: tuple[wp.array, wp.array]
-    tried: tuple[wp.array, wp.array]
-    commands: Sequence[wp.array]
-    effort: wp.array
+    start: tuple[wp.array, wp.array]  # positions [rad or m] and velocities [rad/s or m/s] at the start of the step
+    tried: tuple[wp.array, wp.array]  # those that are tried
+    commands: Sequence[wp.array]  # position targets, velocity targets and feedforward
+    effort: wp.array  # the laws add theirs [N·m or N]
 
 
 class TrialLaws:
-    """Compiled steps of the laws of an actuator, and of its limits alone.
+    """Compiled steps of the laws of an actuator, which `require_solvable` let pass, and of its limits alone.
 
-    Args:
-        actuator: The actuator, which `require_solvable` let pass.
-        arrays: Arrays of the solver.
-
-    Attributes:
-        computed: Efforts of the controller before the limits at the last `compute` [N·m or N], float32 `(N,)`.
-        network: The network that is the controller, None for other laws; to be refreshed before `hold`.
-        limits: Compiled step of the limits.
-        inner: Compiled steps of the other laws.
+    `computed` are efforts of the controller before the limits at the last `compute`, float32 `(N,)`. `network` is the
+    controller if it is one, to be refreshed before `hold`; `limits` and `inner` are steps of the limits and the rest.
     """
 
     def __init__(self, actuator: ActuatorLike, arrays: TrialArrays) -> None:
@@ -179,13 +165,9 @@ class TrialLaws:
         self._law.step(dt)
 
     def apply(self, impulse: wp.array, dt: float, efforts: Array, indices: wp.array) -> None:
-        """Add the efforts of impulses, behind the limits at the tried state, to an array.
+        """Add the efforts of impulses, behind the limits at the tried state, to an array at indices, uint32 `(N,)`.
 
-        Args:
-            impulse: Impulses [N·m·s or N·s], float64 `(N,)`; NaN is a fault.
-            dt: Physics step [s].
-            efforts: The array, float32 `(·,)`.
-            indices: Place of each effort in it, uint32 `(N,)`.
+        Impulses are float64 `(N,)` [N·m·s or N·s]; NaN is a fault.
         """
         # feedforward is in the impulse; if it is not finite, that is a fault
         inputs = [impulse, dt, self._arrays.commands[2]]

@@ -23,23 +23,14 @@ _CUT = 0.0013498980316300933
 
 @dataclass(frozen=True, eq=False)
 class Draw:
-    """A draw of one value per robot.
+    """A draw of one value per robot."""
 
-    Args:
-        out: Array that is written, float32 or int32 `(robots,)`, of any stride.
-        nominal: Nominal values, to which operations refer, float32 `(robots,)`.
-        operation: Operation of the distribution: set, scale or add.
-        distribution: The distribution.
-        key: Key of the random numbers.
-        each_reset: True if a robot gets a new number at each draw; otherwise always the same.
-    """
-
-    out: np.ndarray
-    nominal: np.ndarray
-    operation: str
+    out: np.ndarray  # is written, float32 or int32 `(robots,)`, of any stride
+    nominal: np.ndarray  # to which operations refer, float32 `(robots,)`
+    operation: str  # set, scale or add
     distribution: Distribution
     key: int
-    each_reset: bool
+    each_reset: bool  # a robot gets a new number at each draw; otherwise always the same
 
     @property
     def numbers(self) -> tuple[float, float]:
@@ -69,12 +60,9 @@ class Draws:
             self._core = core.Draws([_item(draw) for draw in draws], num_robots)
 
     def draw(self, rows: np.ndarray, counts: np.ndarray, first: int) -> None:
-        """Draw for some robots.
+        """Draw for robots by number, int64; `first` is that of robot 0 among the robots of all processes.
 
-        Args:
-            rows: Numbers of these robots, int64.
-            counts: Number of earlier draws of each robot, int64 `(robots,)`.
-            first: Number of the first robot among those of all processes.
+        Counts are the earlier draws of each robot, int64 `(robots,)`.
         """
         if self._core is not None:
             return self._core.draw(rows, counts, first)

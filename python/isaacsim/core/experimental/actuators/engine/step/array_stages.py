@@ -127,27 +127,14 @@ class StatesLike(Protocol):
 
 @dataclass
 class ArrayStagesState:
-    """State of a step with array stages.
+    """State of a step with array stages."""
 
-    Args:
-        step: State of the plan.
-        components: A `ComponentState` per actuator with array stages, or an object with its attributes.
-    """
-
-    step: StepState
-    components: list[StatesLike]
+    step: StepState  # of the plan
+    components: list[StatesLike]  # a `ComponentState` per actuator with array stages, or an object with its attributes
 
 
 class Insert:
-    """The array stages of one actuator, which run between the phases.
-
-    Args:
-        label: Label of the actuator in errors and saved states.
-        array_stages: Its array stages.
-        slots: Its slots in the plan.
-        plan: The plan.
-        device: Warp device.
-    """
+    """The array stages of one actuator, which run between the phases; the label is for errors and saved states."""
 
     def __init__(
         self, label: str, array_stages: ArrayStages, slots: Sequence[int], plan: Plan, device: wp.DeviceLike
@@ -214,13 +201,8 @@ class Insert:
     def compute(self, handed: Sequence[wp.array], now: StatesLike, after: StatesLike, dt: float) -> None:
         """Replace the efforts of the first phase, and write the next state.
 
-        On a fault `hold` restores the state of the controller later.
-
-        Args:
-            handed: Arrays between the phases, flattened: five signals, fault codes, efforts, efforts before limits.
-            now: State before this step.
-            after: State that is written.
-            dt: Physics step [s].
+        On a fault `hold` restores the state of the controller later. Handed over, flattened: five signals, fault codes,
+        efforts, efforts before limits.
         """
         *signals, bad, efforts, computed = handed
         at, device = self.at, self.device
@@ -402,13 +384,7 @@ class Insert:
 
 
 class ArrayStagesStep:
-    """The step of a plan with array stages between its two phases; states are `ArrayStagesState`.
-
-    Args:
-        step: The step of the plan.
-        inserts: The array stages of each actuator that has some.
-        device: Warp device.
-    """
+    """The step of a plan with array stages between its two phases; states are `ArrayStagesState`."""
 
     def __init__(self, step: NativeStep | WarpStep, inserts: Sequence[Insert], device: wp.DeviceLike) -> None:
         self.around, self.inserts, self.device = step, list(inserts), device

@@ -31,26 +31,17 @@ _largest_known: dict[int, tuple[weakref.ref[wp.array], int]] = {}
 class Columns:
     """Signals in columns of row-major arrays; efforts are set, in the columns of the plan only.
 
-    Args:
-        columns: Column of each slot.
-        inputs: Positions, velocities, position targets, velocity targets and feedforward, float32 `(robots, DOFs)`,
-            NumPy or Warp.
-        efforts: Where efforts go, float32 `(robots, DOFs)`.
-        names: Names of inputs and efforts in errors.
-        custom: Custom arrays of the caller by name, `(robots, ·)`, already checked.
-        custom_first: Their column that corresponds to the first column of the other arrays.
-
-    Attributes:
-        is_numpy: True if all arrays are NumPy arrays.
+    Inputs are positions, velocities, position targets, velocity targets and feedforward, NumPy or Warp, like the
+    efforts float32 `(robots, DOFs)`.
     """
 
-    columns: Sequence[int]
+    columns: Sequence[int]  # of each slot
     inputs: Sequence[Array]
     efforts: Array
-    names: Sequence[str] = COLUMN_NAMES
-    custom: Mapping[str, Array] = field(default_factory=dict)
-    custom_first: int = 0
-    is_numpy: bool = field(init=False, repr=False)
+    names: Sequence[str] = COLUMN_NAMES  # of inputs and efforts in errors
+    custom: Mapping[str, Array] = field(default_factory=dict)  # the caller's, `(robots, ·)`, already checked
+    custom_first: int = 0  # their column that corresponds to the first of the other arrays
+    is_numpy: bool = field(init=False, repr=False)  # all arrays are NumPy arrays
     _fits: tuple[int, int, wp.DeviceLike] | None = field(default=None, init=False, repr=False)
     _views: tuple[list[np.ndarray], np.ndarray, list[int]] | None = field(default=None, init=False, repr=False)
 
@@ -92,25 +83,17 @@ class Columns:
 class Indices:
     """Signals in flat arrays, read with index arrays; efforts are added to the array.
 
-    Args:
-        inputs: Positions, velocities, position targets, velocity targets and feedforward, float32 `(·,)`, NumPy or
-            Warp; feedforward may be None.
-        indices: Index array of each input, uint32 `(robots · slots,)`, robot-major.
-        efforts: Array that efforts are added to, float32 `(·,)`.
-        effort_indices: Its index array, uint32 `(robots · slots,)`.
-        computed: Array that efforts before the limits are added to, at the same indices, or None.
-        label: Label of the owner in errors.
-        names: Names of inputs, efforts and computed efforts in errors.
-        index_names: Names of the index arrays of inputs and efforts in errors.
-        custom: Custom arrays of the caller by name, with the layout of velocities; None for a missing one.
+    Inputs are positions, velocities, position targets, velocity targets and feedforward, which may be None, float32
+    `(·,)`, NumPy or Warp. Index arrays are uint32 `(robots · slots,)`, robot-major. Custom arrays of the caller have
+    the layout of velocities; None for a missing one.
     """
 
     inputs: Sequence[Any]
     indices: Sequence[Array]
-    efforts: Array
+    efforts: Array  # float32 `(·,)`
     effort_indices: Array
-    computed: Array | None = None
-    label: str = ""
+    computed: Array | None = None  # efforts before the limits are added, at the same indices
+    label: str = ""  # of the owner in errors
     names: Sequence[str] = (*SIGNALS, "efforts", "computed_efforts")
     index_names: Sequence[str] = (*(f"indices of {name}" for name in SIGNALS), "effort_indices")
     custom: Mapping[str, Array | None] = field(default_factory=dict)
@@ -169,12 +152,7 @@ class Indices:
 def check_custom(name: str, array: object, expected: tuple[int, ...], what: str, device: wp.DeviceLike) -> None:
     """Raise for a custom array of the caller that cannot be read in place, or has another shape than expected.
 
-    Args:
-        name: Its name in errors.
-        array: The array.
-        expected: The shape.
-        what: Reason of the shape in errors.
-        device: Warp device.
+    Errors have its name, and with `what` the reason of the shape.
     """
     if not isinstance(array, wp.array | np.ndarray):
         _refuse(f"{name} is a {type(array).__name__}", f"a Warp array of {_FLOAT}, or on the CPU one of NumPy")

@@ -31,10 +31,6 @@ def has_native_core() -> bool:
 class NativeStep:
     """The step of a plan of built-in laws on the CPU; `WarpStep` offers the same.
 
-    Args:
-        plan: A plan with slots.
-        label: Its label in errors.
-
     `ACTUATORS_ISA` forces an instruction set: avx512, avx2 or baseline.
     """
 
@@ -114,11 +110,10 @@ class NativeStep:
         self._core.bind_indices(list(binding.names), *binding.numpy_views())
 
     def follower(self, given: Sequence[object]) -> Callable[..., bool] | None:
-        """Return a function that rebinds arrays like the bound ones at other addresses.
+        """Return a function that rebinds six arrays like the bound ones at other addresses, and tells if it did.
 
-        Returns:
-            A function of six arrays that returns True if it bound them: class, type, shape and strides must be those of
-            `given`. None for arrays whose layout the core cannot read, such as Warp arrays.
+        It does if class, type, shape and strides are those given. None if the core cannot read them, such as Warp
+        arrays.
         """
         return self._core.follower(tuple(given))
 
@@ -133,14 +128,11 @@ class NativeStep:
         self._core.use(self.as_bound(now), self.as_bound(after))
 
     def hand_over(self, signals: Sequence[wp.array], bad: wp.array, efforts: wp.array, computed: wp.array) -> None:
-        """Step in two halves from now on, `command` and `limit`, with these arrays between them.
+        """Step in two halves from now on, `command` and `limit`, with these arrays `(robots, slots)` between them.
 
-        Args:
-            signals: Positions, velocities and the delayed targets, float32 `(robots, slots)`, of the motor where there
-                is a transmission; a value that is not finite leaves the previous one.
-            bad: Fault codes of the inputs, int32 `(robots, slots)`.
-            efforts: Efforts that the second phase limits, float32 `(robots, slots)`, NaN for a fault.
-            computed: Efforts that it records as those before all limits, likewise.
+        Signals are positions, velocities and delayed targets, of the motor where there is a transmission; a value that
+        is not finite leaves the previous one. Fault codes `bad` are int32; the second half limits `efforts`, NaN for a
+        fault, and records `computed` as those before all limits.
         """
         self._core.hand_over([array.numpy() for array in signals], *(a.numpy() for a in (bad, efforts, computed)))
 

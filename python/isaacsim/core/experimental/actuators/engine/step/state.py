@@ -47,23 +47,15 @@ class StepState:
     """Delayed commands and states of laws, in NumPy or Warp arrays of one device.
 
     Columns of the delay run over robots and delayed slots, robot-major, as those of `Delay.State` do. The state of a
-    law runs over robots and the slots that have the law.
-
-    Args:
-        buffer_pos: Position targets of the last steps, float32 `(depth, ·)`.
-        buffer_vel: Velocity targets, likewise.
-        buffer_act: Feedforward, likewise.
-        num_pushes: Number of rows with a command, int32 `(·,)`: 0 or `depth` after a step.
-        write_idx: The row written last, int32 `(1,)`.
-        laws: Per stateful law of the plan one float32 array per name in its `STATE`, `(·,)`; arrays of a network run
-            over robots and slots along axis 1.
+    law runs over robots and the slots that have the law: one float32 array `(·,)` per name in its `STATE`; arrays of a
+    network run over robots and slots along axis 1.
     """
 
-    buffer_pos: Any
-    buffer_vel: Any
-    buffer_act: Any
-    num_pushes: Any
-    write_idx: Any
+    buffer_pos: Any  # position targets of the last steps, float32 `(depth, ·)`
+    buffer_vel: Any  # velocity targets, likewise
+    buffer_act: Any  # feedforward, likewise
+    num_pushes: Any  # rows with a command, int32 `(·,)`: 0 or `depth` after a step
+    write_idx: Any  # row written last, int32 `(1,)`
     laws: list[tuple[Any, ...]] = field(default_factory=list)
 
     def arrays(self) -> Iterator[Any]:

@@ -193,14 +193,11 @@ class WarpStep:
         self._count()
 
     def hand_over(self, signals: Sequence[wp.array], bad: wp.array, efforts: wp.array, computed: wp.array) -> None:
-        """Step in two halves from now on, `command` and `limit`, with these arrays between them.
+        """Step in two halves from now on, `command` and `limit`, with these arrays `(robots, slots)` between them.
 
-        Args:
-            signals: Positions, velocities and the delayed targets, float32 `(robots, slots)`, of the motor where there
-                is a transmission; a value that is not finite leaves the previous one.
-            bad: Fault codes of the inputs, int32 `(robots, slots)`.
-            efforts: Efforts that the second phase limits, float32 `(robots, slots)`, NaN for a fault.
-            computed: Efforts that it records as those before all limits, likewise.
+        Signals are positions, velocities and delayed targets, of the motor where there is a transmission; a value that
+        is not finite leaves the previous one. Fault codes `bad` are int32; the second half limits `efforts`, NaN for a
+        fault, and records `computed` as those before all limits.
         """
         self._handed_over = (*signals, bad, efforts, computed)
         self._handed_flat = [array.flatten() for array in self._handed_over]

@@ -360,27 +360,16 @@ _FUNCTIONS: dict[str, object] = {
 
 @dataclass(frozen=True)
 class _Law:
-    """Source lines that evaluate one law of the plan.
-
-    Args:
-        owner: Class of the law.
-        name: Prefix of its functions and variables in the kernel.
-        rows: Names of its parameters in the kernel.
-        state_number: Its number among the laws with a state, None without one.
-        first_curve: Number of its first curve among those of all laws.
-        signals: Names of its signals in the kernel.
-        hoists: True if the kernel has read its parameters before.
-        sensed: Names of position and velocity that it returns, of a sensor.
-    """
+    """Source lines that evaluate one law of the plan."""
 
     owner: LawClass
-    name: str
-    rows: Sequence[str]
-    state_number: int | None
-    first_curve: int
-    signals: Mapping[str, str]
-    hoists: bool
-    sensed: tuple[str, ...] = _SENSED
+    name: str  # prefix of its functions and variables in the kernel
+    rows: Sequence[str]  # names of its parameters in the kernel
+    state_number: int | None  # among the laws with a state
+    first_curve: int  # among the curves of all laws
+    signals: Mapping[str, str]  # names in the kernel
+    hoists: bool  # the kernel has read its parameters before
+    sensed: tuple[str, ...] = _SENSED  # names of position and velocity that a sensor returns
 
     @property
     def _results(self) -> tuple[str, ...]:
@@ -593,13 +582,10 @@ class _Laws:
 
 
 class _Motor:
-    """Source lines that compute the signals of the motor for the laws before a transmission.
+    """Source lines that compute the signals of the motor for the laws before a transmission; else the joint's.
 
-    Args:
-        laws: The laws; without a transmission among them, motor signals are joint signals.
-        sensed: Names of the joint signals that the controller gets.
-        seen: Condition that a slot has a sensor at its joint; empty without such sensors. Its motor gets the position
-            of the joint, not that of a rotor that moves by itself.
+    `sensed` names the joint signals that the controller gets. `seen` is the condition that a slot has a sensor at its
+    joint, or empty: its motor gets the position of the joint, not that of a rotor that moves by itself.
     """
 
     def __init__(self, laws: _Laws, sensed: Mapping[str, str], seen: str) -> None:

@@ -157,11 +157,7 @@ class Component(NotCopied):
             vars(self).update(arrays)
 
         def reset(self, mask: wp.array | None = None) -> None:
-            """Reset the actuators in `mask`, bool `(N,)`; all by default.
-
-            Raises:
-                ValueError: The mask has another type or shape.
-            """
+            """Reset the actuators in `mask`, bool `(N,)`, all by default; ValueError for another type or shape."""
             keepers = keeping_states(self.KEPT)
             for name, array in vars(self).items():
                 if name in self.KEPT and name not in keepers:

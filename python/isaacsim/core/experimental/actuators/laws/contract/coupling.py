@@ -21,11 +21,9 @@ _INERTIA, _COUPLED, _LOAD, _IS_WHOLE = OF_SHAFTS.values()
 
 
 def inertias_of(mass_matrix: np.ndarray, first: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Return effective and coupled inertias [kg·m² or kg], float64 `(…, joints)`.
+    """Return effective and coupled inertias [kg·m² or kg], float64 `(…, joints)`, of mass matrices with armatures.
 
-    Args:
-        mass_matrix: Symmetric and positive definite, `(…, coordinates, coordinates)`, armatures included.
-        first: Number of coordinates before the joints, those of a floating base.
+    Before the joints come `first` coordinates, those of a floating base.
     """
     try:
         # fails unless it is positive definite
@@ -39,12 +37,9 @@ def inertias_of(mass_matrix: np.ndarray, first: int = 0) -> tuple[np.ndarray, np
 
 
 def inverses_of(mass_matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return inverse mass matrices, float64, and which are known; the others are the identity.
+    """Return inverses of mass matrices `(robots, ·, ·)`, float64, and which are known; the others are the identity.
 
     A simulator does not know the matrix of a robot before its first step, or after it has diverged.
-
-    Args:
-        mass_matrices: Symmetric, `(robots, coordinates, coordinates)`.
     """
     masses = np.array(mass_matrices, np.float64)
     identity = np.eye(masses.shape[-1])
@@ -66,33 +61,22 @@ class Shafts:
 
     Joints i with an effort of the end of the step are stepped beside shafts s with one, each with its coupled inertia.
     In that of the joint is the sum b_i of its correlations with the joints of the linkage. So a shaft among m of a
-    linkage has m·c²/b_i more in its own sum, with c = |(G·A)_si|/√(R_ss·A_ii): then all of them contract together,
-    and a joint does not change with the linkages beside it.
-
-    Args:
-        motors: Joint at which the motor of each shaft is.
-        rows: G, the angle of each shaft per position of each joint, `(shafts, joints)`; of a table at its middle.
-        growth: By how much these are larger elsewhere in the table, `(shafts,)`; 1 for a constant.
-        linked: True for the joints of the linkage of each shaft, likewise.
-        at_end: True for shafts with an effort of the end of the step, `(shafts,)`.
-        alone: True for joints with one and without a linkage, `(joints,)`.
+    linkage has m·c²/b_i more in its own sum, with c = |(G·A)_si|/√(R_ss·A_ii): then all of them contract together, and
+    a joint does not change with the linkages beside it.
     """
 
-    motors: list[int]
-    rows: np.ndarray
-    growth: np.ndarray
-    linked: np.ndarray
-    at_end: np.ndarray
-    alone: np.ndarray
+    motors: list[int]  # joint at which the motor of each shaft is
+    rows: np.ndarray  # G, angle of each shaft per position of each joint, `(shafts, joints)`; of a table at its middle
+    growth: np.ndarray  # by how much these are larger elsewhere in the table, `(shafts,)`; 1 for a constant
+    linked: np.ndarray  # joints of the linkage of each shaft, `(shafts, joints)`
+    at_end: np.ndarray  # shafts with an effort of the end of the step, `(shafts,)`
+    alone: np.ndarray  # joints with one and without a linkage, `(joints,)`
 
     def signals(self, inverse: np.ndarray, loads: np.ndarray | None = None) -> dict[str, np.ndarray]:
         """Return effective and coupled inertias, and loads if they are given, by name, float64 `(robots, shafts)`.
 
-        Loads of a table are estimates, which are not whole.
-
-        Args:
-            inverse: Rows and columns of the joints in inverse mass matrices, `(robots, joints, joints)`.
-            loads: Loads of the joints [N·m or N], `(robots, joints)`.
+        Inverse mass matrices are `(robots, joints, joints)`, loads of joints `(robots, joints)`. Loads of a table are
+        estimates, which are not whole.
         """
         across = self.rows @ inverse
         among = across @ self.rows.T

@@ -12,19 +12,12 @@ from .torch_network import TorchNetwork
 
 @dataclass(frozen=True, eq=False)
 class Checkpoint:
-    """A network and its metadata.
+    """A network and its metadata."""
 
-    Args:
-        network: The network; a `TorchNetwork` is run by Torch, and its operations are not known.
-        metadata: Metadata of the file as JSON holds them: `model_type`, `input_order`, `input_idx`, scales, …
-        format: "onnx", "safetensors", "torchscript", "pt2" or "state dict".
-        digest: SHA-256 of the file, hexadecimal.
-    """
-
-    network: Network | TorchNetwork
-    metadata: Mapping[str, object]
-    format: str
-    digest: str
+    network: Network | TorchNetwork  # a `TorchNetwork` is run by Torch, and its operations are not known
+    metadata: Mapping[str, object]  # as JSON holds them: `model_type`, `input_order`, `input_idx`, scales, …
+    format: str  # "onnx", "safetensors", "torchscript", "pt2" or "state dict"
+    digest: str  # SHA-256 of the file, hexadecimal
 
 
 class CheckpointPath(str):

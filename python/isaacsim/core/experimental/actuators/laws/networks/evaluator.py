@@ -28,14 +28,10 @@ class Evaluator(Protocol):
         ...
 
     def evaluate(self, x: Array, y: Array, state_in: Sequence[Array] = (), state_out: Sequence[Array] = ()) -> None:
-        """Compute the outputs of all rows.
+        """Compute the outputs, float32 `(rows,)`, of inputs, float32 `(rows, inputs)`, contiguous within a row.
 
-        Args:
-            x: Inputs, float32 `(rows, inputs)`, contiguous within a row.
-            y: Outputs, float32 `(rows,)`.
-            state_in: Recurrent state before, float32 `(num_layers, rows, hidden_size)` each: hidden and cell
-                state of an LSTM, hidden state of a GRU, none without recurrent layers.
-            state_out: Recurrent state after; the same arrays as `state_in` update it in place.
+        Recurrent states are float32 `(num_layers, rows, hidden_size)` each: hidden and cell state of an LSTM, hidden
+        state of a GRU. The same arrays for in and out are updated in place.
         """
 
 

@@ -20,16 +20,9 @@ Any other column is an array that the caller gives by its name.
 
 @dataclass(frozen=True)
 class Feature:
-    """One input of a network: (column − offset) · scale.
+    """One input of a network: (column − offset) · scale."""
 
-    Args:
-        column: One of `COLUMNS`, or the name of an array of the caller.
-        scale: Factor.
-        offset: Subtracted before scaling.
-        back: Steps before the current one.
-    """
-
-    column: str
+    column: str  # one of `COLUMNS`, or the name of an array of the caller
     scale: float = 1.0
     offset: float = 0.0
-    back: int = 0
+    back: int = 0  # steps before the current one

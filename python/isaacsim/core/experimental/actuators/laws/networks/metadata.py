@@ -36,40 +36,22 @@ class Sizes(Protocol):
 
 @dataclass(frozen=True)
 class Metadata:
-    """The metadata that are used, checked against the network.
-
-    Args:
-        model_type: "mlp", "lstm" or "gru"; default the kind of the network.
-        input_order: "pos_vel" or "vel_pos": which half of an MLP's inputs comes first.
-        input_idx: Steps before the current one that an MLP takes, 0 for the current one; default `(0,)`.
-        pos_scale: Factor of position inputs; default 1.0.
-        vel_scale: Factor of velocity inputs; default 1.0.
-        effort_scale: Factor of the output, also read from `torque_scale`; default 1.0.
-        input_columns: Inputs of a GRU, of `COLUMNS` and `custom_inputs`; default position error and velocity.
-        custom_inputs: The column that is an array of the caller, if any.
-        input_mean: Mean of each column, subtracted from it; default 0.0.
-        input_std: Standard deviation of each column, by which it is divided; default 1.0.
-        effort_mean: Mean of the effort, added to the output after scaling; default 0.0.
-        effort_std: Standard deviation of the effort, by which the output is multiplied; default 1.0.
-        sample_dt: Time step in seconds that the network was trained for, from `sample_dt` or `sample_dt_s`; None: any.
-        history_fill: Inputs of an MLP from before a reset: "zeros", or "first", the values of the first step
-            after it; default "zeros".
-    """
+    """The metadata that are used, checked against the network."""
 
     model_type: Kind
-    input_order: Literal["pos_vel", "vel_pos"] = "pos_vel"
-    input_idx: tuple[int, ...] = (0,)
+    input_order: Literal["pos_vel", "vel_pos"] = "pos_vel"  # which half of an MLP's inputs comes first
+    input_idx: tuple[int, ...] = (0,)  # steps before the current one that an MLP takes, 0 for that one
     pos_scale: float = 1.0
     vel_scale: float = 1.0
-    effort_scale: float = 1.0
-    input_columns: tuple[str, ...] = ("position_error", "velocity")
-    custom_inputs: tuple[str, ...] = ()
-    input_mean: tuple[float, ...] = (0.0, 0.0)
-    input_std: tuple[float, ...] = (1.0, 1.0)
-    effort_mean: float = 0.0
-    effort_std: float = 1.0
-    sample_dt: float | None = None
-    history_fill: HistoryFill = "zeros"
+    effort_scale: float = 1.0  # factor of the output, also read from `torque_scale`
+    input_columns: tuple[str, ...] = ("position_error", "velocity")  # inputs of a GRU: `COLUMNS`, `custom_inputs`
+    custom_inputs: tuple[str, ...] = ()  # the column that is an array of the caller, if any
+    input_mean: tuple[float, ...] = (0.0, 0.0)  # of each column, subtracted from it
+    input_std: tuple[float, ...] = (1.0, 1.0)  # standard deviations, by which columns are divided
+    effort_mean: float = 0.0  # added to the output after scaling
+    effort_std: float = 1.0  # factor of the output, beside the scale
+    sample_dt: float | None = None  # time step of the training [s], also from `sample_dt_s`; None: any
+    history_fill: HistoryFill = "zeros"  # inputs of an MLP before a reset: zeros, or values of the first step after
 
     @property
     def features(self) -> tuple[Feature, ...]:

@@ -118,12 +118,7 @@ Operation = Constant | Linear | Unary | Binary | Concatenate | Slice | LSTMCell 
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """A network of one output per actuator.
-
-    Args:
-        inputs: Width of the input.
-        operations: Operations in the order of computation; the last one is the output, one number wide.
-    """
+    """A network of one output per actuator: its last operation, one number wide; `inputs` is the width of the input."""
 
     inputs: int
     operations: tuple[Operation, ...]

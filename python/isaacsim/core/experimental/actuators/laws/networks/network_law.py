@@ -17,20 +17,7 @@ _DT_RELATIVE, _DT_ABSOLUTE = 1e-5, 1e-9
 
 @dataclass(frozen=True)
 class NetworkLaw:
-    """effort = network(features) · scale + offset; actuators whose laws are equal are evaluated together.
-
-    Args:
-        network: The network.
-        features: Its inputs.
-        STATE: Names of the state arrays: hidden and cell state, or one history per column in `history`.
-        history: Columns whose values of the last steps are the state, the newest first; none for a recurrent network.
-        steps: Number of steps in a history.
-        first_fills: True if values of the first step after a reset fill the history; otherwise zeros do.
-        scale: Factor of the output.
-        offset: Offset that is added to the scaled output [N·m or N].
-        sample_dt: Physics step that the network was trained for [s], or None.
-        subject: Name of the network in errors.
-    """
+    """effort = network(features) · scale + offset; actuators whose laws are equal are evaluated together."""
 
     STATE_AXIS: ClassVar[int] = 1
     LATE: ClassVar[tuple[str, ...]] = ()
@@ -40,14 +27,14 @@ class NetworkLaw:
 
     network: Network | TorchNetwork
     features: tuple[Feature, ...]
-    STATE: tuple[str, ...]
-    history: tuple[str, ...]
-    steps: int
-    first_fills: bool
+    STATE: tuple[str, ...]  # hidden and cell state, or one history per column in `history`
+    history: tuple[str, ...]  # columns whose last values are the state, newest first; none for a recurrent network
+    steps: int  # in a history
+    first_fills: bool  # values of the first step after a reset fill the history; otherwise zeros do
     scale: float
-    offset: float
-    sample_dt: float | None
-    subject: str = field(compare=False)
+    offset: float  # [N·m or N]
+    sample_dt: float | None  # physics step of the training [s]
+    subject: str = field(compare=False)  # name of the network in errors
 
     @property
     def data(self) -> Network:

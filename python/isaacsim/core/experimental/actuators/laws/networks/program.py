@@ -20,30 +20,21 @@ CODES = ("constant", "copy", "linear", "lstm", "gru", *net.UNARY, *net.BINARY)
 
 @dataclass(frozen=True)
 class Instruction:
-    """One instruction; its numbers are in `Program.numbers` from `numbers` on.
+    """One instruction; its numbers are in `Program.numbers` from `numbers` on, each array row-major.
 
-    Args:
-        code: One of `CODES`.
-        out: First column that it writes.
-        width: Number of columns that it writes.
-        first: First column of its first source; a recurrent layer also reads its layer's state.
-        first_width: Number of columns of its first source.
-        second: First column of its second source, or of its working columns.
-        second_width: Number of these columns.
-        numbers: Start of its numbers, each array row-major: of a constant its values; of a linear map weight and
-            bias; of a recurrent layer weights and biases in the order of their names in `LSTMCell` and `GRUCell`.
-        layer: Index of the recurrent layer.
+    They are the values of a constant, weight and bias of a linear map, and of a recurrent layer weights and biases in
+    the order of their names in `LSTMCell` and `GRUCell`.
     """
 
-    code: str
-    out: int
-    width: int
-    first: int = 0
+    code: str  # one of `CODES`
+    out: int  # first column that it writes
+    width: int  # number of columns that it writes
+    first: int = 0  # first column of its first source; a recurrent layer also reads its layer's state
     first_width: int = 0
-    second: int = 0
+    second: int = 0  # first column of its second source, or of its working columns
     second_width: int = 0
     numbers: int = 0
-    layer: int = 0
+    layer: int = 0  # index of the recurrent layer
 
 
 class Program:

@@ -67,10 +67,8 @@ class TorchNetwork:
     takes `x` as `(rows, 1, inputs)` or `(1, rows, inputs)` and the states, `(layers, rows, hidden size)` each, for an
     LSTM as a pair or one after the other; it returns the output and the states, likewise.
 
-    Args:
-        module: A `torch.nn.Module`, put into float32 and evaluation mode.
-        metadata: `model_type`; of an MLP `input_idx`, of a GRU `input_columns`; `num_layers` and `hidden_size` if
-            the module has no LSTM or GRU that holds them.
+    The module is put into float32 and evaluation mode. Metadata are `model_type`; of an MLP `input_idx`, of a GRU
+    `input_columns`; `num_layers` and `hidden_size` if the module has no LSTM or GRU that holds them.
     """
 
     def __init__(self, module: Module, metadata: Mapping[str, Any]) -> None:
