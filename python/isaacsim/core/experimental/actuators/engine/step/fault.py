@@ -37,16 +37,27 @@ def fault_bit_unbounded(value: float, bit: int) -> int:
 
 @dataclass(frozen=True)
 class Fault:
-    """An input or effort that was not finite; the joint's effort was 0 in that step."""
+    """An input or effort that was not finite; the joint's effort was 0 in that step.
 
-    label: str  # actuator prim path, or joint name of an actuator built in Python
+    Args:
+        label: Actuator prim path, or joint name of an actuator built in Python.
+        dof_name: Joint.
+        robot: Robot index.
+        step: Step since the last reset of the wrapper, or `clear_faults` of an `Actuator`, counted from 0.
+        inputs: Names of the inputs that were not finite.
+        robot_path: Articulation root of the robot.
+        signals: Names of the signals that a law needs and nobody tells, or that are not finite, as of now.
+        cause: What is missing, and what helps; empty where that is not known.
+    """
+
+    label: str
     dof_name: str
     robot: int
-    step: int  # since the last reset of the wrapper, or `clear_faults` of an `Actuator`, counted from 0
-    inputs: tuple[str, ...]  # names of those that were not finite
-    robot_path: str = ""  # articulation root
-    signals: tuple[str, ...] = ()  # that a law needs and nobody tells, or that are not finite, as of now
-    cause: str = ""  # what is missing, and what helps; empty where that is not known
+    step: int
+    inputs: tuple[str, ...]
+    robot_path: str = ""
+    signals: tuple[str, ...] = ()
+    cause: str = ""
 
 
 def fault_of(label: str, dof_name: str, robot: int, step: int, code: int) -> Fault:
