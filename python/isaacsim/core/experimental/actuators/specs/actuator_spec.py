@@ -22,7 +22,7 @@ class ActuatorSpec(Staged):
 
     # of the `NewtonActuator` prim, or the pattern of a motor
     path: str
-    # driven joint prims, in authored order as all stages; each has the whole pipeline
+    # driven joint prims, in authored order, as are stages; each has the whole pipeline
     targets: tuple[str, ...]
     controller: ControlConfig | None = None
     clamping: Sequence[ClampingConfig] = ()

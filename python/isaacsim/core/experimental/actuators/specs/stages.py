@@ -25,7 +25,7 @@ class Kind:
     family: str
     # what errors call one
     words: str
-    # signals that its laws get, in their order; `dt` besides if one remembers something, and what it asks for, see
+    # signals that its laws get, in their order; `dt` besides if one remembers something; one may ask for more, see
     # `laws/contract/law.py`
     takes: tuple[str, ...]
     # an actuator may have several

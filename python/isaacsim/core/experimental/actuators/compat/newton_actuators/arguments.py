@@ -39,7 +39,7 @@ class Argument:
     is_array: bool = False
     # newton-actuators 0.1.1 has no such argument
     keyword_only: bool = False
-    # value of an attribute that cannot be set
+    # returns the value of an attribute that cannot be set
     read: Callable[[Plan], object] | None = None
     name: str = ""
 

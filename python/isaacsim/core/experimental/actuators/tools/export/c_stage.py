@@ -40,7 +40,7 @@ BAD = "return 0.0f;"
 
 @dataclass(frozen=True)
 class Stage:
-    """A stage of motors with the same stages; `at_motor` is a sensor in front of the transmission.
+    """A stage of motors with the same stages; `at_motor` is True for a sensor in front of the transmission.
 
     `depth` is the number of rows of its rings of past results; 0 if its results act at once.
     """

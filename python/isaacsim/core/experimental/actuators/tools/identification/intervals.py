@@ -47,7 +47,7 @@ _BELOW, _GAUSS = 0.95, 1.6449
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Intervals:
-    """90 % intervals of joints' values; `widths` are half of theirs, `logs` counts those that tell of each joint."""
+    """90 % intervals of joints' values; `widths` are half-widths, `logs` counts those that tell of each joint."""
 
     benches: Sequence[Bench]
     # values of each joint, by name of the parameter, and by kind and field of numbers of its stages

@@ -92,7 +92,7 @@ class Motion:
 
     # when each command is sent [rad or m]
     positions: np.ndarray
-    # of the largest size until the next command [rad/s or m/s], and so efforts of motors [N·m or N]
+    # of the largest size until the next command [rad/s or m/s], as are efforts of the motors [N·m or N]
     velocities: np.ndarray
     efforts: np.ndarray
     # whether a motor was, until the next command

@@ -20,9 +20,10 @@ Bounds = np.ndarray
 
 @dataclass(frozen=True)
 class Envelope:
-    """Bounds of the effort by the stages after a control law, at the joint; `velocities` and `positions` ascend."""
+    """Bounds of the effort by the stages after a control law, at the joint."""
 
     joint: str
+    # ascending, as `positions`, shape `(points,)`
     velocities: np.ndarray
     # of all stages in sequence, at `position`
     whole: Bounds

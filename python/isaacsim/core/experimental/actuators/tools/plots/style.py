@@ -149,9 +149,10 @@ def lines(
     colors: Sequence[str] | None = None,
     **line: Any,
 ) -> None:
-    """Draw curves, `(points, curves)` over x `(points,)` or a column each, with labels at their ends, in final scales.
+    """Draw curves, `(points, curves)` over x `(points,)` or a column each, with labels at their ends.
 
-    `colors` are repeated as needed, by default those of `line_of`; `line` has other properties of Matplotlib's lines.
+    `panel` has its other curves and final scales. `colors` are repeated as needed, by default those of `line_of`;
+    `line` has other properties of Matplotlib's lines.
     """
     styles = [
         line_of(number) if colors is None else {"color": colors[number % len(colors)]}

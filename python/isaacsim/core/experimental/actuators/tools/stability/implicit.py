@@ -61,10 +61,10 @@ class Implicit:
     def known(
         cls, coupled: npt.ArrayLike, effective: np.ndarray | float, assumed: np.ndarray, shares: np.ndarray | float
     ) -> Implicit:
-        """Return those with the inertia that the engine takes of some, 0 where it has none; all are `(…, J)`.
+        """Return those with the inertia that the engine takes of some, 0 where it has none.
 
         The simulator tells `coupled` and `effective` inertias, 0 for none, and the whole load where `shares` are 0;
-        `assumed` is NaN for explicit joints.
+        `assumed`, `(…, J)`, is NaN for explicit joints.
         """
         is_coupled, is_effective = np.greater(coupled, 0.0), np.greater(effective, 0.0)
         inertia = np.where(is_coupled, coupled, np.where(is_effective, 0.5 * effective, assumed))

@@ -24,7 +24,7 @@ class UnresolvedSpring:
     # ω of rotor and joint on the spring [rad/s]
     frequency: float
     dt: float
-    # of the oscillation by the damping of the spring alone, and in physics steps
+    # of the oscillation by the damping of the spring alone; the one below is that in physics steps
     asked_damping_ratio: float
     damping_ratio: float
 

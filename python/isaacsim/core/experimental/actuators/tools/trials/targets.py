@@ -30,7 +30,7 @@ _SMALL = 1e-5
 
 @dataclass(frozen=True)
 class Room:
-    """Positions and limits of joints [rad or m], all of shape `(robots, DOFs)`, infinite for none."""
+    """Positions and limits of joints [rad or m], all of shape `(robots, DOFs)`; infinite for no limit."""
 
     initial: np.ndarray
     lower: np.ndarray
