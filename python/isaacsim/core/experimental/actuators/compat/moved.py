@@ -64,11 +64,7 @@ class EarlierPaths:
 
     @staticmethod
     def find_spec(fullname: str, path: object = None, target: object = None) -> ModuleSpec | None:
-        """Return the spec of a module by its earlier path; None for other modules, and if there is no such module.
-
-        Raises:
-            ModuleNotFoundError: The module is outside the package now.
-        """
+        """Return the spec of a module by its earlier path, else None; ModuleNotFoundError if it left the package."""
         if not fullname.startswith(_PREFIX):
             return None
         earlier = fullname.removeprefix(_PREFIX)

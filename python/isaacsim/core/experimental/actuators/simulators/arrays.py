@@ -16,14 +16,10 @@ if TYPE_CHECKING:
 
 
 class ArraysHost(NotCopied):
-    """`num_robots` equal robots whose joint state is whatever the caller writes.
+    """`num_robots` equal robots, environments of their own, whose joint state is whatever the caller writes.
 
-    Args:
-        dof_names: Names of the joints.
-        num_robots: Number of robots; they are environments of their own.
-        path: Articulation root. With several robots, robot `i` is at `<path>_i`.
-        stage: USD stage to read actuator prims from, with the robot at `path`, or None.
-        dof_paths: Joint paths on the stage; `<path>/joints/<name>` by default.
+    `path` is the articulation root, with several robots `<path>_i`; `stage` has actuator prims and the robot at `path`.
+    Joint paths on it are `<path>/joints/<name>` by default.
     """
 
     _INSTEAD = "Make another one of the same joints."

@@ -26,30 +26,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Robot:
-    """One robot in a host's arrays.
-
-    Args:
-        path: Articulation root, unique among the robots of a host.
-        dof_paths: Joint path of each axis.
-        dof_names: Name of each axis.
-        prototype: Robot on the stage that this one is a copy of: its root path and its joint paths.
-        env: Environment the robot lives in.
-        offset: Position of its first joint in the flat arrays.
-        axes: USD's name of each axis of its joint: `angular`, `linear`, or `transX` … `rotZ` of a many-axis joint.
-        links: Path of each link, the root first, then breadth-first.
-        joints: Path of each joint inside the robot, in the order of the links; none for a base that is fixed or floats.
-        floating: True if the root link is free in the world.
-    """
+    """One robot in a host's arrays; `path` is the articulation root, unique in a host."""
 
     path: str
+    # joint path and name of each axis
     dof_paths: tuple[str, ...]
     dof_names: tuple[str, ...]
+    # root path and joint paths of the robot on the stage that this one is a copy of
     prototype: tuple[str, tuple[str, ...]]
     env: int
+    # of its first joint in the flat arrays
     offset: int
+    # USD's name of each: `angular`, `linear`, or `transX` … `rotZ` of a many-axis joint
     axes: tuple[str, ...] = ()
+    # the root first, then breadth-first
     links: tuple[str, ...] = ()
+    # inside the robot, in the order of the links; none for a base that is fixed or floats
     joints: tuple[str, ...] = ()
+    # the root link is free in the world
     floating: bool = False
 
 

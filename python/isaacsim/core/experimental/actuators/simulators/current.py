@@ -36,11 +36,7 @@ _ISAAC_SIM = ("isaacsim.core.simulation_manager", "isaacsim.core.experimental.pr
 
 @contextlib.contextmanager
 def use_host(host: Host) -> Iterator[Host]:
-    """Make `host` the current one inside a `with` block.
-
-    Raises:
-        HostError: It lacks a member of `Host`, or its bus one of `PhysicsBus`.
-    """
+    """Make `host` the current one in a `with` block; HostError if it, or its bus, lacks a member of the protocol."""
     require_host(host)
     with _held(host):
         yield host

@@ -18,24 +18,18 @@ class ActuatorSpec(Staged):
     """One actuator of a robot file or of a program.
 
     In a program, a value of a config may be an array `(joints,)` or `(robots, joints)`.
-
-    Args:
-        path: Path of the `NewtonActuator` prim, or the pattern of a motor.
-        targets: Paths of the driven joint prims, in authored order; each has the whole pipeline.
-        controller: The control law, or None.
-        clamping: Effort limits in authored order.
-        delay: Command delay, or None.
-        others: Stages of other kinds, in authored order.
-        checkpoint: The network of a neural controller, if its file was read.
-        dof_names: Names of the driven joint axes; by default those of the joints.
     """
 
+    # of the `NewtonActuator` prim, or the pattern of a motor
     path: str
+    # driven joint prims, in authored order, as are stages; each has the whole pipeline
     targets: tuple[str, ...]
     controller: ControlConfig | None = None
     clamping: Sequence[ClampingConfig] = ()
     delay: DelayConfig | None = None
+    # network of a neural controller, if its file was read
     checkpoint: Any = field(default=None, compare=False, repr=False)
+    # driven joint axes; by default the names of the joints
     dof_names: tuple[str, ...] = ()
     others: Sequence[Config] = ()
 

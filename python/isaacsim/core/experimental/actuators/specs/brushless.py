@@ -47,8 +47,7 @@ def equal_winding(
 ) -> dict[str, float]:
     """Return the numbers of the equal DC winding: K, R, L, its voltage, and DC current per ampere of the constant.
 
-    Raises:
-        ValueError: A word is none of its convention, or block commutation has an effective value.
+    Raises ValueError if a word is none of its convention, or block commutation has an effective value.
     """
     words = {
         "resistance_of": resistance_of,

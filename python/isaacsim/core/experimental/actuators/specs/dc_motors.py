@@ -38,14 +38,8 @@ Bounds = tuple[float, float]
 class DCMotor:
     """A `dcmotor` of MuJoCo as it is packed.
 
-    Args:
-        dynamics: `dynprm`, ten numbers; missing ones are 0.
-        gain: `gainprm`.
-        bias: `biasprm`.
-        inputs: Bits of `INPUTS`.
-        gear: Gear ratio.
-        forces: Bounds of the force, or None.
-        controls: Bounds of the first control, or None.
+    `dynamics`, `gain` and `bias` are `dynprm` (ten numbers, missing ones 0), `gainprm` and `biasprm`; `inputs` has bits
+    of `INPUTS`, `forces` bounds the force, and `controls` the first control.
     """
 
     dynamics: Sequence[float]

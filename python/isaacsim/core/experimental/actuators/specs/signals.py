@@ -18,20 +18,16 @@ from typing import Final
 
 @dataclass(frozen=True)
 class Signal:
-    """A line of the table.
-
-    Args:
-        name: As laws ask for it.
-        unit: Its unit, empty for a number without one.
-        neutral: Its value where it is neither written nor published.
-        words: What it is.
-        total_of: Name of the signal whose sum over the joints of a robot it is; empty for others.
-    """
+    """A line of the table, with the name as laws ask for it."""
 
     name: str
+    # empty for a number without one
     unit: str
+    # value where it is neither written nor published
     neutral: float
+    # what it is
     words: str
+    # name of the signal whose sum over the joints of a robot it is
     total_of: str = ""
 
     is_number: bool = field(init=False)

@@ -18,33 +18,28 @@ from .fields import complaint
 
 @dataclass(frozen=True)
 class Kind:
-    """A line of the table.
-
-    Args:
-        name: As configs and components have it in `KIND`, and files of motors as a key.
-        family: Name of the base class of its components, which newton has too where it knows the kind.
-        words: What errors call one.
-        takes: Signals that its laws get, in their order. A law that remembers something gets `dt` besides, and a law
-            may ask for more, see `laws/contract/law.py`.
-        many: Whether an actuator may have several.
-        is_limit: Whether it bounds the effort, so that `limited_by` may name it.
-        alone: Whether a joint may have it without a controller, which makes a passive joint.
-        gives: How many numbers its laws return before their state: 0 for a kind that changes no effort.
-        couples: Whether its law needs the signals and efforts of several joints, and so runs on all of them together.
-        coordinates: Of the signals that its laws get: of the `motor`, of the `joint`, or of the `shaft` before a kind
-            that couples joints. A kind of `both` is between motor and joint; without a stage of such a kind, both
-            coordinates are the same.
-    """
+    """A line of the table, with the name as configs and components have it in `KIND`, and files of motors as a key."""
 
     name: str
+    # base class of its components, which newton has too where it knows the kind
     family: str
+    # what errors call one
     words: str
+    # signals that its laws get, in their order; `dt` besides if one remembers something; one may ask for more, see
+    # `laws/contract/law.py`
     takes: tuple[str, ...]
+    # an actuator may have several
     many: bool = False
+    # it bounds the effort, so that `limited_by` may name it
     is_limit: bool = False
+    # a joint may have it without a controller, which makes a passive joint
     alone: bool = False
+    # how many numbers its laws return before their state: 0 for a kind that changes no effort
     gives: int = 1
+    # its law needs the signals and efforts of several joints, and so runs on all of them together
     couples: bool = False
+    # of the signals that its laws get: of the `motor`, of the `joint`, or of the `shaft` before a kind that couples
+    # joints; `both` is between motor and joint, which are the same without a stage of such a kind
     coordinates: str = "joint"
 
     takes_effort: bool = field(init=False)

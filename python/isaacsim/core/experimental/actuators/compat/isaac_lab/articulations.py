@@ -74,12 +74,7 @@ def warn_of_the_rest(cfg: object) -> None:
 
 
 def beginning_of(cfg: Any, articulation: Any) -> Beginning:
-    """Return the initial state of the joints of an articulation.
-
-    Raises:
-        ValueError: A pattern matches no joint, a joint is matched twice, or a value is no number or not within the
-            known limits of its joint; lists every problem.
-    """
+    """Return the initial joint state of an articulation; ValueError lists all patterns and values that are unusable."""
     problems: list[str] = []
     names = list(articulation.dof_names)
     positions, velocities = (_by_joint(cfg.init_state, field, names, problems) for field in ("joint_pos", "joint_vel"))

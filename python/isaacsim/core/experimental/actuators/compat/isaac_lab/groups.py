@@ -33,19 +33,15 @@ _DRY = ("friction", "dynamic_friction")
 
 @dataclass(frozen=True)
 class Groups:
-    """The resolved groups of a robot.
+    """The resolved groups of a robot."""
 
-    Args:
-        actuators: An actuator for each joint of explicit groups, with its name.
-        properties: Properties of solver and drives that change: name, columns, values `(robots, columns)`.
-        delays: Delays of joints by pattern.
-        uncovered: Names of the joints in no group.
-        table: Differences between cfgs and robot.
-    """
-
+    # for each joint of explicit groups, with its name
     actuators: list[tuple[ActuatorConfig, str]]
+    # what changes in solver and drives: name, columns, values `(robots, columns)`
     properties: list[tuple[str, list[int], np.ndarray]]
+    # by pattern of joints
     delays: dict[str, Uniform]
+    # joints in no group
     uncovered: list[str]
     table: ResolutionTable
 
@@ -56,9 +52,6 @@ def joints_of_groups(
     """Return the cfg of each group, and the columns of its joints, without groups that have none.
 
     Collects problems: a joint in two groups, a group without joints, or a cfg that cannot be used.
-
-    Raises:
-        ValueError: They are no dictionary.
     """
     if not isinstance(groups, Mapping):
         raise ValueError(f"groups = {groups!r:.120}: must be a dictionary. Write {{name: cfg}}.")
@@ -136,10 +129,9 @@ def resolve_groups(
     device: wp.DeviceLike,
     rules: Rules | None,
 ) -> Groups:
-    """Return the resolved groups of a robot, whose properties are those of `values_of` and `with_own_values`.
+    """Return a robot's resolved groups, with properties of `values_of` and `with_own_values`.
 
-    Raises:
-        ValueError: A joint in two groups, a group without joints, or a value that cannot be used; lists every problem.
+    A ValueError lists every joint in two groups, group without joints and value that cannot be used.
     """
     problems: list[str] = []
     actuators: list[tuple[ActuatorConfig, str]] = []
@@ -171,11 +163,7 @@ def resolved_of(
     robot: Mapping[str, np.ndarray],
     rules: Rules | None,
 ) -> dict[str, Resolved]:
-    """Return the resolved values of the groups of one robot, by cfg and columns from `joints_of_groups`.
-
-    Raises:
-        ValueError: A value of a cfg cannot be used.
-    """
+    """Return the resolved values of the groups of one robot, by cfg and columns from `joints_of_groups`."""
     found: dict[str, Resolved] = {}
     for group, (cfg, columns) in groups.items():
         own = {name: values[:, columns] for name, values in robot.items()}

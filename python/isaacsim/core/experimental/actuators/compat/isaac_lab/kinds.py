@@ -50,11 +50,7 @@ def is_ours(cfg: object) -> bool:
 
 
 def require_known_model(cfg: object) -> None:
-    """Raise for a cfg with a model of the user's own, whose code would not be run.
-
-    Raises:
-        ValueError: It has one, or names no joints.
-    """
+    """Raise ValueError for a cfg without joints, or with a model of the user's own, whose code would not be run."""
     if not hasattr(cfg, "joint_names_expr"):
         model_of(cfg)
         raise ValueError(

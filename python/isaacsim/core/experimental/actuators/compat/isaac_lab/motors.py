@@ -46,11 +46,7 @@ _SMALLEST_STD = 1e-8
 
 
 def delay_range(cfg: Any, resolved: Resolved) -> tuple[int, int]:
-    """Return smallest and largest delay of a group [physics steps]; zeros for models without.
-
-    Raises:
-        ValueError: They are no range.
-    """
+    """Return smallest and largest delay of a group [physics steps]; zeros for models without."""
     if resolved.model not in DELAYED:
         return 0, 0
     low, high = cfg.min_delay, cfg.max_delay
@@ -66,12 +62,7 @@ def delay_range(cfg: Any, resolved: Resolved) -> tuple[int, int]:
 def actuators_of(
     cfg: Any, resolved: Resolved, num_robots: int, device: wp.DeviceLike
 ) -> list[tuple[ActuatorConfig, str]]:
-    """Return an actuator for each joint, with its name; delays are 0 until they are drawn.
-
-    Raises:
-        ValueError: The network, table or range of delays cannot be used.
-        OSError: There is no such file.
-    """
+    """Return an actuator for each joint, with its name; delays are 0 until they are drawn."""
     longest = delay_range(cfg, resolved)[1]
     checkpoint = None
     if resolved.model in NETWORKS:
@@ -94,11 +85,7 @@ def actuators_of(
 def configs_of(
     cfg: Any, model: str, values: Mapping[str, Any]
 ) -> tuple[configs.ControlConfig, list[configs.ClampingConfig], list[configs.Config]]:
-    """Return control law, limits and other stages of a model, from values by field as `resolve` returns them.
-
-    Raises:
-        ValueError: The table, or a number of a servo, cannot be used.
-    """
+    """Return control law, limits and other stages of a model, from values by field as `resolve` returns them."""
     if model in SERVOS:
         motor = servo_of(cfg, values["armature"], values.get("backlash"))
         assert motor.controller is not None
@@ -122,9 +109,6 @@ def motor_of_group(cfg: object, resolved: Resolved) -> MotorConfig:
     """Return an explicit group as a motor, with the largest delay; values that differ between joints are dictionaries.
 
     Its efforts are no larger than the solver's limit.
-
-    Raises:
-        ValueError: The table, the range of delays, or a number of a servo, cannot be used.
     """
     of_joints = {
         field: values[0, 0].item()
@@ -152,12 +136,7 @@ def metadata_of(cfg: Any, model: str) -> dict[str, object]:
 
 
 def not_in_network(cfg: Any, model: str) -> list[str]:
-    """Return the names of the metadata of a network that the cfg has, and its file has not or otherwise.
-
-    Raises:
-        ValueError: The network or a normalization cannot be used.
-        OSError: There is no such file.
-    """
+    """Return the names of the metadata of a network that the cfg has, and its file has not or otherwise."""
     wanted = metadata_of(cfg, model)
     try:
         has = load_metadata(cfg.network_file)

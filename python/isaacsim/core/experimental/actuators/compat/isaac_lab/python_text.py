@@ -61,13 +61,9 @@ class Unread:
 
 
 def read_python(file: Path) -> dict[str, object]:
-    """Return the values of the names that a file of Python defines.
+    """Return what the names in a file of Python are: numbers, text, collections, `Record`, `Imported` and `Unread`.
 
-    Values are numbers, text, lists, tuples, dictionaries, `Record`, `Imported` and `Unread`.
-
-    Raises:
-        ValueError: The file is not Python, or has a statement that cannot be read and may change what can.
-        OSError: It cannot be read.
+    Raises ValueError if it is not Python, or has a statement that cannot be read and may change what can.
     """
     return _Reader(file).read()
 

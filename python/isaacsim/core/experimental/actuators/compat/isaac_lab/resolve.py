@@ -65,22 +65,17 @@ EARLIER = {earlier: later for later, earlier in LATER.items()}
 
 @dataclass(frozen=True)
 class _Ruling:
-    """A column of the table at the top of this file.
+    """A column of the table at the top of this file; None means the robot's value."""
 
-    Args:
-        left_out: Value of a joint that a dictionary leaves out; None for the robot's.
-        one_limit: Motor and solver of an implicit model have one limit.
-        one_velocity: The velocity limit of an implicit motor is the solver's where that has none.
-        of_explicit: Effort limit of the solver for an explicit model where the cfg has none; None for the robot's.
-        by_joint: Rows are those of joints that differ.
-        names: Names in the table.
-        order: Properties in the order of the table.
-    """
-
+    # of a joint that a dictionary leaves out
     left_out: float | None
+    # motor and solver of an implicit model have one limit
     one_limit: bool
+    # the velocity limit of an implicit motor is the solver's where that has none
     one_velocity: bool
+    # effort limit of the solver for an explicit model where the cfg has none
     of_explicit: float | None
+    # rows are those of joints that differ
     by_joint: bool
     names: Mapping[str, str]
     order: Sequence[str]
@@ -99,26 +94,18 @@ _MISSING = dataclasses.MISSING
 
 @dataclass(frozen=True)
 class Resolved:
-    """The values of a group's joints.
-
-    Args:
-        model: Name of the model.
-        names: Names of the joints.
-        values: By field of the cfg, float32 `(robots, joints)`: `PROPERTIES`, `effort_limit` and `velocity_limit`, for
-            DC motors `saturation_effort`, for PD models `const_effort`, and for servos with it `backlash`; at the
-            joint.
-        gear_ratio: γ, float32 `(joints,)`.
-        specified: Those of `PROPERTIES` that the cfg or the model specifies.
-        limits: The limits of the cfg by the names that it has, with names of one meaning merged.
-        rows: Rows of the resolution table.
-        rules: The rules that were applied.
-    """
+    """The values of a group's joints, at the joint."""
 
     model: str
     names: list[str]
+    # by field, float32 `(robots, joints)`: `PROPERTIES`, `effort_limit` and `velocity_limit`, for DC motors
+    # `saturation_effort`, for PD models `const_effort`, and for servos with it `backlash`
     values: dict[str, np.ndarray]
+    # γ, float32 `(joints,)`
     gear_ratio: np.ndarray
+    # those of `PROPERTIES` that the cfg or the model specifies
     specified: set[str]
+    # those of the cfg by the names that it has, with names of one meaning merged
     limits: dict[str, object]
     rows: list[Row]
     rules: Rules
@@ -148,23 +135,12 @@ def resolve(
     rules: Rules | None = None,
     group: str = "",
 ) -> Resolved:
-    """Return the values of a group's joints; does not change the cfg.
+    """Return the values of a group's joints, whose columns in the table are `ids`; does not change the cfg.
 
-    A cfg with names of 2.3 beside those of 3.0 emits a `DeprecationWarning`, and one of our own without rules a warning
-    where 3.0 has other values.
-
-    Args:
-        cfg: An actuator cfg, ours or Isaac Lab's own.
-        names: Names of the joints.
-        ids: Their columns, for the table.
-        robot: Values of the robot by name of `PROPERTIES`, numbers or arrays `(robots, joints)`; missing ones are
-            those of `DEFAULTS`. `effort_limit` too, if it is not that of the solver, and the `const_effort` of drives.
-        num_robots: Number of robots.
-        rules: The rules, see the top of this file; None for those of the cfg.
-        group: Name of the group.
-
-    Raises:
-        ValueError: A value of the cfg cannot be used, a line each.
+    `robot` has numbers or arrays `(robots, joints)` by name of `PROPERTIES`, else those of `DEFAULTS`; `effort_limit`
+    too, if it is not that of the solver, and the `const_effort` of drives. `rules` default to those of the cfg, which
+    emits a `DeprecationWarning` if it has names of 2.3 beside those of 3.0, and, if ours without rules, a warning where
+    3.0 has other values. Raises ValueError with a line for each value that cannot be used.
     """
     model = model_of(cfg)
     chosen: Rules | None = rules if rules is not None else getattr(cfg, "rules", None)

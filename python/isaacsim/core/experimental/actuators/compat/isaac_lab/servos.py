@@ -67,11 +67,7 @@ def stall_effort(cfg: Any) -> float:
 
 
 def servo_of(cfg: Any, armature: float, backlash: float | None = None) -> MotorConfig:
-    """Return a servo without limit and delay, with the armature [kg·m²] and the whole free play [rad] of its joint.
-
-    Raises:
-        ValueError: A number cannot be used; a line for each.
-    """
+    """Return a servo without limit and delay, with the armature [kg·m²] and the whole free play [rad] of its joint."""
     parameters = _motor(cfg) | {"kp": cfg.kp_fw, "vin": cfg.vin}
     # numbers of other friction models are not used, as in BAM
     made = MotorConfig.from_bam(parameters, quadratic_when_opposed=False, unused={})

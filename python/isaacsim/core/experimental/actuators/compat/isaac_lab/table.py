@@ -15,36 +15,25 @@ _HEADER = ("Group", "Property", "Name", "ID", "USD Value", "ActuatorCfg Value", 
 
 @dataclass(frozen=True)
 class Row:
-    """One property of one joint, in SI units, radians and metres.
-
-    Args:
-        group: Name of the group.
-        property: Name of the field of the cfg.
-        name: Name of the joint.
-        id: Column of the joint.
-        usd_value: Value of the first robot.
-        cfg_value: Value of the cfg; None if unspecified.
-        applied: The value that is used.
-        rules: The rules of Isaac Lab by which it is.
-    """
+    """One property, the field of the cfg, of one joint, in SI units, radians and metres."""
 
     group: str
     property: str
     name: str
+    # column of the joint
     id: int
+    # of the first robot
     usd_value: float
+    # None if unspecified
     cfg_value: float | None
     applied: float
+    # those of Isaac Lab that gave `applied`
     rules: str = "documentation"
 
 
 @dataclass(frozen=True)
 class ResolutionTable:
-    """The properties that the cfg does not specify, or specifies with another value than the robot's.
-
-    Args:
-        rows: Rows by group, property and joint.
-    """
+    """Rows of what the cfg leaves out or has otherwise than the robot, by group, property and joint."""
 
     rows: Sequence[Row]
 

@@ -24,26 +24,22 @@ class Resolved(Enum):
 
 @dataclass
 class Argument:
-    """An argument of a constructor, and the attribute of the actuator: a value set there acts at the next step.
+    """An argument of a constructor, and the attribute of the actuator: a value set there acts at the next step."""
 
-    Args:
-        meaning: Its line of documentation.
-        default: Its default in the constructor; `Parameter.empty` for none.
-        resolved: Its default in `resolve_arguments`, or how that treats it.
-        part: Part of the plan that has it: controller, clamp or plan; network for metadata of a file.
-        field: Its name there; its own name by default.
-        is_array: Whether it is a Warp array with one value per actuator.
-        keyword_only: Whether newton-actuators 0.1.1 has no such argument.
-        read: Returns the value of an attribute that cannot be set.
-    """
-
+    # its line of documentation
     meaning: str
     default: object = Parameter.empty
+    # default in `resolve_arguments`, or how that treats it
     resolved: object = Resolved.DROPPED
+    # part of the plan that has it: controller, clamp or plan; network for metadata of a file
     part: str = ""
+    # its name there; its own name by default
     field: str = ""
+    # a Warp array with one value per actuator
     is_array: bool = False
+    # newton-actuators 0.1.1 has no such argument
     keyword_only: bool = False
+    # returns the value of an attribute that cannot be set
     read: Callable[[Plan], object] | None = None
     name: str = ""
 

@@ -32,28 +32,24 @@ Axis = tuple[str, str]
 class Property:
     """A property of an axis on a stage.
 
-    Args:
-        attributes: Attributes that hold it, the strongest first; `{axis}` is the instance. The first is written if none
-            is authored; otherwise all authored ones are written, so that every reader finds the same.
-        schema: Schema of the first attribute; None for one of the joint itself. The others need none.
-        effort: Power of an effort in its unit.
-        position: Power of a position in its unit.
-        degrees: True if its angles are in degrees on the stage.
-        fallback: Value [SI] if none is authored.
-        of_several: Replaces `attributes` and `schema` on joints of several axes.
-        positive: Attributes that hold a value only above 0: converters write 0 for a missing value.
-        urdf: Attribute of converters from URDF, in SI whatever the stage's units are; read if none of the others is
-            authored.
+    `attributes` hold it, the strongest first; `{axis}` is the instance. The first, which alone may be of a `schema`, is
+    written if none is authored; otherwise all authored ones are, so that every reader finds the same.
     """
 
     attributes: tuple[str, ...]
     schema: str | None = None
+    # powers of effort and position in its unit
     effort: int = 0
     position: int = 0
+    # angles are in degrees on the stage
     degrees: bool = True
+    # [SI]
     fallback: float = 0.0
+    # replaces `attributes` and `schema` on joints of several axes
     of_several: tuple[str, str] | None = None
+    # attributes that hold a value only above 0: converters write 0 for a missing value
     positive: tuple[str, ...] = ()
+    # attribute of converters from URDF, in SI whatever the stage's units; read if none of the others is authored
     urdf: str = ""
 
     def on(self, axis: str) -> tuple[tuple[str, ...], str | None]:

@@ -61,14 +61,10 @@ class FixedTendons(PhysicsArticulation):
         return self._of_rows(model.tendon_lengthspring[ids, 0], indices)
 
     def set_step_tendon_armatures(self, armatures: np.ndarray, shafts: np.ndarray) -> None:
-        """Add to the armatures of tendons in the physics steps to come, until others are given.
+        """Add inertias at shafts, `(robots, shafts)` [kg·m² or kg], to armatures of tendons until others are given.
 
-        Args:
-            armatures: Inertias at shafts [kg·m² or kg], >= 0, `(robots, shafts)`.
-            shafts: Angle of each per position of each DOF, `(shafts, DOFs)`: a multiple of the length of a tendon.
-
-        Raises:
-            HostError: Physics does not run, or a shaft is no fixed tendon whose joints are on one chain.
+        `shafts`, `(shafts, DOFs)`, has the angle of each per position of each DOF, a multiple of a tendon's length.
+        Raises HostError if physics does not run, or a shaft is no fixed tendon whose joints are on one chain.
         """
         self._live()
         model = self._backend.model

@@ -9,37 +9,27 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Table:
-    """A table of a result.
-
-    Args:
-        name: Key in JSON.
-        columns: Headings by the keys of a row, in order, units in brackets.
-        rows: Values by key: numbers, texts, booleans, None for a missing value, or lists of these.
-        title: Heading of the table; None for none.
-        shown: Rows for people, if they differ from those for programs.
-        is_detail: Whether it is for programs only, as reports show it to people.
-    """
+    """A table of a result; `name` is its key in JSON."""
 
     name: str
+    # headings by the keys of a row, in order, units in brackets
     columns: Mapping[str, str]
+    # numbers, texts, booleans, None for a missing value, or lists of these
     rows: Sequence[Mapping[str, object]]
     title: str | None = None
+    # rows for people, if they differ from those for programs
     shown: Sequence[Mapping[str, object]] | None = None
+    # for programs only, as reports show it to people
     is_detail: bool = False
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The result of a subcommand.
-
-    Args:
-        tables: Tables in order.
-        notes: Sentences below the tables.
-        is_wrong: Whether there is a finding, which makes the exit code 1.
-    """
+    """The result of a subcommand; `notes` are sentences below the tables."""
 
     tables: Sequence[Table] = ()
     notes: Sequence[str] = ()
+    # there is a finding, which makes the exit code 1
     is_wrong: bool = False
 
 

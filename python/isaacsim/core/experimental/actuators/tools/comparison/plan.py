@@ -53,13 +53,7 @@ def sweep(
     """Return a sweep of sines with steps around a pose, different for each joint.
 
     The sweep shows inertia, damping and delay, steps show limits of effort and speed, and rests between them friction.
-
-    Args:
-        joints: Names of the joints.
-        pose: Positions [rad or m], shape `(joints,)`; a joint near a limit moves around a pose farther from it.
-        limits: Lowest and highest targets [rad or m], of the same shape.
-        amplitude: Largest distance from there [rad or m], same shape; less where limits are near.
-        seconds: Duration [s].
+    Arrays are `(joints,)` [rad or m]. Near limits, a joint moves less than its amplitude, or around a pose farther off.
     """
     for name, value in (("seconds", seconds), ("amplitude", amplitude)):
         if not (np.isfinite(value).all() and np.all(np.asarray(value) > 0)):

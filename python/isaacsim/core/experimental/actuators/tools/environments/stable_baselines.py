@@ -12,13 +12,8 @@ class StableBaselinesEnv(VecEnv):
     """A vector environment for the algorithms of Stable-Baselines3; nothing is copied from robot to robot.
 
     The infos of a finished episode have `terminal_observation`, `TimeLimit.truncated`, and `episode` with return `r`,
-    length `l` in steps, whose means the algorithms log, also to TensorBoard.
-
-    Args:
-        envs: An environment that resets in the same step, which is what Stable-Baselines3 expects.
-
-    Raises:
-        ValueError: The environment resets at another time.
+    length `l` in steps, whose means the algorithms log, also to TensorBoard. Environments that do not reset in the
+    same step, as Stable-Baselines3 expects, are a ValueError.
     """
 
     def __init__(self, envs: VectorEnv) -> None:

@@ -21,8 +21,7 @@ from .robot import ExportedJoint
 def linkages_of(joints: Sequence[ExportedJoint]) -> list[PlannedLinkage]:
     """Return the linkages of joints in DOF order; their slots are the numbers of these.
 
-    Raises:
-        ValueError: A joint of a linkage has no motor of it, or the motors do not determine the joints; a line for each.
+    Raises ValueError if a joint has no motor of its linkage, or motors do not determine the joints; a line for each.
     """
     names, linked = [joint.name for joint in joints], _linked(joints)
     found = resolve_motors(linked, names, names, 1)

@@ -40,12 +40,9 @@ BAD = "return 0.0f;"
 
 @dataclass(frozen=True)
 class Stage:
-    """A stage of motors with the same stages.
+    """A stage of motors with the same stages; `at_motor` is True for a sensor in front of the transmission.
 
-    Args:
-        component: The class of its law.
-        at_motor: True for a sensor in front of the transmission.
-        depth: Number of rows of its rings of past results; 0 if its results act at once.
+    `depth` is the number of rows of its rings of past results; 0 if its results act at once.
     """
 
     component: type[Component]
@@ -76,11 +73,9 @@ class Stage:
 
 @dataclass(frozen=True)
 class Numbers:
-    """Numbers of a stage of a joint.
+    """Numbers of a stage of a joint: parameters, with units, in the order of the law.
 
-    Args:
-        parameters: Values by name, in the order of the law, with the unit.
-        tables: Rows (point, value, slope) by name of the table, float32 `(count, 3)`.
+    Rows of tables are (point, value, slope), float32 `(count, 3)`.
     """
 
     parameters: dict[str, tuple[float, str]]
@@ -101,15 +96,10 @@ def stage_of(config: Config) -> tuple[Stage, Numbers]:
 
 
 class Placed:
-    """A stage at its place in the function of its motor.
+    """A stage at its place in the function of its motor; `number` counts those of the motor.
 
-    Args:
-        stage: The stage.
-        number: Its number among those of its motor.
-        first: Where its parameters, tables, states and past results begin in the arrays of the motor.
-        signals: Variable with the signals that it gets.
-        known: Signals that it may ask for and get, by name; others are neutral.
-        dt: Variable with its step of time.
+    `first` says where its parameters, tables, states and past results begin in the arrays of the motor; `signals` and
+    `dt` are variables, and `known` are the signals that it may ask for and get, by name; others are neutral.
     """
 
     def __init__(

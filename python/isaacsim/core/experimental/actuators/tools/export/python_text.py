@@ -17,22 +17,17 @@ _Groups = dict[tuple[str, tuple[tuple[str, float | int], ...], str], list[Export
 
 @dataclass(frozen=True)
 class Event:
-    """A term of an event manager, which draws values of some joints in their intervals.
+    """A term of an event manager: `function` draws values of joints from `ranges` (smallest, largest), by argument."""
 
-    Args:
-        what: What is drawn, for the name of the term.
-        function: The function that draws.
-        mode: When: `startup` or `reset`.
-        ranges: Smallest and largest numbers, by argument.
-        operation: Their use: `abs` or `scale`.
-        entity: Argument of `SceneEntityCfg`; empty for the joints.
-    """
-
+    # for the name of the term
     what: str
     function: str
+    # `startup` or `reset`
     mode: str
     ranges: Mapping[str, tuple[float, float]]
+    # `abs` or `scale`
     operation: str = "abs"
+    # argument of `SceneEntityCfg`; empty for the joints
     entity: str = ""
 
 

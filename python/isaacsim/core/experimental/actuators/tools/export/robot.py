@@ -258,15 +258,9 @@ def _plain(value: float) -> float:
 def joint_of(
     name: str, is_linear: bool, motor: MotorConfig | None, own: Mapping[str, float], dt: float, *, is_given: bool
 ) -> ExportedJoint:
-    """Return a joint with the properties of its motor, else its own.
+    """Return a joint with the properties of its motor, else its own: armature, friction and limits, as far as known.
 
-    Args:
-        name: Its name.
-        is_linear: True if it slides.
-        motor: Its motor; None for none.
-        own: What the robot has of the joint: armature, friction and limits, as far as known.
-        dt: Physics step [s].
-        is_given: True if the motor is not that of the file.
+    `dt` is the physics step [s]; `is_given` says that the motor is not that of the file.
     """
     said = motor or MotorConfig()
     properties = _properties(said, own)

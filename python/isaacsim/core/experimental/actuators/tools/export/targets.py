@@ -30,31 +30,23 @@ from .xml_file import add_comments, read_xml, root_of, xml_text
 
 @dataclass(frozen=True)
 class Target:
-    """A line of the table.
-
-    Args:
-        words: What it is.
-        says: The `FEATURES` that it can say.
-        write: Writes a robot into a file, with the sentences of what it does not say.
-        losses: What it does not say of a robot.
-        left: What it leaves to the robot, which has it by itself.
-        changed: Sentences on what it says otherwise.
-        always_lost: What it cannot say of any robot.
-        is_folder: True if it writes a folder.
-        root: Outermost element of the robot files that it can fill; empty for none.
-        fill: Puts the motors into the content of such a file, given its path and the folder that it is written to;
-            returns notes on the file, a sentence each.
-    """
+    """A line of the table; `write` also gets sentences on what the file does not say."""
 
     words: str
+    # those of `FEATURES`
     says: frozenset[str]
     write: Callable[[ExportedRobot, Path, Sequence[str]], None]
+    # what it does not say of a robot, what it leaves to the robot, which has it by itself, and says otherwise
     losses: Callable[[ExportedRobot], list[Loss]] = lambda _: []
     left: Callable[[ExportedRobot], list[Loss]] = lambda _: []
     changed: Callable[[ExportedRobot], list[str]] = lambda _: []
+    # what it cannot say of any robot
     always_lost: tuple[str, ...] = ()
     is_folder: bool = False
+    # outermost element of the robot files that it can fill; empty for none
     root: str = ""
+    # puts motors into the content of such a file, given its path and the folder it is written to; returns notes, a
+    # sentence each
     fill: Callable[[ExportedRobot, Document, Path, Path], list[str]] | None = None
 
 

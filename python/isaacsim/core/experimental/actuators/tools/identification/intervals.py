@@ -47,16 +47,10 @@ _BELOW, _GAUSS = 0.95, 1.6449
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Intervals:
-    """90 % intervals of the values of joints.
-
-    Args:
-        benches: The joints.
-        numbers: Values of each joint, by name of the parameter, and by kind and field of numbers of its stages.
-        widths: Half of the width of their intervals, by the same names.
-        logs: Number of logs that tell of each joint.
-    """
+    """90 % intervals of joints' values; `widths` are half-widths, `logs` counts those that tell of each joint."""
 
     benches: Sequence[Bench]
+    # values of each joint, by name of the parameter, and by kind and field of numbers of its stages
     numbers: Sequence[Mapping[str, float]]
     widths: Sequence[dict[str, float]]
     logs: Sequence[int]

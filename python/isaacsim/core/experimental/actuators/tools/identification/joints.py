@@ -59,17 +59,9 @@ _ROUGH, CLOSE = 1e-3, 1e-4
 
 
 class Joints:
-    """The joints of logs, what is known of their motors, and what is fitted.
+    """The joints of logs, their known motors, and what is fitted; ValueError for a parameter that a motor cannot have.
 
-    Args:
-        motors: Motor of each joint, by name.
-        options: What is fitted.
-        armatures: Armatures of the joints in the robot file [kg·m² or kg], shape `(joints,)`.
-        logs: All logs.
-        progress: Told of the progress.
-
-    Raises:
-        ValueError: A parameter that the motor of a joint cannot have.
+    `armatures`, shape `(joints,)`, are those of the robot file [kg·m² or kg].
     """
 
     def __init__(

@@ -136,14 +136,7 @@ class Learned:
 
 
 class Learning:
-    """Networks for the joints of logs.
-
-    Args:
-        benches: The joints.
-        cases: The logs, of which networks learn what is fitted, and which judge them by what is held out.
-        folder: Folder for the files of networks.
-        seed: Seed of the training.
-    """
+    """Networks for joints of logs, which learn what is fitted and are judged by what is held out; files in `folder`."""
 
     def __init__(self, benches: Sequence[Bench], cases: Sequence[Decoupled], folder: Path, seed: int) -> None:
         self._benches, self._cases = benches, cases

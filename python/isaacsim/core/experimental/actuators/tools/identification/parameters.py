@@ -38,26 +38,19 @@ _SHARE = 0.05
 
 @dataclass(frozen=True)
 class Fitted:
-    """A line of the table.
-
-    Args:
-        unit: Its unit, empty for none.
-        bounds: Smallest and largest value.
-        start: Value at which a fit starts if the motor has none, and about which a known spread lies.
-        scale: Typical size of a change.
-        places: Kind of stage and field, such as `passive.coulomb`; the first one is read, all are set. Empty for what
-            is of the joint.
-        law: Config that a motor without such a stage gets; None if it must have one.
-        spread: Standard deviation of what is known before a fit: that the value is about `start`. Infinite if
-            nothing is.
-    """
+    """A line of the table; `unit` is empty for none."""
 
     unit: str
     bounds: tuple[float, float]
+    # where a fit starts if the motor has none, and about which a known spread lies
     start: float
+    # typical size of a change
     scale: float
+    # kind and field, `passive.coulomb`; the first is read, all are set; empty for what is of the joint
     places: tuple[str, ...] = ()
+    # config that a motor without such a stage gets; None if it must have one
     law: type[Config] | None = None
+    # standard deviation about `start` that is known before a fit; infinite if nothing is
     spread: float = math.inf
 
     @property

@@ -88,22 +88,18 @@ def limits_of(commanded: CommandedRobot, joints: Sequence[str]) -> Limits:
 
 @dataclass(frozen=True, eq=False)
 class Motion:
-    """How joints move under commands; arrays have the shape `(samples, joints)`.
+    """How joints move under commands; arrays have the shape `(samples, joints)`."""
 
-    Args:
-        positions: Positions when each command is sent [rad or m].
-        velocities: Velocities of the largest size until the next command [rad/s or m/s].
-        efforts: Efforts of the motors of the largest size until the next command [N·m or N].
-        limited: Whether a motor was limited until the next command.
-        touching: Names of two links that touch and did not at first, by the number of the sample.
-        diverged: Number of the sample at which the simulation diverged; None if it did not.
-    """
-
+    # when each command is sent [rad or m]
     positions: np.ndarray
+    # of the largest size until the next command [rad/s or m/s], as are efforts of the motors [N·m or N]
     velocities: np.ndarray
     efforts: np.ndarray
+    # whether a motor was, until the next command
     limited: np.ndarray
+    # two links that touch and did not at first, by the number of the sample
     touching: dict[int, tuple[str, str]]
+    # number of the sample at which the simulation diverged
     diverged: int | None = None
 
 

@@ -39,10 +39,9 @@ def linkage_of(motor: MotorConfig) -> LinkageConfig | None:
 
 
 class Shafts:
-    """The joints and shafts of logs: a column each, that of a shaft by the name of the joint that has its motor.
+    """The columns of the joints and shafts of logs, a shaft's by the name of the joint that has its motor.
 
-    Raises:
-        ValueError: A linkage that logs of its joints do not tell.
+    Raises ValueError for a linkage that logs of its joints do not tell.
     """
 
     def __init__(self, motors: Mapping[str, MotorConfig], joints: Sequence[str]) -> None:

@@ -18,19 +18,13 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class Difference:
-    """A property of a joint that differs between two files.
+    """A property of a joint that differs between two files, in SI; None where it is absent."""
 
-    Args:
-        robot: Path of the robot in the first file, or in the second if it is there only.
-        joint: Name of the joint; None for a robot that one file lacks.
-        property: Name of the property; that of an actuator with its law: `PD.kp`.
-        unit: Its unit; empty for none.
-        first: Value in the first file, SI; None if absent.
-        second: Value in the second file.
-    """
-
+    # path in the first file, or in the second if it is there only
     robot: str
+    # None for a robot that one file lacks
     joint: str | None
+    # that of an actuator with its law: `PD.kp`
     property: str
     unit: str
     first: object

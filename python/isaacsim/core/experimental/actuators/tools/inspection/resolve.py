@@ -63,26 +63,17 @@ _SAME = 1e-5
 
 @dataclass(frozen=True)
 class Resolved:
-    """One property of one joint, in SI.
-
-    Args:
-        robot: Path of the robot.
-        joint: Name of the joint.
-        property: kp, kd, actuator_limit, effort_limit (of the joint), velocity_limit, armature, friction,
-            viscous_friction, or a parameter of another stage than control laws and limits, `delay.delay_steps`.
-        unit: Of the values.
-        file: Value in the robot's file; None if absent.
-        config: Value in the configuration; None if absent.
-        applied: Value after play; infinite for no limit, None if there is no such value.
-        rule: The reason.
-    """
+    """One property of one joint, in SI; None for an absent value."""
 
     robot: str
     joint: str
+    # kp, kd, actuator_limit, effort_limit (of the joint), velocity_limit, armature, friction, viscous_friction, or a
+    # parameter of another stage than control laws and limits, `delay.delay_steps`
     property: str
     unit: str
     file: float | None
     config: float | None
+    # after play; infinite for no limit
     applied: float | None
     rule: str
 
@@ -290,18 +281,7 @@ def _of_joint(value: object, at: int) -> Any:
 
 @dataclass(frozen=True)
 class GroupedValue:
-    """A property that a cfg lacks, or has with another value than the robot; in SI.
-
-    Args:
-        robot: Path of the robot.
-        group: Name of the group.
-        joint: Name of the joint.
-        property: Name of the field of the cfg.
-        file: Value of the robot.
-        config: Value of the cfg; None if absent.
-        applied: The value that is used.
-        rule: The reason.
-    """
+    """A property, the field of the cfg, that the cfg lacks, or has with another value than the robot, `file`; in SI."""
 
     robot: str
     group: str

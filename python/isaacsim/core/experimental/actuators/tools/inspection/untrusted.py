@@ -38,11 +38,7 @@ def lint_untrusted(
 ) -> list[Finding]:
     """Return the findings of `lint` in a file, or one finding with the failure of its child process.
 
-    Args:
-        file: Path of a USD, MJCF or URDF file.
-        dt: Physics step [s], see `lint`.
-        seconds: Time limit of the child [s].
-        memory: Limit of the child's address space [bytes]; Windows has none.
+    Limits of the child are `seconds` and `memory`, its address space [bytes], which Windows cannot limit.
     """
     path = path_of("file", file)
     with tempfile.TemporaryDirectory(prefix="actuators-") as folder:

@@ -20,34 +20,29 @@ Bounds = np.ndarray
 
 @dataclass(frozen=True)
 class Envelope:
-    """Bounds of the effort by the stages after a control law, at the joint.
-
-    Args:
-        joint: Name of the joint.
-        velocities: Ascending [rad/s or m/s], shape `(points,)`.
-        whole: Bounds of all stages in sequence, at `position`.
-        clamps: Bounds of each stage alone, by name.
-        position: Position of the joint [rad or m].
-        positions: Ascending [rad or m]; empty if bounds do not depend on them.
-        over_position: Bounds of all stages at these positions, at standstill.
-        delay_steps: Command delay [physics steps].
-        delay: Command delay [s], NaN if the step is unknown.
-        drive_limit: Largest effort of the joint's own drive, which the actuator replaces; inf for none.
-        ratio: Of the transmission between motor and joint; 1 without one, NaN for an unknown one.
-        turns: Whether the joint turns; else it slides; None if that is unknown.
-    """
+    """Bounds of the effort by the stages after a control law, at the joint."""
 
     joint: str
+    # ascending, as `positions`, shape `(points,)`
     velocities: np.ndarray
+    # of all stages in sequence, at `position`
     whole: Bounds
+    # of each stage alone, by name
     clamps: Mapping[str, Bounds]
+    # of the joint [rad or m]
     position: float
+    # empty if bounds do not depend on them
     positions: np.ndarray
+    # of all stages at these positions, at standstill
     over_position: Bounds
+    # command delay in physics steps and in seconds, NaN if the step is unknown
     delay_steps: float
     delay: float
+    # largest effort of the joint's own drive, which the actuator replaces; inf for none
     drive_limit: float
+    # of the transmission; 1 without one, NaN for an unknown one
     ratio: float = 1.0
+    # else it slides; None if unknown
     turns: bool | None = None
 
     @property

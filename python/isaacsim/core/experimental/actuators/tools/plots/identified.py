@@ -22,17 +22,7 @@ _Curve = tuple[np.ndarray, str, str]
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """A log and the simulation of the same commands.
-
-    Args:
-        title: Title of the picture.
-        joints: Names of the joints.
-        time: [s], shape `(samples,)`.
-        command: Position targets [rad or m], shape `(samples, joints)`.
-        measured: Measured positions [rad or m], same shape.
-        simulated: Simulated positions [rad or m], same shape.
-        turns: Whether each joint turns; else it slides; None if that is unknown.
-    """
+    """A log and the simulation of the same commands: positions `(samples, joints)` [rad or m] over `time` [s]."""
 
     title: str
     joints: Sequence[str]
@@ -40,6 +30,7 @@ class Comparison:
     command: np.ndarray
     measured: np.ndarray
     simulated: np.ndarray
+    # else a joint slides; None if that is unknown
     turns: Sequence[bool | None] | None = None
 
 

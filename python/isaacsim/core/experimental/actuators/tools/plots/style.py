@@ -149,15 +149,10 @@ def lines(
     colors: Sequence[str] | None = None,
     **line: Any,
 ) -> None:
-    """Draw curves with labels at their ends.
+    """Draw curves, `(points, curves)` over x `(points,)` or a column each, with labels at their ends.
 
-    Args:
-        panel: The panel, with its other curves and final scales.
-        x: x of the points, shape `(points,)`, or a column for each curve.
-        curves: A column each, shape `(points, curves)`.
-        names: Labels of the curves; None for none.
-        colors: Colors of the curves, repeated as needed; None for those of `line_of`.
-        line: Other properties of Matplotlib's lines.
+    `panel` has its other curves and final scales. `colors` are repeated as needed, by default those of `line_of`;
+    `line` has other properties of Matplotlib's lines.
     """
     styles = [
         line_of(number) if colors is None else {"color": colors[number % len(colors)]}

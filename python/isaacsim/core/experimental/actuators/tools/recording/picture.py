@@ -28,15 +28,9 @@ def draw(
     max_efforts: np.ndarray,
     turns: Sequence[bool | None] | None = None,
 ) -> Figure:
-    """Draw the recorded signals of some joints of a robot.
+    """Draw the recorded signals of joints of a robot, `(steps, joints)` by name, over `time`, `(steps,)` [s].
 
-    Args:
-        robot: Its name.
-        joints: Their names.
-        time: `(steps,)` [s].
-        shown: Arrays by name, `(steps, joints)`.
-        max_efforts: Plain limits, `(joints,)`, NaN for none.
-        turns: For each joint, True if it turns and False if it slides; None if that is unknown.
+    `max_efforts`, `(joints,)`, are plain limits, NaN for none; `turns` is False for joints that slide, None if unknown.
     """
     efforts = "computed_efforts", "motor_efforts", "applied_efforts", "passive_efforts", "limited_by"
     rows = [

@@ -22,19 +22,12 @@ _TOLERANCE = 1e-3
 
 @dataclass(frozen=True)
 class AssumedInertia:
-    """A joint whose friction, or effort at the end of the step, assumes too much inertia.
-
-    Args:
-        robot: Path of the robot.
-        joint: Name of the joint.
-        assumed: Assumed inertia [kg·m² or kg].
-        inertia: Its inertia, `1 / diag(M⁻¹)` [kg·m² or kg].
-        implicit: True if its effort at the end of the step assumes it, and not its friction.
-    """
+    """A joint whose friction, or if `implicit` effort at the step's end, assumes too much inertia [kg·m² or kg]."""
 
     robot: str
     joint: str
     assumed: float
+    # `1 / diag(M⁻¹)`
     inertia: float
     implicit: bool = False
 

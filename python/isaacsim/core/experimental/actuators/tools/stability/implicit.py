@@ -36,11 +36,10 @@ _LATE: Final = ("rate", "effort_delay")
 
 
 class Implicit:
-    """The implicit joints of a robot.
+    """The implicit joints of a robot, as `values`, shape `(4, …, J)`.
 
-    Args:
-        values: Of each joint, shape `(4, …, J)`: inertia with which it is stepped [kg·m² or kg], NaN where the effort
-            is explicit; the source of that inertia; its `load_share`, and the ratio I/I_e.
+    These are inertia with which a joint is stepped [kg·m² or kg], NaN where the effort is explicit; the source of that
+    inertia; its `load_share`, and the ratio I/I_e.
     """
 
     def __init__(self, values: np.ndarray) -> None:
@@ -64,11 +63,8 @@ class Implicit:
     ) -> Implicit:
         """Return those with the inertia that the engine takes of some, 0 where it has none.
 
-        Args:
-            coupled: Coupled inertias that the simulator tells, 0 for none.
-            effective: Effective inertias that it tells, 0 for none.
-            assumed: Assumed inertias, `(…, J)`; NaN for explicit joints.
-            shares: `load_share` of each, 0 where the simulator tells the whole load.
+        The simulator tells `coupled` and `effective` inertias, 0 for none, and the whole load where `shares` are 0;
+        `assumed`, `(…, J)`, is NaN for explicit joints.
         """
         is_coupled, is_effective = np.greater(coupled, 0.0), np.greater(effective, 0.0)
         inertia = np.where(is_coupled, coupled, np.where(is_effective, 0.5 * effective, assumed))

@@ -45,20 +45,11 @@ def require_step(dt: float) -> None:
 
 
 class StepMatrix:
-    """The linear map of a physics step, of all joints of a robot.
+    """The linear map of a physics step, of all joints of a robot; arguments as those of `Loop`.
 
     The state has positions and velocities, and only where there is one: integrals, the last position of a velocity
     that is a difference, the filtered velocity, the efforts of the last steps that still act, a held and a lagged
     effort, and what an implicit joint remembers: velocity and effort of the step before, and its load.
-
-    Args:
-        gains: Proportional, derivative and integral gains, shape `(3, J)`.
-        dt: Physics step [s].
-        weight: Weight of the velocity after a step in the position update.
-        timing: When joints are measured and efforts act.
-        implicit: Joints with an effort at the end of the step; None for no such joint.
-        viscous: Viscous friction, which acts at the end of the step, `(J,)`; None for none.
-        springs: Springs between rotor and joint, see `Loop`; None for none.
     """
 
     def __init__(
@@ -271,16 +262,11 @@ class _Late:
 class Loop:
     """The driven joints of a robot, closed by their gains.
 
-    Args:
-        inverse: Inverse mass matrix in the rows and columns of these joints, with all others free, `(J, J)`.
-        gains: Proportional, derivative and integral gains, shape `(3, J)`.
-        velocity_weight: Weight of the velocity after a step in the position update.
-        timing: When joints are measured and efforts act; None for at once.
-        implicit: Joints with an effort at the end of the step; None for no such joint.
-        viscous: Viscous friction of joints, which the simulator computes at the end of the step, `(J,)`; None for none.
-        springs: Springs between rotor and joint, `(5, J)`: stiffness, 0 for none, and damping; inertia and viscous
-            friction of the rotor, all at the joint; and 1 where the controller measures the joint, not the rotor. None
-            for none. Backlash is ignored.
+    `inverse`, `(J, J)`, is the inverse mass matrix with all other joints free; `gains`, `(3, J)`, are proportional,
+    derivative and integral; `velocity_weight` is that of the velocity after a step in the position update. `viscous`
+    friction, `(J,)`, acts at the end of the step. `springs` between rotor and joint, `(5, J)`, are stiffness, 0 for
+    none, damping, inertia and viscous friction of the rotor, all at the joint, and 1 where the controller measures the
+    joint, not the rotor. Backlash is ignored.
     """
 
     def __init__(

@@ -46,14 +46,7 @@ _WHY_LEFT_OUT = {
 
 
 class ClosedLoops:
-    """Robots with running physics and their actuators.
-
-    Args:
-        owner: The wrapper, for messages.
-        robots: The articulation.
-        assembly: The actuators.
-        dt: Physics step [s], None if the simulator does not provide it.
-    """
+    """Robots with running physics and their actuators; `owner` is the wrapper, for messages; `dt` None if unknown."""
 
     def __init__(self, owner: object, robots: Binding, assembly: Assembly, dt: float | None) -> None:
         self._owner, self._robots, self._assembly, self._dt = owner, robots, assembly, dt

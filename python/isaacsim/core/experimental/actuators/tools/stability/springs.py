@@ -16,23 +16,15 @@ RESOLVED: Final = 0.25
 
 @dataclass(frozen=True)
 class UnresolvedSpring:
-    """A joint whose spring oscillates so fast that the physics step damps it.
-
-    Args:
-        robot: Path of the robot.
-        joint: Name of the joint.
-        stiffness: Its stiffness [N·m/rad or N/m].
-        frequency: Frequency ω of rotor and joint on it [rad/s].
-        dt: Physics step [s].
-        asked_damping_ratio: That of the oscillation by the damping of the spring alone.
-        damping_ratio: That of the oscillation in physics steps.
-    """
+    """A joint whose spring [N·m/rad or N/m] oscillates so fast that the physics step `dt` [s] damps it."""
 
     robot: str
     joint: str
     stiffness: float
+    # ω of rotor and joint on the spring [rad/s]
     frequency: float
     dt: float
+    # of the oscillation by the damping of the spring alone; the one below is that in physics steps
     asked_damping_ratio: float
     damping_ratio: float
 

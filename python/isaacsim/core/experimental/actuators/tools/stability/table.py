@@ -213,22 +213,17 @@ def idle_columns(joints: Sequence[JointStability]) -> set[str]:
 
 @dataclass(frozen=True)
 class Mechanics:
-    """A robot as its simulator steps it.
+    """A robot as its simulator steps it; joints without names have numbers."""
 
-    Args:
-        mass_matrix: Mass matrix with the armatures, shape `(J, J)`, all joints driven [kg·m² or kg].
-        armature: Armature within it, a number or shape `(J,)` [kg·m² or kg].
-        joints: Names of the joints; None for their numbers.
-        robot: Name of the robot.
-        velocity_weight: Weight of the velocity after the step in the position update, see `stability_of`.
-        turns: For each joint, True if it turns and False if it slides; None if that is unknown.
-    """
-
+    # with the armatures, `(J, J)`, all joints driven [kg·m² or kg]
     mass_matrix: np.ndarray
+    # within it, a number or `(J,)` [kg·m² or kg]
     armature: npt.ArrayLike = 0.0
     joints: Sequence[str] | None = None
     robot: str = ""
+    # of the velocity after the step in the position update, see `stability_of`
     velocity_weight: float = 1.0
+    # else a joint slides; None if that is unknown
     turns: Sequence[bool | None] | None = None
 
     def __post_init__(self) -> None:

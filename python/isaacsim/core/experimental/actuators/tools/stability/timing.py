@@ -42,13 +42,11 @@ _FINEST = 32
 
 
 class Timing:
-    """When the joints of a robot are measured and their efforts act.
+    """When the joints of a robot are measured and their efforts act, as `values`, shape `(9, …, J)`.
 
-    Args:
-        values: Of each joint, shape `(9, …, J)`: latency of the measurement [s] and [steps of the controller], delay of
-            the effort [s] and [physics steps], 1 if the velocity is a difference of positions, time constant of its
-            filter [s], physics steps of a period, periods per second [Hz], which replace them if they are not 0, and
-            time constant of the lag of the effort [s].
+    Latency of the measurement [s] and [steps of the controller], delay of the effort [s] and [physics steps], 1 if the
+    velocity is a difference of positions, time constant of its filter [s], physics steps of a period, periods per
+    second [Hz], which replace them if they are not 0, and time constant of the lag of the effort [s].
     """
 
     def __init__(self, values: np.ndarray) -> None:
@@ -68,11 +66,9 @@ class Timing:
 
     @classmethod
     def of(cls, configs: Iterable[object], *shape: int) -> Timing:
-        """Return the timing that the configs of the stages of a joint make; those of other stages have no effect.
+        """Return the timing that configs make, of `shape`, whose last dimension is the joints; others have no effect.
 
-        Args:
-            configs: Configs, with numbers or with arrays that broadcast to `shape`.
-            shape: Of the result, the last dimension that of the joints.
+        Values of configs are numbers or arrays that broadcast to `shape`.
         """
         made = cls.prompt(*shape)
         for config in configs:

@@ -81,16 +81,10 @@ def envelope(
     drive_limit: float = np.inf,
     turns: bool | None = None,
 ) -> Envelope:
-    """Return the effort envelope of the motor of a joint, in the coordinates of the joint.
+    """Return the effort envelope of the motor of a joint, in its coordinates, with the parameters of one robot.
 
-    Args:
-        actuators: The actuator of the joint, and others.
-        joint: Name of the joint.
-        robot: Robot whose parameters are used.
-        limits: Limits of the position of the joint [rad or m].
-        dt: Physics step [s].
-        drive_limit: Largest effort of the joint's own drive [N·m or N].
-        turns: Whether the joint turns; else it slides; None if that is unknown.
+    `limits` are those of the position [rad or m], `drive_limit` that of the joint's own drive; `turns` is False if it
+    slides, None if unknown.
     """
     actuator, column = find_actuator(actuators, joint)
     stages = [one_joint(stage, actuator, robot, column) for stage in actuator.after_controller]

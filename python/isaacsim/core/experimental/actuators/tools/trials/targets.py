@@ -30,13 +30,7 @@ _SMALL = 1e-5
 
 @dataclass(frozen=True)
 class Room:
-    """Positions and limits of joints, all of shape `(robots, DOFs)`.
-
-    Args:
-        initial: Positions [rad or m].
-        lower: Limits [rad or m], -inf for none.
-        upper: Limits [rad or m], inf for none.
-    """
+    """Positions and limits of joints [rad or m], all of shape `(robots, DOFs)`; infinite for no limit."""
 
     initial: np.ndarray
     lower: np.ndarray
@@ -60,12 +54,9 @@ def hold(room: Room) -> Targets:
 
 
 def sine(room: Room, amplitude: np.ndarray | float, frequency: float) -> Targets:
-    """Return a sine around the initial pose, from there on; near a limit it is shifted, and smaller if necessary.
+    """Return a sine [Hz] around the initial pose, from there on; near a limit it is shifted, and smaller if necessary.
 
-    Args:
-        room: Positions and limits of the joints.
-        amplitude: Largest one [rad or m], a number or one per DOF.
-        frequency: [Hz].
+    `amplitude` is a number or one per DOF [rad or m].
     """
     _require(amplitude, frequency)
     lower, upper = room.within()
@@ -77,12 +68,9 @@ def sine(room: Room, amplitude: np.ndarray | float, frequency: float) -> Targets
 
 
 def step(room: Room, amplitude: np.ndarray | float, at: float = STEP_AT) -> Targets:
-    """Return a step from the pose into the direction with more room, at most to the limit.
+    """Return a step at a time [s] from the pose into the direction with more room, at most to the limit.
 
-    Args:
-        room: Positions and limits of the joints.
-        amplitude: Largest jump [rad or m], a number or one per DOF.
-        at: Time of the step [s].
+    `amplitude` is a number or one per DOF [rad or m].
     """
     _require(amplitude, 0.0)
     pose, (lower, upper) = room.pose, room.within()

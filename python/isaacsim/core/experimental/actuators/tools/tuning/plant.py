@@ -432,11 +432,7 @@ def _alone(motor: MotorConfig, joint: str) -> MotorConfig:
 
 
 def with_gains(motor: MotorConfig, gains: tuple[float, float, float], integral_max: float) -> MotorConfig:
-    """Return a motor with gains at its joint, those of its own units.
-
-    Raises:
-        ValueError: Its control law takes no such gains.
-    """
+    """Return a motor with gains at its joint, those of its own units; ValueError if its law takes no such gains."""
     law: Any = motor.controller
     ratio = float(ratio_of(motor))
     kp, kd, ki = (round_to(gain / ratio**2) for gain in gains)

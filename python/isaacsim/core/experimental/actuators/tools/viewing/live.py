@@ -45,59 +45,48 @@ REQUESTS = ("select", "set_target", "set_gain", "hold_base", "reset")
 
 @dataclass(frozen=True)
 class Joint:
-    """A joint of the shown robot.
-
-    Args:
-        name: Its name.
-        lower: Lower end of its targets [rad or m].
-        upper: Upper end [rad or m].
-        gains: Names of gains that can be set, `kp` and `kd`, or none.
-        driven: Whether an actuator drives it.
-        stages: Class names of the stages of that actuator, in the order in which they act.
-        passive: Whether some of them are passive, friction for instance.
-        derating: Temperatures of the winding at which the derating of its motor starts and ends [°C], inf without one;
-            None without a thermal law.
-        turns: Whether it turns; else it slides; None if that is unknown.
-    """
+    """A joint of the shown robot."""
 
     name: str
+    # ends of its targets [rad or m]
     lower: float
     upper: float
+    # those that can be set, `kp` and `kd`
     gains: tuple[str, ...] = ()
     driven: bool = False
+    # class names of its actuator's stages, in the order in which they act
     stages: tuple[str, ...] = ()
+    # some of them are passive, friction for instance
     passive: bool = False
+    # temperatures of the winding at which the derating of its motor starts and ends [°C], inf without one; None without
+    # a thermal law
     derating: tuple[float, float] | None = None
+    # else it slides; None if unknown
     turns: bool | None = None
 
 
 @dataclass(frozen=True)
 class Effort:
-    """Effort of the motor of a joint in the last step.
-
-    Args:
-        column: Column of the joint.
-        computed: Effort of the control law, at the joint behind a transmission [N·m or N]; NaN where that is unknown.
-        applied: Effort after all stages [N·m or N].
-        lower: Smallest effort of the motor within its stages at the velocity of that step [N·m or N], without stages
-            that compute arrays or have state.
-        upper: Largest effort [N·m or N].
-        limited_by: Class name of the clamp that changed the effort last, empty for none.
-        motor: Effort of the motor, after all limits [N·m or N]; without passive stages it is the applied one.
-        friction: Effort of the passive stages [N·m or N]; None without such stages.
-        sticking: Whether the joint sticks, see `Recording.sticking`.
-        temperature: Temperature of the winding [°C]; None without a thermal law.
-    """
+    """Effort of the motor of a joint in the last step [N·m or N]."""
 
     column: int
+    # of the control law, at the joint behind a transmission; NaN where that is unknown
     computed: float
+    # after all stages
     applied: float
+    # least and largest of the motor within its stages at the velocity of that step, without stages that compute
+    # arrays or have state
     lower: float
     upper: float
+    # class name of the clamp that changed the effort last
     limited_by: str
+    # after all limits; without passive stages it is the applied one
     motor: float
+    # of the passive stages; None without
     friction: float | None = None
+    # see `Recording.sticking`
     sticking: bool = False
+    # of the winding [°C]; None without a thermal law
     temperature: float | None = None
 
 

@@ -23,11 +23,7 @@ class Graph(Scope):
     An evaluation asks each event whether it happened. An event that did starts a pulse, which follows the wires between
     execution ports depth first. Before a node runs, the pure nodes that its inputs depend on compute, once per pulse,
     and again only when something they read changed since. What fails stops what is behind it. An evaluation runs nodes
-    20 000 times at most.
-
-    Args:
-        path: Prim path.
-        on_demand: True if only physics steps evaluate it, `pipelineStageOnDemand`.
+    20 000 times at most. With `on_demand` only physics steps evaluate it, `pipelineStageOnDemand`.
     """
 
     def __init__(self, path: str, on_demand: bool = False) -> None:
