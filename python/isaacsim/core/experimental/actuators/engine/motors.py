@@ -61,6 +61,12 @@ class Motor:
         return MotorConfig(**stages, **properties, intervals=dict(self.intervals))
 
 
+def motors_by_joint(motors: Motors, names: Sequence[str], limits: Limits) -> dict[str, MotorConfig]:
+    """Return the motor of each joint of a robot that has one, with the numbers of this joint."""
+    resolved = resolve_motors(motors, names, names, 1, limits=limits)
+    return {names[column]: one.of_joint(at) for one in resolved for at, column in enumerate(one.columns)}
+
+
 def resolve_motors(
     motors: Motors,
     names: Sequence[str],

@@ -19,7 +19,7 @@ from ...base.errors import HostError
 from ...base.extras import needs
 from ...compat.isaac_lab.groups import values_of, with_own_values
 from ...compat.isaac_lab.resolve import Rules
-from ...engine.motors import resolve_motors
+from ...engine.motors import motors_by_joint
 from ...extension.articulation_actuators import ArticulationActuators
 from ...simulators.authoring import motors_of
 from ...simulators.binding import Binding
@@ -144,12 +144,13 @@ def side_of(
     with _quiet(), _simulation(file, dt, engine) as simulation:
         robot = _only_robot(simulation, file)
         names = tuple(_reading(file).positions if engine == _NEWTON else robot.dof_names)
-        drives = _by_joint(explicit(motors_of(simulation)), robot, simulation)
-        own = _by_joint(_motors_of_file(simulation, file, engine) if motors is None else motors, robot, simulation)
+        dofs, limits = list(robot.dof_names), functools.partial(effort_limits, robot, simulation.stage)
+        drives = motors_by_joint(explicit(motors_of(simulation)), dofs, limits)
+        own = motors_by_joint(_motors_of_file(simulation, file, engine) if motors is None else motors, dofs, limits)
         idle = [] if motors is None else [name for name in _actuated(simulation, robot) if name not in own]
         if idle:
             values = values_of(robot, simulation.stage)
-            drives |= {name: _drive_in(values, list(robot.dof_names), name) for name in idle}
+            drives |= {name: _drive_in(values, dofs, name) for name in idle}
         rest = {name: drive for name, drive in drives.items() if getattr(own.get(name), "controller", None) is None}
         remarks = (f"{_IDLE}: {', '.join(idle)}.",) * bool(idle)
         side = Side(os.fspath(file), engine, simulation.dt, own, rest, names, remarks=remarks)
@@ -291,13 +292,6 @@ def _only_robot(simulation: Simulation, file: str | os.PathLike[str]) -> Physics
     if len(robot.paths) != 1:
         raise ValueError(f"{file}: has {len(robot.paths)} robots: must have one. Give a file of one robot.")
     return robot
-
-
-def _by_joint(motors: Motors, robot: PhysicsArticulation, simulation: Simulation) -> dict[str, MotorConfig]:
-    """Return the motor of each joint with the numbers of this joint."""
-    names = list(robot.dof_names)
-    found = resolve_motors(motors, names, names, 1, limits=functools.partial(effort_limits, robot, simulation.stage))
-    return {names[column]: motor.of_joint(at) for motor in found for at, column in enumerate(motor.columns)}
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...engine.motors import resolve_motors
+from ...engine.motors import motors_by_joint
 from ...laws.contract.catalogue import snake_case
 from ...simulators.authoring import motors_of_robot
 from ...simulators.binding import Binding
@@ -228,8 +228,7 @@ def _joints(
 ) -> Iterator[ExportedJoint]:
     """Yield the joints of an articulation with their motors, `is_given` if these are not those of its file."""
     names = list(found.dof_names)
-    resolved = resolve_motors(given, names, names, 1, limits=functools.partial(effort_limits, found, simulation.stage))
-    motors = {names[column]: one.of_joint(at) for one in resolved for at, column in enumerate(one.columns)}
+    motors = motors_by_joint(given, names, functools.partial(effort_limits, found, simulation.stage))
     properties = _own(found)
     if is_given:
         axes = [(found.prototype_dof_paths[names.index(name)], name) for name, motor in motors.items() if motor.stages]

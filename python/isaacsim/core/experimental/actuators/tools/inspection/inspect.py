@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...base.extras import needs
-from ...engine.motors import resolve_motors
+from ...engine.motors import motors_by_joint
 from ...laws.contract.catalogue import in_order
 from ...specs.actuator_spec import ActuatorSpec
 from ...specs.arguments import HAVE_MOTORS, MODEL_FILES, path_of, require_type
@@ -138,7 +138,8 @@ def _model_robot(
 
 def with_motors(robot: InspectedRobot, motors: Motors, file: str) -> InspectedRobot:
     """Return a robot with the motors of a file in place of its own actuators; ValueError if they do not fit."""
-    of_joint = _by_joint(motors, robot.joints)
+    limits = np.array([[joint.value("effort_limit") for joint in robot.joints]])
+    of_joint = motors_by_joint(motors, [joint.name for joint in robot.joints], lambda: limits)
     joints = tuple(_with_motor(joint, of_joint.get(joint.name), file) for joint in robot.joints)
     left = {joint.driver for joint in joints if joint.driven_by != "motor"}
     actuators = [actuator for actuator in robot.actuators if actuator.path in left]
@@ -149,14 +150,6 @@ def with_motors(robot: InspectedRobot, motors: Motors, file: str) -> InspectedRo
     ]
     lines = {"problems": _not_on(robot, robot.problems), "remarks": _not_on(robot, robot.remarks)}
     return dataclasses.replace(robot, joints=joints, actuators=tuple(actuators), own_values=(), **lines)
-
-
-def _by_joint(motors: Motors, joints: Sequence[InspectedJoint]) -> dict[str, MotorConfig]:
-    """Return the motor of each joint that has one, with its numbers."""
-    names = [joint.name for joint in joints]
-    limits = np.array([[joint.value("effort_limit") for joint in joints]])
-    resolved = resolve_motors(motors, names, names, 1, limits=lambda: limits)
-    return {names[column]: one.of_joint(at) for one in resolved for at, column in enumerate(one.columns)}
 
 
 def _not_on(robot: InspectedRobot, lines: Iterable[str]) -> tuple[str, ...]:
