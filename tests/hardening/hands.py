@@ -22,8 +22,8 @@ from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
-from isaacsim.core.experimental.actuators.simulators.mujoco.address import element_name, mujoco
-from isaacsim.core.experimental.actuators.simulators.mujoco.model_actuators import _law, _parts, own_actuators
+from isaacsim.core.experimental.actuators.simulators.mujoco.address import element_name, mujoco, parts_of_tendon
+from isaacsim.core.experimental.actuators.simulators.mujoco.model_actuators import _law, own_actuators
 
 MODELS = {
     "gym_hil": ("panda.xml", "scene.xml"),
@@ -75,7 +75,7 @@ class Commands:
             low, high = model.actuator_ctrlrange[actuator] if model.actuator_ctrllimited[actuator] else (-1.0, 1.0)
             controls[actuator] = self._random.uniform(low, high)
             kind, target = mujoco.mjtTrn(model.actuator_trntype[actuator]).name, model.actuator_trnid[actuator, 0]
-            parts = _parts(model, target) if kind == "mjTRN_TENDON" else {int(target): 1.0}
+            parts = parts_of_tendon(model, target) if kind == "mjTRN_TENDON" else {int(target): 1.0}
             law = _law(model, actuator)
             if isinstance(law, str):
                 continue

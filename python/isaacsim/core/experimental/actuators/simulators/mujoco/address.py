@@ -82,6 +82,17 @@ def address_of(model: mujoco.MjModel, joints: Sequence[int]) -> AxisAddress:
     return AxisAddress(at, model.jnt_qposadr[at].astype(np.int64), model.jnt_dofadr[at].astype(np.int64))
 
 
+def parts_of_tendon(model: mujoco.MjModel, tendon: int) -> dict[int, float]:
+    """Return coefficients of a fixed tendon by joint; empty for a tendon of another kind."""
+    first, found = int(model.tendon_adr[tendon]), dict[int, float]()
+    for part in range(first, first + int(model.tendon_num[tendon])):
+        if mujoco.mjtWrap(model.wrap_type[part]).name != "mjWRAP_JOINT":
+            return {}
+        joint = int(model.wrap_objid[part])
+        found[joint] = found.get(joint, 0.0) + float(model.wrap_prm[part])
+    return found
+
+
 def element_name(model: mujoco.MjModel, kind: str, number: int) -> str:
     """Name of an element of a model, a body or joint for example; one without a name is named by its number."""
     return getattr(model, kind)(int(number)).name or f"{kind}_{number}"

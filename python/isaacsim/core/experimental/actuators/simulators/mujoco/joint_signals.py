@@ -19,7 +19,7 @@ from ...base.native import core
 from ...laws.contract.coupling import coupled_inertias, inverses_of
 from ...specs.signals import INERTIAS
 from ..transfer import Item, transfer
-from .address import mujoco
+from .address import mujoco, parts_of_tendon
 
 COMPUTED = ("M", "qLD", "qLDiagInv", "qfrc_bias")
 """Fields of the data that signals come from."""
@@ -183,10 +183,9 @@ def mass_entries(model: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray, np.ndar
 def tendon_rows(model: mujoco.MjModel) -> np.ndarray:
     """Return the change of the length of fixed tendons with each coordinate, `(tendons, velocities)`; 0 of others."""
     rows = np.zeros((model.ntendon, model.nv))
-    for tendon, (first, count) in enumerate(zip(model.tendon_adr, model.tendon_num, strict=True)):
-        parts = slice(first, first + count)
-        if (model.wrap_type[parts] == mujoco.mjtWrap.mjWRAP_JOINT).all():
-            np.add.at(rows[tendon], model.jnt_dofadr[model.wrap_objid[parts]], model.wrap_prm[parts])
+    for tendon in range(model.ntendon):
+        for joint, coefficient in parts_of_tendon(model, tendon).items():
+            rows[tendon, model.jnt_dofadr[joint]] = coefficient
     return rows
 
 

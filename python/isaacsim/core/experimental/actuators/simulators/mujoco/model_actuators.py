@@ -30,7 +30,7 @@ from ...specs.linear_actuators import Law, law_of, motor_of, ranges_without_moto
 from ...specs.linkage import MOST_JOINTS, LinkageConfig, led_by_tendon
 from ...specs.motors import MotorConfig
 from ...specs.patterns import pattern_of
-from .address import element_name, mujoco
+from .address import element_name, mujoco, parts_of_tendon
 
 _KINDS = {"mjTRN_TENDON": "a tendon", "mjTRN_SITE": "a site", "mjTRN_BODY": "a body", "mjTRN_SLIDERCRANK": "a crank"}
 _AFFINE_GAINS, _AFFINE_BIASES = ("mjGAIN_FIXED", "mjGAIN_AFFINE", "mjGAIN_PID"), ("mjBIAS_NONE", "mjBIAS_AFFINE")
@@ -481,7 +481,7 @@ def followers_of_model(model: mujoco.MjModel, driven: Collection[str] = ()) -> s
     for tendon in range(model.ntendon):
         holds = tendon in holding or np.ravel(model.tendon_stiffness[tendon])[0] > 0.0
         holds |= bool(model.tendon_limited[tendon])
-        found |= led_by_tendon({*_parts(model, tendon)}, on_joints, tendon in acting, holds)
+        found |= led_by_tendon({*parts_of_tendon(model, tendon)}, on_joints, tendon in acting, holds)
     return {element_name(model, "joint", joint) for joint in found}
 
 
@@ -505,7 +505,8 @@ class TendonMotor:
 def tendon_motors(model: mujoco.MjModel, driven: Collection[int]) -> tuple[list[TendonMotor], dict[int, str]]:
     """Motors of linkages, and why other actuators on tendons are none; `driven` joints have actuators themselves."""
     tendons = np.flatnonzero(np.array(model.actuator_trntype) == int(mujoco.mjtTrn.mjTRN_TENDON)).tolist()
-    parts = {actuator: own for actuator in tendons if (own := _parts(model, int(model.actuator_trnid[actuator, 0])))}
+    coefficients = (parts_of_tendon(model, int(model.actuator_trnid[actuator, 0])) for actuator in tendons)
+    parts = {actuator: own for actuator, own in zip(tendons, coefficients, strict=True) if own}
     motors, problems = _spatial_motors(
         model, [one for one in tendons if one not in parts], {*driven}.union(*parts.values())
     )
@@ -608,17 +609,6 @@ def _table(model: mujoco.MjModel, tendon: int, joints: Sequence[int]) -> Linkage
 
     lower, upper = model.jnt_range[list(joints)].T.tolist()
     return LinkageConfig.table(names, length, lower, upper, _NODES[len(joints) - 1])
-
-
-def _parts(model: mujoco.MjModel, tendon: int) -> dict[int, float]:
-    """Coefficients of a fixed tendon by joint; empty for a tendon of another kind."""
-    first, found = int(model.tendon_adr[tendon]), dict[int, float]()
-    for part in range(first, first + int(model.tendon_num[tendon])):
-        if mujoco.mjtWrap(model.wrap_type[part]).name != "mjWRAP_JOINT":
-            return {}
-        joint = int(model.wrap_objid[part])
-        found[joint] = found.get(joint, 0.0) + float(model.wrap_prm[part])
-    return found
 
 
 def _groups(parts: Mapping[int, Mapping[int, float]]) -> list[tuple[list[int], tuple[int, ...]]]:

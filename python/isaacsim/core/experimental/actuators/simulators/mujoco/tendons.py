@@ -15,6 +15,7 @@ from ...base.values import Indices, resolve_indices
 from ..articulation import name_in
 from ..physics_articulation import PhysicsArticulation
 from ..transfer import warp_copy
+from .address import parts_of_tendon
 from .joint_signals import mass_entries, tendon_rows
 
 
@@ -105,15 +106,9 @@ class FixedTendons(PhysicsArticulation):
         """The model, and which of its tendons are fixed tendons of this robot."""
         prototype = self._current()[0].prototype[0]
         model, layout = self._backend.model, self._backend.layout_of(prototype)
-        found = []
-        for tendon in range(model.ntendon):
-            first = int(model.tendon_adr[tendon])
-            parts = range(first, first + int(model.tendon_num[tendon]))
-            if all(model.wrap_type[part] == mujoco.mjtWrap.mjWRAP_JOINT for part in parts):
-                dofs = model.jnt_dofadr[[model.wrap_objid[part] for part in parts]]
-                if np.isin(dofs, layout.dofs).all():
-                    found.append(tendon)
-        return model, np.array(found, int)
+        parts = {tendon: list(parts_of_tendon(model, tendon)) for tendon in range(model.ntendon)}
+        own = [one for one, joints in parts.items() if joints and np.isin(model.jnt_dofadr[joints], layout.dofs).all()]
+        return model, np.array(own, int)
 
     def _numbers_of(self, field: str, indices: Indices) -> wp.array:
         model, ids = self._tendons()
