@@ -26,12 +26,12 @@ from ..laws.contract.base import Component
 from ..laws.contract.coupling import Shafts
 from ..specs.signals import OF_SHAFTS, SHAFT_INERTIA
 from .actuator import Actuator, PlannedActuator
-from .entry import ActuatorEntry
+from .entry import ActuatorEntry, effort_modes
 from .faults import found_faults, in_words
 from .linkages import add_rotors, shaft_of, share_modes
 from .measured import measured_by
 from .parameters import Parameters
-from .plan import array_stages, compile_plan, effort_modes, in_sequence, is_built_in
+from .plan import array_stages, compile_plan, in_sequence, is_built_in
 from .step.binding import COLUMN_NAMES, Columns, check_custom
 from .step.engine import make_step, with_array_stages
 from .step.fault import Fault
@@ -208,7 +208,7 @@ class Assembly:
         if self.signals.keys().isdisjoint(OF_SHAFTS.values()):
             return None
         count = len(self.dof_names)
-        rows, linked, growth = np.eye(count), np.eye(count, dtype=bool), np.ones(count)
+        rows, linked, growth = np.zeros((count, count)), np.zeros((count, count), bool), np.ones(count)
         needing, at_end, alone = (np.zeros(count, bool) for _ in range(3))
         is_needed = False
         for joints, step in self._parts:
@@ -220,10 +220,10 @@ class Assembly:
             for stage in plan.stages_asking(SHAFT_INERTIA):
                 needing[joints] |= stage.used
                 is_needed |= bool((~(step.values(stage.rows["assumed_inertia"]) > 0.0) & stage.used).any())
-            for linkage in plan.linkages:
-                mine = np.ix_(*2 * [[joints[slot] for slot in linkage.slots]])
-                rows[mine], linked[mine] = linkage.middle, True
-                growth[mine[1]] = linkage.growth if at_shafts else 1.0
+            mine = np.ix_(joints, joints)
+            rows[mine], linked[mine] = plan.shafts
+            for linkage in plan.linkages if at_shafts else ():
+                growth[[joints[slot] for slot in linkage.slots]] = linkage.growth
         if not (is_needed or at_end.any()):
             return None
         motors = np.flatnonzero(needing | at_end)

@@ -163,6 +163,11 @@ def entry_from_spec(spec: ActuatorSpec, num_robots: int, device: wp.DeviceLike) 
         raise ActuatorParseError([f"{where}: {error}"]) from error
 
 
+def effort_modes(entry: ActuatorEntry) -> list[Component]:
+    """Return the effort modes of an actuator; none if its efforts are those of the start of the step."""
+    return [stage for stage in entry.stages if getattr(type(stage), "END", None) is not None]
+
+
 def give_rotor(stages: Iterable[Any], staged: Staged) -> None:
     """Set the inertia at the shaft of a linkage among some components, of the configs that these were built from."""
     for stage in stages:

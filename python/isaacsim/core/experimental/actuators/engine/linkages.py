@@ -20,7 +20,7 @@ from ..specs.actuator_spec import ActuatorSpec
 from ..specs.linkage import LinkageConfig
 from ..specs.stages import KINDS, is_geared
 from ..specs.transmission import armature, armature_while_attached
-from .entry import ActuatorEntry
+from .entry import ActuatorEntry, effort_modes
 
 # largest part of an inertia that no armature of single joints can represent
 _MOST_COUPLED = 0.1
@@ -255,7 +255,7 @@ def share_modes(entries: Sequence[ActuatorEntry], num_robots: int, device: wp.De
     """Give idle shafts the effort mode of the motors of their linkage; ValueError if these differ in it."""
     for joints in dict.fromkeys(tuple(found.shaft.joints) for found in map(shaft_of, entries) if found):
         mine = [entry for entry in entries if not {*joints}.isdisjoint(entry.dof_names)]
-        modes = {_has_mode(entry) for entry in mine if entry.controller is not None}
+        modes = {bool(effort_modes(entry)) for entry in mine if entry.controller is not None}
         if len(modes) > 1:
             raise ValueError(
                 f"effort modes of the motors of joints {', '.join(joints)}: must be the same, because their linkage is "
@@ -267,16 +267,12 @@ def share_modes(entries: Sequence[ActuatorEntry], num_robots: int, device: wp.De
 
 def _give_mode(idle: ActuatorEntry, has_mode: bool, num_robots: int, device: wp.DeviceLike) -> None:
     """Give an idle shaft an effort mode, or none."""
-    idle.others = [one for one in idle.others if getattr(one, "END", None) is None]
+    modes = effort_modes(idle)
+    idle.others = [stage for stage in idle.others if stage not in modes]
     if has_mode:
         # it has no effort, whatever its inertia is
         numbers = (repeated(1.0, num_robots * len(idle.dof_names), device) for _ in range(2))
         idle.others.append(ImplicitEffort(*numbers))
-
-
-def _has_mode(entry: ActuatorEntry) -> bool:
-    """True for an effort of the end of the step."""
-    return any(getattr(stage, "END", None) is not None for stage in entry.others)
 
 
 def armatures(inertia: Sequence[float], shafts: Sequence[LinkageConfig], *, attached: bool = False) -> list[float]:

@@ -32,7 +32,7 @@ from ..laws.delay import Delay
 from ..specs.fields import Parameter, parameters_of
 from ..specs.signals import OF_SHAFTS, SIGNALS, SUMMED
 from ..specs.stages import KINDS, Kind, follows_limits, is_geared, is_linked, kind_of, moves_behind, parts_of
-from .entry import ActuatorEntry
+from .entry import ActuatorEntry, effort_modes
 from .linkages import PlannedLinkage, plan_linkages, shaft_of
 
 if TYPE_CHECKING:
@@ -326,6 +326,18 @@ class Plan:
         """True for slots with a transmission."""
         return np.logical_or.reduce([np.zeros(self.num_slots, bool), *(stage.used for stage in self.transmissions)])
 
+    @property
+    def shafts(self) -> tuple[np.ndarray, np.ndarray]:
+        """Angle of the shaft at each slot per position of each joint, and True for joints of one linkage.
+
+        Both are `(slots, slots)`; of a table, slopes are those of its middle.
+        """
+        slopes, linked = np.eye(self.num_slots), np.eye(self.num_slots, dtype=bool)
+        for linkage in self.linkages:
+            mine = np.ix_(linkage.slots, linkage.slots)
+            slopes[mine], linked[mine] = linkage.middle, True
+        return slopes, linked
+
     def stages_asking(self, signal: str) -> list[PlannedStage]:
         """Stages after the controllers whose laws ask for a signal."""
         return [stage for stage in self.stages if signal in stage.law.ASKS]
@@ -373,11 +385,6 @@ def is_built_in(entry: ActuatorEntry) -> bool:
     """Return True if the planned laws of an actuator, without its array stages, are built-in laws."""
     components = _planned(entry).stages
     return all(base_of(one) is not None or network_law_of(one) is not None for one in components)
-
-
-def effort_modes(entry: ActuatorEntry) -> list[Component]:
-    """Return the effort modes of an actuator; none if its efforts are those of the start of the step."""
-    return [stage for stage in entry.stages if getattr(type(stage), "END", None) is not None]
 
 
 def compile_plan(

@@ -141,7 +141,7 @@ def _refuse_hidden_motors(label: str, plan: Plan) -> None:
 
 
 def _refuse_on_gpu(label: str, plan: Plan) -> None:
-    if any(law.END is not None for law, _ in plan.laws):
+    if plan.has_mode:
         refuse(label, "an effort at the end of the step has none on a GPU. Step on the CPU, or take the explicit mode")
     if late := [law.__name__ for law, _ in plan.laws if law.LATE or law.TICK is not None]:
         why = "an encoder, a rate, and a delay in seconds or between steps"

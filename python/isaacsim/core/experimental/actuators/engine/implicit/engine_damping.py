@@ -168,8 +168,5 @@ def _parts_of(part: tuple[list[int], Any], columns: Sequence[int]) -> Iterator[_
     joints, step = part
     for number, having, rows in step.plan.uses_of(ImplicitEffort):
         places = np.array([columns[joints[slot]] for slot in having], int)
-        slopes, together = np.eye(step.plan.num_slots), np.eye(step.plan.num_slots, dtype=bool)
-        for linkage in step.plan.linkages:
-            mine = np.ix_(linkage.slots, linkage.slots)
-            slopes[mine], together[mine] = linkage.matrix, True
+        slopes, together = step.plan.shafts
         yield _Part(step, number, having, places, rows["in_engine"], slopes if step.plan.linkages else None, together)

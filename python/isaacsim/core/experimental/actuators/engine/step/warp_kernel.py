@@ -206,12 +206,10 @@ _SHAFT = """
     $joint
 """
 
-_HAND_ON_AT_END = """
-    # hand on
+_HAND_ON_INPUTS = """
+    # faults of inputs, and what the controller asks for
     handed_bad[robot, slot] = fault
-    handed_efforts[robot, slot] = effort
     handed_computed[robot, slot] = raw
-    $note_limiter
 """
 
 _RECALL_LIMITER = """
@@ -269,7 +267,7 @@ _PHASES = {
     # with linkages, before and behind which threads of several joints run
     "gather": ("in", _GATHER),
     "motor": ("in", _TAKE_SHAFTS, _TAKE_OVER, _MOTOR, _STATE_OUT, _HAND_ON),
-    "shaft": ("in", _COMMAND, _PASS_ON, _MOTOR, _SHAFT, _STATE_OUT, _HAND_ON_AT_END),
+    "shaft": ("in", _COMMAND, _PASS_ON, _MOTOR, _SHAFT, _STATE_OUT, _HAND_ON_INPUTS, _HAND_ON),
     "joint": ("in", _TAKE_OVER, _RECALL_LIMITER, _JOINT, _STATE_OUT, _HAND_BACK, "out"),
 }
 LINKED = {False: ("gather", "command", "motor", "joint"), True: ("gather", "shaft", "joint")}
