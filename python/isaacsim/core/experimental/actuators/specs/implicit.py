@@ -17,9 +17,9 @@ class ImplicitConfig(Config):
     effort; `effort_mode="implicit"` adds this stage. Without it an effort is explicit: that of the start of the step,
     which a real motor controller computes, and which vibrates if gains are too large for step and inertia. Isaac Lab
     calls another thing implicit: the drive of its simulator. Not with a rate, an effort delay, a network or a
-    gear; a sensor that is late is read as it is. A motor with a `LinkageConfig` is solved at its shaft, which is moved
-    by all its joints: with the inertia that the shaft feels, and nothing of its own between shaft and joints. The
-    schema is our own.
+    gear; a sensor that is late is read as it is. Motors of a `LinkageConfig` are solved at their shafts, which all
+    its joints move: with the inertia that a shaft feels, and nothing of its own between shaft and joints. The schema is
+    our own.
     """
 
     SCHEMA: ClassVar[str] = "ActuatorImplicitAPI"
