@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import use_host
+from isaacsim.core.experimental.actuators.laws.contract import catalogue
 
 # chooses how MuJoCo draws, which has to be before anybody imports it
 from isaacsim.core.experimental.actuators.simulators import mujoco as mujoco  # noqa: PLC0414
@@ -116,6 +117,15 @@ def _no_open_simulation():
     opened.opened.clear()
     yield
     opened.opened.clear()
+
+
+@pytest.fixture(autouse=True)
+def _no_registered_laws():
+    """Forget what a test registered: messages of others list the laws there are."""
+    yield
+    catalogue._registered.clear()
+    if schema := sys.modules.get("isaacsim.core.experimental.actuators.files.usd.schema"):
+        schema._foreign.clear()
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -23,13 +23,6 @@ def stage() -> Usd.Stage:
     return made
 
 
-@pytest.fixture(autouse=True)
-def _forget_registrations():
-    yield
-    catalogue._registered.clear()
-    schema._foreign.clear()
-
-
 def test_prim_becomes_classes_and_arguments(stage) -> None:
     clamps = [aa.MaxEffortClampingConfig(5.0), aa.DCMotorClampingConfig(9.0, 8.0, 7.0)]
     prim = aa.add_actuator(

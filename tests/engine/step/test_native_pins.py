@@ -10,8 +10,6 @@ import numpy as np
 import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators.base import native
-from isaacsim.core.experimental.actuators.files.usd import schema
-from isaacsim.core.experimental.actuators.laws.contract import catalogue
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from pxr import Sdf, Usd, UsdPhysics
 from warm_python import warm_python
@@ -294,14 +292,6 @@ class Staggered(aa.ClampingMaxEffort):
         super().__init__(wp.array(max_effort.numpy() + count, dtype=wp.float32, device="cpu"))
 
 
-@pytest.fixture
-def _forget_registrations():
-    yield
-    catalogue._registered.clear()
-    schema._foreign.clear()
-
-
-@pytest.mark.usefixtures("_forget_registrations")
 def test_values_that_robots_share_are_those_of_the_first(engine_kind) -> None:
     stage = Usd.Stage.CreateInMemory()
     UsdPhysics.ArticulationRootAPI.Apply(stage.DefinePrim("/Robot", "Xform"))
