@@ -320,7 +320,7 @@ def test_unknown_keys_are_refused_with_a_suggestion() -> None:
             "c": {"controller": PD | {"law": "pdd"}},
             "d": {"controller": {"kp": 1.0}},
             "e": {"delay": {"law": "delay", "delay_steps": 2, "second": 1.0}},
-            "f": {"feedback": {"law": "encoder"}},
+            "f": {"feedback": {"law": "encodr"}},
             "g": {"delay": {"law": "timed"}},
             "h": {"transmission": {"law": "tendon"}},
         }
@@ -334,8 +334,7 @@ def test_unknown_keys_are_refused_with_a_suggestion() -> None:
         "'d'.controller has no law: must be one of pd, pid, geared_pd, geared_pid, neural, slewed_pid, servo, "
         "startup_pd, stepper. Use one of these or remove it.",
         "'e'.delay has 'second': must be one of law, delay_steps. Use one of these or remove it.",
-        "'f'.feedback has 'law': must be one of resolution, bias, noise, latency, latency_steps, velocity, "
-        "velocity_resolution, velocity_filter, seed, side, max_steps. Remove it: this kind has one law.",
+        "'f'.feedback.law = 'encodr': must be one of encoder. Did you mean encoder?",
         "'g'.delay.law = 'timed': must be one of delay, timed_delay. Did you mean timed_delay?",
         "'h'.transmission.law = 'tendon': must be one of transmission, elastic. A tendon is a linkage: write linkage: "
         "{joints: [a, b], coefficients: [1.0, 0.8]} by the controller.",
@@ -414,8 +413,9 @@ def test_a_limit_may_be_left_to_the_joint() -> None:
 
 
 def test_effort_modes_have_the_names_of_python() -> None:
-    found = motors_of({name: {"effort_mode": name} for name in ("explicit", "implicit", "in_engine")}, "/")
-    modes = [], [aa.ImplicitConfig()], [aa.ImplicitConfig(in_engine=True)]
+    named = {name: {"effort_mode": name} for name in ("explicit", "implicit", "in_engine")}
+    found = motors_of(named | {"by law": {"effort_mode": {"law": "implicit", "load_share": 0.1}}}, "/")
+    modes = [], [aa.ImplicitConfig()], [aa.ImplicitConfig(in_engine=True)], [aa.ImplicitConfig(load_share=0.1)]
     assert [motor.others for motor in found.values()] == [*modes]
     assert problems({"a": {"effort_mode": "fast"}}) == [
         "'a'.effort_mode = 'fast': must be an effort_mode. Write implicit or in_engine."

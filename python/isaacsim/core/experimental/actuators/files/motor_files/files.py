@@ -253,7 +253,7 @@ class _Reader:
         if config is None:
             return None
         before = len(self.problems)
-        values = self._values(config, given, [LAW] if len(LAWS[kind]) > 1 else [], place)
+        values = self._values(config, given, place)
         if len(self.problems) > before:
             return None
         try:
@@ -287,9 +287,9 @@ class _Reader:
                 )
         return ForeignConfig(given[LAW], kind, values)
 
-    def _values(self, config: Any, given: Mapping[str, object], others: list[str], place: str) -> dict[str, Any]:
+    def _values(self, config: Any, given: Mapping[str, object], place: str) -> dict[str, Any]:
         described = parameters_of(config) | getattr(config, "SWITCHES", {})
-        self._refuse_unknown(given, [*others, *described], place)
+        self._refuse_unknown(given, [LAW, *described], place)
         for field in dataclasses.fields(config):
             if field.name not in given and field.default is dataclasses.MISSING:
                 self.problems.add(f"{place} has no {field.name}: {described[field.name].rule}. Add it.")
@@ -298,10 +298,9 @@ class _Reader:
 
     def _class(self, given: Mapping[str, object], kind: str, place: str) -> type[Config] | None:
         laws = LAWS[kind]
-        if len(laws) == 1:
-            return next(iter(laws.values()))
-        if LAW not in given and kind in _UNNAMED:
-            return _UNNAMED[kind]
+        unnamed = next(iter(laws.values())) if len(laws) == 1 else _UNNAMED.get(kind)
+        if LAW not in given and unnamed is not None:
+            return unnamed
         law = given.get(LAW)
         config = laws.get(law) if isinstance(law, str) else None
         if config is None:
@@ -429,7 +428,5 @@ _LINKAGES = ("tendon", "cable", "coupling", "differential")
 def _suggestion(given: object, known: Iterable[str]) -> str:
     if given in _LINKAGES:
         return f"A {given} is a linkage: write linkage: {{joints: [a, b], coefficients: [1.0, 0.8]}} by the controller."
-    if given == LAW and "controller" not in known:
-        return "Remove it: this kind has one law."
     close = difflib.get_close_matches(given[:100], list(known), n=1, cutoff=0.5) if isinstance(given, str) else []
     return f"Did you mean {close[0]}?" if close else "Use one of these or remove it."
