@@ -53,6 +53,14 @@ def test_a_drive_is_told_as_a_law(tmp_path, capsys) -> None:
     ]
 
 
+def test_motors_of_a_file_take_the_place_of_those_of_the_robot(tmp_path, capsys) -> None:
+    (config := tmp_path / "motors.yaml").write_text("shoulder: {controller: {law: pd, kp: 80.0, kd: 5.0}}\n")
+    assert main(["inspect", str(ROBOTS / "arm_2dof.usda"), "--config", str(config), "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert [row["pipeline"] for row in said["actuators"]] == ["PD(kp=80, kd=5)"]
+    assert {row["value"] for row in said["values"] if row["source"] == "motors.yaml"} == {80.0, 5.0, 0.0}
+
+
 def test_broken_prims_are_told_and_make_it_wrong(tmp_path, capsys) -> None:
     """With exit code 1, and all the rest."""
     assert main(["inspect", str(edited(tmp_path, number(OF_SHOULDER, "newton:kp", -1.0))), "--json"]) == 1

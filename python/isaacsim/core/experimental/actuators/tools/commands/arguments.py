@@ -46,6 +46,8 @@ class Inspect(Arguments):
 
     file: tyro.conf.Positional[Path]
     """USD, MJCF (.xml, .mjcf) or URDF file."""
+    config: Path | None = None
+    """Motors by pattern of joint names, .yaml, .yml, .toml or .json, instead of those of the file."""
     variant: tuple[str, ...] = ()
     """Variants of a USD file to select, SET=CHOICE each."""
 
@@ -385,7 +387,7 @@ class Excite(Arguments):
     kinds: tuple[Literal["chirp", "multisine", "steps", "holds"], ...] = ()
     """Motions one after the other; default: all four."""
     tune: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
-    """Small steps alone, of 0.05 rad or m, with which a robot shows what its gains do."""
+    """Small steps alone, of 0.05 rad and 0.005 m, with which a robot shows what its gains do."""
     seconds: float = 40.0
     """Duration of the whole [s]."""
     rate: float = 200.0

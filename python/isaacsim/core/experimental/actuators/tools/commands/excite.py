@@ -10,6 +10,7 @@ from ..identification.excitation_plan import ExcitationPlan
 from ..identification.safety import SAFE
 from ..identification.waves import WAVES
 from ..plots.style import require_picture
+from ..tuning.plant import default_step
 from .answer import Answer, Table, headings, written
 from .arguments import Excite
 from .opened import initial_positions, motors_in
@@ -19,8 +20,6 @@ _JOINT = headings(
     "joint | start | lowest: lowest command | highest: highest command | speed: largest speed | speed_limit: limit | "
     "effort: largest effort | effort_limit: limit"
 )
-# amplitude of --tune [rad or m]
-_SMALL = 0.05
 _QUANTITIES = {
     **dict.fromkeys(("start", "lowest", "highest"), "position"),
     **dict.fromkeys(("speed", "speed_limit"), "velocity"),
@@ -32,13 +31,14 @@ def answer(arguments: Excite) -> Answer:
     """Answer `actuators excite`."""
     require_excitation(arguments.out)
     require_picture(arguments.plot)
+    small = (default_step(True), default_step(False)) if arguments.tune else None
     plan = ExcitationPlan(
         joints=arguments.joints,
         kinds=arguments.kinds or (("steps",) if arguments.tune else tuple(WAVES)),
         seconds=arguments.seconds,
         rate=arguments.rate,
         share=arguments.share,
-        amplitude=_SMALL if arguments.tune and arguments.amplitude is None else arguments.amplitude,
+        amplitude=small if arguments.amplitude is None else arguments.amplitude,
         speed=arguments.speed,
         frequency=arguments.frequency,
         seed=arguments.seed,

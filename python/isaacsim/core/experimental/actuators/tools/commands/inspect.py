@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from ...files.motor_files.files import load_motors
 from ...specs.configs import PDControlConfig
 from ...specs.dry_friction import breakaway
 from ...specs.transmission import transmission_of
@@ -22,7 +23,7 @@ from ..inspection.described import (
     pipeline_of,
 )
 from ..inspection.findings import Checked
-from ..inspection.inspect import inspect_robots
+from ..inspection.inspect import inspect_robots, with_motors
 from ..inspection.rules.drives import no_effort_limit
 from .answer import Answer, Table, headings
 from .arguments import Inspect, choices
@@ -50,6 +51,9 @@ _TYPES = {"angular": "revolute", "linear": "prismatic"}
 def answer(arguments: Inspect) -> Answer:
     """Answer `actuators inspect`."""
     robots = inspect_robots(arguments.file, choices(arguments.variant))
+    if arguments.config is not None:
+        motors = load_motors(arguments.config)
+        robots = [with_motors(robot, motors, arguments.config.name) for robot in robots]
     problems = [{"robot": robot.path, "problem": line} for robot in robots for line in robot.problems]
     tables = [_joints(robots), _of_actuators("actuators", _DRIVERS, robots, _drivers), _all_values(robots)]
     if own := [_own(one) for robot in robots for one in robot.own_values]:

@@ -54,8 +54,8 @@ class Draft:
         self._robot, self._plan, self._limits = robot, plan, limits
         self._low, self._high = limits.within(MARGIN)
         largest = plan.amplitude
-        free = np.where(limits.turns, *_AMPLITUDES) if largest is None else np.full(len(limits.joints), largest)
-        ranged = np.minimum((0.5 - MARGIN) * plan.share * limits.span, np.inf if largest is None else largest)
+        free = np.where(limits.turns, *np.broadcast_to(_AMPLITUDES if largest is None else largest, 2))
+        ranged = np.minimum((0.5 - MARGIN) * plan.share * limits.span, np.inf if largest is None else free)
         # wanted amplitudes [rad or m], shape `(joints,)`
         room = np.where(limits.span > 0.0, ranged, free)
         self._wanted, away = room, MARGIN * limits.span

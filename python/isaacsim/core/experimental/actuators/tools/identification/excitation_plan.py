@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from ...base.errors import shown
 from ...specs.patterns import pattern_problem
@@ -27,7 +28,8 @@ class ExcitationPlan:
         seconds: Duration of the whole [s].
         rate: Commands per second [Hz].
         share: Share of the range between the margins of a joint that it moves through, above 0 and at most 1.
-        amplitude: Largest amplitude [rad or m]; None means 0.5 rad and 0.05 m for joints without two position limits.
+        amplitude: Largest amplitude [rad or m], or a pair for joints that turn and that slide; None means 0.5 rad and
+            0.05 m for joints without two position limits.
         speed: Limit of speeds [rad/s or m/s]; None means 3 rad/s and 0.3 m/s for joints without a speed limit.
         frequency: Highest frequency [Hz], below half the rate; None means 5 Hz, or a tenth of the rate if that is less.
         seed: Seed of phases, levels and times.
@@ -44,7 +46,7 @@ class ExcitationPlan:
     seconds: float = 40.0
     rate: float = 200.0
     share: float = 0.5
-    amplitude: float | None = None
+    amplitude: float | tuple[float, float] | None = None
     speed: float | None = None
     frequency: float | None = None
     seed: int = 0
@@ -63,7 +65,7 @@ class ExcitationPlan:
     def _require_numbers(self) -> None:
         for name in ("seconds", "rate", "share", "amplitude", "speed", "frequency"):
             value = getattr(self, name)
-            if value is not None and not 0.0 < value < math.inf:
+            if value is not None and not np.all((np.asarray(value) > 0.0) & np.isfinite(value)):
                 raise ValueError(f"{name} = {value}: must be a finite number > 0. Correct it.")
         if self.seconds * self.rate > _MOST:
             given = f"seconds = {self.seconds:g}, rate = {self.rate:g}"
