@@ -4,14 +4,17 @@
 """
 
 import argparse
+import logging
 
 import isaacsim.core.experimental.actuators as ea
 import numpy as np
 import warp as wp
+from isaacsim.core.experimental.actuators.base.quiet_warp import start_warp
 from isaacsim.core.experimental.actuators.tools.interrupts import without_traceback
 from isaacsim.core.experimental.actuators.tools.plots import style
 
-wp.config.quiet = True
+start_warp()  # without its messages, and with its errors alone from here on
+wp.config.log_level = logging.ERROR
 without_traceback()
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--plot", default="tune_gains_by_gradient.png", help="path of the picture")

@@ -8,6 +8,7 @@ import argparse
 import isaacsim.core.experimental.actuators as ea
 import numpy as np
 from isaacsim.core.experimental.actuators.base.extras import needs
+from isaacsim.core.experimental.actuators.base.quiet_warp import start_warp
 from isaacsim.core.experimental.actuators.tools.interrupts import without_traceback
 from isaacsim.core.experimental.actuators.tools.plots import style
 
@@ -15,6 +16,7 @@ without_traceback()
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--plot", default="your_own_newton.png", help="path of the picture")
 picture = parser.parse_args().plot
+start_warp()  # without its messages
 with needs("This example", "newton", SystemExit):
     import newton
 print("newton's solver compiles on the first run, which takes up to three minutes.", flush=True)

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import isaacsim.core.experimental.actuators as ea
 import numpy as np
 import warp as wp
+from isaacsim.core.experimental.actuators.base.quiet_warp import start_warp
 from isaacsim.core.experimental.actuators.tools.interrupts import without_traceback
 from isaacsim.core.experimental.actuators.tools.plots import style
 
@@ -49,6 +50,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--plot", default="your_own_simulator.png", help="path of the picture")
     picture, wheels, bus = parser.parse_args().plot, Wheels(), Bus()
+    start_warp()  # without its messages
     kp, kd = (wp.array(gains, float, device="cpu") for gains in (KP + 0 * RATIOS, 2 * RATIOS * KP / RATE))
     law = ea.ActuatorConfig(ea.ControllerPD(kp, kd))
     with ea.use_host(SimpleNamespace(stage=None, bus=bus, articulation=lambda paths: wheels)):
