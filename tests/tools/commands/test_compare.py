@@ -32,7 +32,7 @@ def test_a_gain_in_degrees(configs, tmp_path, capsys) -> None:
     text = capsys.readouterr().out
     for words in ("gains", "extension", "PD.kp", "800", "4.584e+04", "180/π: degrees in place of radians?"):
         assert words in text
-    assert "first: arm_2dof.usda, a.json, 0.00416667 s; second: arm_2dof.usda, b.json, 0.00416667 s" in text
+    assert "first: arm_2dof.usda, a.json, 0.004167 s; second: arm_2dof.usda, b.json, 0.004167 s" in text
     assert "The motions part at" in text and "With these causes equal the motions agree." in text
     assert picture.stat().st_size > 1000
 
@@ -99,7 +99,7 @@ def test_a_robot_of_isaac_lab(tmp_path, capsys) -> None:
     wrong.write_text(wrong.read_text().replace("ACTUATORS = ", "ONE = {}\nOTHER = "))
     assert main(["compare", robot, "--lab", f"{wrong}:OTHER", *SHORT]) == 1
     text = capsys.readouterr().out
-    assert "first: arm.usda, 0.00416667 s; second: arm.usda, Isaac Lab's lab.py:OTHER, 0.00416667 s" in text
+    assert "first: arm.usda, 0.004167 s; second: arm.usda, Isaac Lab's lab.py:OTHER, 0.004167 s" in text
     assert "gains: PD.kp of extension is 800 and 4.584e+04: a factor of 57.3, 180/π: degrees in place of rad" in text
     assert "With these causes equal the motions agree." in text
 

@@ -35,7 +35,7 @@ def broken(folder: Path, text: str = "", robot: str = "pendulum") -> str:
 def test_summary_shows_graphs_and_joints(capsys) -> None:
     assert main(["run", PD, "--steps", "720"]) == 0
     text = capsys.readouterr().out
-    assert "720 physics steps of 0.00416667 s, a frame every 4 (60 Hz)" in text
+    assert "720 physics steps of 0.004167 s, a frame every 4 (60 Hz)" in text
     (line,) = [line for line in text.splitlines() if f" {GRAPH} " in line]
     assert line.split()[1:5] == ["180", "180", "720", "0"]
     (line,) = [line for line in text.splitlines() if "panda_joint1" in line]

@@ -48,7 +48,7 @@ def test_what_is_wrong_is_fitted(tmp_path, bias, kp, wanted) -> None:
         assert fit.values["encoder_bias"] == pytest.approx(bias, rel=0.2)
         if GAINS_TOO in wanted:
             assert fit.values["kp"] == pytest.approx(kp, rel=0.06)
-    said = [one for one in found.joints.warnings(found.fits) if "gains that were given do not fit" in one]
+    said = [one for one in found.joints.warnings(found.fits) if "known gains do not fit" in one]
     assert bool(said) is (GAINS_TOO in wanted)
 
 

@@ -137,7 +137,7 @@ def _names(arguments: Compare, comparison: Comparison) -> tuple[str, str]:
     """Return the words that distinguish the two sides."""
     sides = comparison.first.side, comparison.second.side
     configs = arguments.config, arguments.config_b or arguments.config
-    words = [[Path(side.file).name, f"{side.dt:.6g} s"] for side in sides]
+    words = [[Path(side.file).name, f"{side.dt:.4g} s"] for side in sides]
     for at, (side, config) in enumerate(zip(sides, configs, strict=True)):
         if sides[0].engine != sides[1].engine:
             words[at].insert(1, side.engine)

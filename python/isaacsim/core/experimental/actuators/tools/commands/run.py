@@ -107,7 +107,7 @@ def _run_robots(arguments: Run, one: Opened) -> Answer:
     notes += written(arguments.record, "recording is", trial.recording.save)
     notes += written(arguments.plot, "picture is", lambda path: trial.recording.plot(path=path))
     ran = one.simulation.step_count
-    title = f"{arguments.file}: {ran} physics steps of {one.simulation.dt:.6g} s"
+    title = f"{arguments.file}: {ran} physics steps of {one.simulation.dt:.4g} s"
     found = Answer([_table(trial, one.robots, title)], notes, trial.is_wrong)
     return _with_interrupt(found, steps, ran) if ends else found
 

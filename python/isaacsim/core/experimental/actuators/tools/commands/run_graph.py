@@ -53,7 +53,7 @@ def run_graph(
         problems = runner.errors + problems
         notes += [f"error: {problem.splitlines()[0]}" for problem in problems]
         title = (
-            f"{simulation.step_count} physics steps of {simulation.dt:.6g} s, a frame every {runner.substeps} "
+            f"{simulation.step_count} physics steps of {simulation.dt:.4g} s, a frame every {runner.substeps} "
             f"({runner.frame_rate:.6g} Hz)"
         )
         turns = [kind for robot in robots.values() for kind in turning(robot) or [None] * len(robot.dof_names)]

@@ -39,7 +39,7 @@ def answer(arguments: Arguments) -> Answer:
     robots = [dataclasses.asdict(robot) | {"verdict": robot.verdict} for robot in margins.robots]
     if margins.unknown and not margins.joints:
         robots = [row | dict.fromkeys(("margin", "spectral_radius", "largest_step")) for row in robots]
-    title = f"{arguments.file}, dt = {margins.dt:.6g} s"
+    title = f"{arguments.file}, dt = {margins.dt:.4g} s"
     # armatures are those of the file, which `inspect` shows
     hidden = {*idle_columns(margins.joints), "armature"}
     shown = {name: words for name, words in columns.items() if name not in hidden}

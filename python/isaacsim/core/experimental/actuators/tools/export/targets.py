@@ -193,7 +193,9 @@ def written(
         _write(out, xml_text(document))
         return notes, losses
     if line.fill is not None:
-        notes.append(f"The file is a fragment: give the {target.upper()} file of a robot as `into` to get all of it.")
+        notes.append(
+            f"The file is a fragment: give the {target.upper()} file of a robot as `into`, or by --into, to get it all."
+        )
     line.write(robot, out, notes + losses)
     return notes, losses
 

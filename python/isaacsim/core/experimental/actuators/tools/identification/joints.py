@@ -563,8 +563,8 @@ class Joints:
         found = []
         if self._options.gains is None and any(name in GAINS for fit in fits for name in fit.errors):
             found.append(
-                "The gains that were given do not fit: those that were fitted make errors on what is held out clearly "
-                "smaller. Check them; --keep-gains keeps them nevertheless."
+                "The known gains do not fit the logs: fitted gains have clearly smaller errors on what is held out. "
+                "Check them, or keep them with --keep-gains."
             )
         if not self._sees_armature:
             found.append(

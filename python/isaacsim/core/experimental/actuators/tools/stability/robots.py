@@ -41,7 +41,7 @@ _WHY_LEFT_OUT = {
     "transmission": "its rotor moves by itself, or its ratio is not known",
     "shaft": "it acts on a shaft that moves several joints",
     "linkage": "its motor moves several joints together",
-    "passive": "it has no gains, and only takes energy out of the motion where it is friction",
+    "passive": "it has no gains; friction only takes energy out of the motion",
 }
 
 
