@@ -1,6 +1,8 @@
 import math
 
-from isaacsim.core.experimental.actuators.tools.identification.options import FitOptions
+import pytest
+from isaacsim.core.experimental.actuators.specs.motor_catalogue import MOTORS
+from isaacsim.core.experimental.actuators.tools.identification.options import FitOptions, published_priors
 from isaacsim.core.experimental.actuators.tools.identification.parameters import PARAMETERS
 from refusals import cases, refused
 
@@ -50,3 +52,22 @@ def test_parameters_and_groups_are_of_the_joints_of_their_pattern() -> None:
 )
 def test_bad_options_are_refused(given, message) -> None:
     refused(ValueError, lambda: FitOptions(**given), message)
+
+
+@pytest.mark.parametrize("motor", MOTORS)
+def test_priors_are_published_values(motor) -> None:
+    figures = MOTORS[motor]
+    known = [name for name in ("armature", "torque_constant", "resistance") if getattr(figures, name) is not None]
+    if not known:
+        with pytest.raises(ValueError, match="must have a published armature, torque_constant, resistance"):
+            published_priors(motor)
+        return
+    found = published_priors(motor)
+    assert set(found) == set(known)
+    assert all(value == getattr(figures, name) and 0 < spread < 0.3 * value for name, (value, spread) in found.items())
+    assert FitOptions(priors=found).rules("hip")[known[0]].start == found[known[0]][0]
+
+
+def test_an_unknown_motor_is_named() -> None:
+    with pytest.raises(ValueError, match=r"XL33.*dynamixel_xl330"):
+        published_priors("XL33")

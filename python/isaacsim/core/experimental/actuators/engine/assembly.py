@@ -29,9 +29,9 @@ from .actuator import Actuator, PlannedActuator
 from .entry import ActuatorEntry, effort_modes
 from .faults import found_faults, in_words
 from .linkages import add_rotors, shaft_of, share_modes
-from .measured import measured_by
 from .parameters import Parameters
 from .plan import array_stages, compile_plan, in_sequence, is_built_in
+from .recorded_signals import measured_by
 from .step.binding import COLUMN_NAMES, Columns, check_custom
 from .step.engine import make_step, with_array_stages
 from .step.fault import Fault

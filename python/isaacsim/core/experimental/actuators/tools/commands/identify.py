@@ -12,7 +12,7 @@ from ..identification.identify import identify
 from ..identification.log import MotorLog
 from ..identification.logs.read import read_logs
 from ..identification.models import MODELS
-from ..identification.options import FitOptions
+from ..identification.options import FitOptions, published_priors
 from ..identification.output import (
     default_output,
     error_words,
@@ -21,7 +21,6 @@ from ..identification.output import (
     unit_at_joint,
     units_of_errors,
 )
-from ..identification.published import published_priors
 from ..identification.report import plot_identified, write_report
 from ..identification.verdict import EXPLAINED, NOT, PARTLY, Verdict, verdicts
 from .answer import Answer, Table, headings, shortened, written

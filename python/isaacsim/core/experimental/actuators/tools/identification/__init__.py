@@ -20,9 +20,9 @@ from .identify import identify as identify
 from .log import MotorLog as MotorLog
 from .logs.read import read_logs as read_logs
 from .options import FitOptions as FitOptions
+from .options import published_priors as published_priors
 from .output import from_identified as from_identified
 from .output import save_identified as save_identified
-from .published import published_priors as published_priors
 from .report import plot_identified as plot_identified
 from .report import write_report as write_report
 from .safety import Limits as Limits

@@ -18,8 +18,16 @@ from ...base.errors import NotCopied
 from ...base.memory import numpy_view, on_host
 from ...engine.actuator import Actuator
 from ...engine.assembly import Assembly
-from ...engine.measured import measured_by
-from ...engine.recorded_signals import DERIVED, KINDS, MEASURED, OF_PASSIVE_STAGES, OF_STATES, OF_TRANSMISSIONS, SIGNALS
+from ...engine.recorded_signals import (
+    DERIVED,
+    KINDS,
+    MEASURED,
+    OF_PASSIVE_STAGES,
+    OF_STATES,
+    OF_TRANSMISSIONS,
+    SIGNALS,
+    measured_by,
+)
 from ...engine.step.binding import SIGNALS as INPUTS
 from ...engine.step.binding import Columns
 from ...engine.step.native import NativeStep
