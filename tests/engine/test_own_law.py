@@ -10,6 +10,7 @@ import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators.engine.assembly import Assembly
 from isaacsim.core.experimental.actuators.engine.entry import ActuatorEntry
+from isaacsim.core.experimental.actuators.files.usd.schema import foreign_config
 from isaacsim.core.experimental.actuators.laws.contract.base import Passive
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from pxr import Sdf
@@ -277,8 +278,9 @@ def test_a_prim_chooses_an_own_law_once_it_is_registered() -> None:
         made.body(f"/World/R/{link}")
     made.joint("/World/R/joints/hinge", "Revolute", "/World/R/base", "/World/R/arm")
     prim = made.stage.DefinePrim("/World/R/Actuators/hinge", "NewtonActuator")
-    prim.AddAppliedSchema("AcmeFilteredAPI")
-    for name, value in (("newton:kp", 2.0), ("newton:rate", 1000.0)):
+    for schema in ("AcmeFilteredAPI", "NewtonMaxEffortClampingAPI"):
+        prim.AddAppliedSchema(schema)
+    for name, value in (("newton:kp", 2.0), ("newton:rate", 1000.0), ("newton:maxEffort", 5.0)):
         prim.CreateAttribute(name, Sdf.ValueTypeNames.Float).Set(value)
     prim.CreateRelationship("newton:targets").SetTargets(["/World/R/joints/hinge"])
     aa.register_actuator_component("AcmeFilteredAPI", FilteredPD, aa.ComponentKind.CONTROLLER)
@@ -290,7 +292,9 @@ def test_a_prim_chooses_an_own_law_once_it_is_registered() -> None:
         assert host.arrays().efforts.tolist() == [3.0]
         wrapper.actuators[0].controller.kp.fill_(4.0)
         host.step(DT)
-        assert host.arrays().efforts.tolist() == [6.0]
+        assert host.arrays().efforts.tolist() == [5.0]
+    # what the limit has is none of its values
+    assert foreign_config(prim, "AcmeFilteredAPI").values == {"kp": 2.0, "rate": 1000.0}
 
 
 # ---- curves, and what is prepared for the step

@@ -82,8 +82,11 @@ def foreign_config(prim: Usd.Prim, schema: str) -> ForeignConfig | None:
     if schema not in _foreign:
         return None
     values: dict[str, object] = {}
+    # others may be those of other laws of the prim
+    own = _attributes_of_foreign.get(schema)
     for attribute in prim.GetAuthoredAttributes():
-        if attribute.GetNamespace() == "newton" and (value := attribute.Get()) is not None:
+        is_own = attribute.GetNamespace() == "newton" if own is None else attribute.GetName() in own
+        if is_own and (value := attribute.Get()) is not None:
             name = re.sub(r"(?<!^)(?=[A-Z])", "_", attribute.GetBaseName()).lower()
             values[name] = value.path if isinstance(value, Sdf.AssetPath) else value
     return ForeignConfig(schema, _foreign[schema], values)
