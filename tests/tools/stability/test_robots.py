@@ -390,6 +390,14 @@ def test_simulator_without_mass_matrices_says_so(leg: Leg) -> None:
         actuators.stability(dt=0.01)
 
 
+def test_a_wrapper_without_actuators_says_so() -> None:
+    with aa.Simulation(ROBOTS / "arm_2dof.xml") as sim, pytest.warns(UserWarning, match="no actuator found"):
+        actuators = aa.ArticulationActuators("arm")
+        sim.play()
+        with pytest.raises(HostError, match="has no actuators: must have some"):
+            actuators.stability()
+
+
 def test_stopped_physics_says_so() -> None:
     with pytest.raises(HostError, match="play"):
         pendulums(1 / 60, 5.0)[1].stability()

@@ -404,7 +404,8 @@ class ArticulationActuators(ActuatorSet):
             dt: Physics step [s]; None means the simulator's.
 
         Raises:
-            HostError: Physics does not run, or the simulator lacks mass matrices with armatures or its step.
+            HostError: Physics does not run, there are no actuators, or the simulator lacks its step or mass matrices
+                with armatures.
             ValueError: An index is out of range, or `dt` is not a finite number > 0.
 
         Example:

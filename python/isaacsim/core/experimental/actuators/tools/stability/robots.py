@@ -59,6 +59,11 @@ class ClosedLoops:
     def stability(self, rows: np.ndarray, dt: float | None) -> Stability:
         """Return the stability margins of some robots."""
         robots = self._robots.articulation
+        if not self._assembly.actuators:
+            raise HostError(
+                f"{self._owner!r}: has no actuators: must have some for stability(). Describe motors, and pass them to "
+                "from_configs()."
+            )
         if not self._has_matrices:
             raise HostError(
                 f"{self._owner!r}: {type(robots).__name__} tells no mass matrices with the armatures in them: must "
@@ -238,6 +243,11 @@ class ClosedLoops:
         return hasattr(self._robots.articulation, "get_mass_matrices") and not self._robots.in_stage_units
 
     @cached_property
+    def _columns(self) -> np.ndarray:
+        """Columns of the joints of the actuators, in their order."""
+        return np.sort(np.array(self._assembly.columns, int))
+
+    @cached_property
     def _order(self) -> np.ndarray:
         """Joints of the actuators by their columns."""
         return np.argsort(self._assembly.columns)
@@ -245,13 +255,13 @@ class ClosedLoops:
     def _names_where(self, mask: np.ndarray) -> list[str]:
         """Return the names of those joints of the actuators for which a mask is true."""
         names = self._robots.articulation.dof_names
-        return [names[column] for column in np.sort(self._assembly.columns)[mask]]
+        return [names[column] for column in self._columns[mask]]
 
     @property
     def _turns(self) -> list[bool | None] | None:
         """For each joint with gains, True if it turns and False if it slides; None if the articulation does not say."""
         kinds = turning(self._robots.articulation)
-        return None if kinds is None else [kinds[column] for column in np.sort(self._assembly.columns)[self._known]]
+        return None if kinds is None else [kinds[column] for column in self._columns[self._known]]
 
     @cached_property
     def _gains(self) -> np.ndarray:
@@ -295,8 +305,7 @@ class ClosedLoops:
         if views is None:
             return found
         views.refresh()
-        columns = np.sort(self._assembly.columns)
-        return found | {name: as_numpy(array)[:, columns].astype(float) for name, array in views.arrays.items()}
+        return found | {name: as_numpy(array)[:, self._columns].astype(float) for name, array in views.arrays.items()}
 
     def _implicit(self, rows: np.ndarray) -> Implicit:
         """Return the implicit joints of some robots in their present pose, `(rows, joints)`.
@@ -307,7 +316,7 @@ class ClosedLoops:
         # of explicit joints nobody asks how they are measured
         if np.isnan(assumed).all() or np.isnan(assumed := np.where(self._is_measured, np.nan, assumed)).all():
             return Implicit.none(*assumed.shape)
-        told, columns = {name: values[rows] for name, values in self._told.items()}, np.sort(self._assembly.columns)
+        told, columns = {name: values[rows] for name, values in self._told.items()}, self._columns
         inverses = self._whole_inverses(rows)
         coupled = np.array([coupled_inertias(inverse) for inverse in inverses])[:, columns]
         alone = 1.0 / np.diagonal(inverses, axis1=1, axis2=2)[:, columns]
@@ -352,7 +361,7 @@ class ClosedLoops:
 
         With couplings of joints and loops where the articulation tells them, else inverse mass matrices.
         """
-        driven = np.sort(self._assembly.columns)[self._known if mask is None else mask]
+        driven = self._columns[self._known if mask is None else mask]
         tell = getattr(self._robots.articulation, "dof_admittances", None)
         coupled = None if tell is None else tell(rows)
         return (self._whole_inverses(rows) if coupled is None else coupled)[:, driven[:, None], driven]
@@ -372,7 +381,7 @@ class ClosedLoops:
     def _property(self, name: str) -> np.ndarray:
         """Return a property of the actuated joints, `(robots, joints)`; 0 if the articulation does not provide it."""
         found = read_property(self._robots.articulation, name)
-        columns = np.sort(self._assembly.columns)
+        columns = self._columns
         return np.zeros((self._robots.num_robots, len(columns))) if found is None else found[:, columns]
 
 
