@@ -46,7 +46,7 @@ def test_what_steps_miss_is_said(shown, says) -> None:
     measured = {"overshoot": 0.01, "settling": 0.2, "chatter": 0.0} | shown
     three, pair, seven = (1.0,) * 3, (1.0, 1.0), (1.0,) * 7
     row = TunedJoint(
-        *("knee", *three, three, 1.0, 1.0, pair, *seven, 1.0, 0.0, "delay", "", 1.0, "as asked"), measured=measured
+        *("knee", *three, three, 1.0, 1.0, pair, *seven, 1.0, 0.0, 0.0, "delay", "", 1.0, "as asked"), measured=measured
     )
     assert not_shown([row], Wish(None, 0.2, 1.0, None, 0.0, None, None)) == says
 

@@ -60,6 +60,25 @@ def test_what_cannot_be_had_is_said_with_the_best_there_is() -> None:
     assert re.match(r"Cannot be had, with the best there is: shoulder \d.* Hz", found.missed[0])
 
 
+@cases(
+    "friction, asked, said",
+    (0.0, {"settle": 0.4}, ""),
+    (1.0, {"settle": 0.4}, "missed"),
+    (4.0, {"bandwidth": 2.0}, "warnings"),
+    (1.0, {"settle": 0.4, "integral": True}, ""),
+)
+def test_joints_that_friction_stops_short_are_named(friction, asked, said) -> None:
+    motors = {".*": aa.MotorConfig(aa.PDControlConfig(10.0, 1.0), friction=friction)}
+    found = arm(motors=motors, poses=2, **asked)
+    words = [sentence for name in ("missed", "warnings") for sentence in getattr(found, name) if "Friction" in sentence]
+    assert bool(words) == bool(said)
+    assert not said or re.match(r"Friction stops steps short: shoulder by \d+%", getattr(found, said)[0])
+    row = found.joints[0]
+    assert row.stuck == pytest.approx(0.0 if "integral" in asked else friction / row.kp)
+    if said == "missed":
+        assert (row.bound, row.verdict) == ("friction", "missed") and found.is_wrong
+
+
 @pytest.mark.parametrize("rule", ["inertia", "armature"])
 def test_rules_are_equations(rule) -> None:
     """kp = I·ω² and kd = 2·ζ·I·ω, of the nominal inertia or of the armature."""

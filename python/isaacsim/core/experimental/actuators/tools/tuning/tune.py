@@ -56,6 +56,8 @@ _POSES, _ROUNDS = 200, 16
 _TRIES = 300
 # time to settle that is none [s], sag that holds nothing [rad or m], and tolerance of times
 _FALLS, _LIMP, _LATE = 60.0, 0.5, 1e-9
+# share of a step that friction may leave
+_STOPS = 0.05
 # of `--rule armature`: natural frequency [Hz], and share of the effort limit in an action of 1
 _NATURAL, _ACTION = 10.0, 0.25
 
@@ -266,7 +268,8 @@ def tune(
             count: the worst of them; None means those of the file. Joints without a control law get a PD law if no
             joint has one.
         bandwidth: Frequency up to which each joint follows within 3 dB in all poses [Hz]; None for no wish.
-        settle: Time to settle to 2 % of a step in all poses [s]; None for no wish.
+        settle: Time to settle to 2 % of a step in all poses, within 5 % of the target with dry friction [s]; None for no
+            wish.
         damping_ratio: Smallest damping ratio over poses; None means 1 with a wish, and a free one without.
         step: Step that must not saturate the motor longer than `saturation`, with what gravity leaves of its effort
             [rad or m]; None means 0.05 rad and 0.005 m.
@@ -380,6 +383,8 @@ class _Tuner:
         if self._ask.rule:
             return "rule", "", 1.0, self._word(joint, row)[0] if self._is_beyond(row) else "by rule"
         if is_asked and self._has(row):
+            if self._ask.settle is not None and self._stops(joint, row) > _STOPS:
+                return "friction", "", 1.0, "missed"
             return "asked", "", 1.0, "as asked"
         asks = self._ask.bandwidth is not None or self._ask.settle is not None
         return *bound_of(self._plant, joint, self._ask, alone), "missed" if asks else "best"
@@ -406,7 +411,12 @@ class _Tuner:
     def missed(self, rows: Sequence[TunedJoint]) -> list[str]:
         """Return what was asked for and cannot be had, with the best there is; and gains beyond the margins."""
         said = []
-        if short := [row for row in rows if row.verdict == "missed"]:
+        if self._ask.settle is not None and (stopped := self._stopped(rows)):
+            said.append(
+                f"Friction stops steps short: {listed(stopped)}; settling times leave it out. A shorter --settle has "
+                "stiffer gains, or use --integral."
+            )
+        if short := [row for row in rows if row.verdict == "missed" and row.bound != "friction"]:
             ways = {True: lambda row: f"{row.bandwidth:.2g} Hz", False: lambda row: f"{row.settling:.2g} s"}
             best = [f"{row.joint} {ways[self._ask.bandwidth is not None](row)}" for row in short]
             # gravity pulls harder than these gains
@@ -424,6 +434,15 @@ class _Tuner:
         ask = self._ask
         as_asked = ask.bandwidth is None or row.bandwidth >= 0.98 * ask.bandwidth
         return as_asked and (ask.settle is None or row.settling <= 1.02 * ask.settle)
+
+    def _stops(self, joint: int, row: TunedJoint) -> float:
+        """Return the share of its step by which dry friction stops a joint short of it."""
+        return row.stuck / self._plant.step(joint, self._ask.step)
+
+    def _stopped(self, rows: Sequence[TunedJoint]) -> list[str]:
+        """Return the joints that friction stops short of their step, and by which share of it."""
+        shares = {row.joint: min(self._stops(joint, row), 1.0) for joint, row in enumerate(rows)}
+        return [f"{joint} by {share:.0%}" for joint, share in shares.items() if share > _STOPS]
 
     @staticmethod
     def _is_beyond(row: TunedJoint) -> bool:
@@ -481,6 +500,7 @@ class _Tuner:
             gravity=gravity,
             effort_limit=limit,
             sag=0.0 if ki else gravity / max(kp, 1e-12),
+            stuck=0.0 if ki else float(plant.friction[joint]) / max(kp, 1e-12),
             saturated=float(plant.saturated(joint, np.array([kp]), np.array([damping]), step)[0]),
             bound="",
             remedy="",
@@ -497,6 +517,11 @@ class _Tuner:
             self.warnings.append(f"Gravity takes 90 % of the effort limit or more in some pose: {listed(weak)}.")
         if limp := [row.joint for row in rows if row.sag > _LIMP]:
             self.warnings.append(f"Too soft to hold against gravity in some pose: {listed(limp)}.")
+        if self._ask.settle is None and (stopped := self._stopped(rows)):
+            self.warnings.append(
+                f"Friction stops steps short: {listed(stopped)}; margins and settling times leave it out. Use stiffer "
+                "gains or --integral."
+            )
         worst = max(rows, key=lambda row: row.sag if row.sag <= _LIMP else -1.0)
         if not integral and worst.sag > 0.005:
             unit = units_of([worst.turns]).position

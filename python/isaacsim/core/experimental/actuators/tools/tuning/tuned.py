@@ -40,9 +40,10 @@ class TunedJoint:
         gravity: Largest effort over poses that holds gravity [N·m or N].
         effort_limit: Largest effort of the motor [N·m or N]; infinite for none.
         sag: Largest distance below the target by gravity, `gravity/kp` [rad or m]; 0 with an integral.
+        stuck: Distance from the target at which dry friction holds it, `friction/kp` [rad or m]; 0 with an integral.
         saturated: How long a step saturates [s].
         bound: What bounds the gains: `asked`, `torque`, `delay`, `physics step`, `inertia range`, `encoder`,
-            `elasticity`, `coupling` of the joints, or `rule`.
+            `elasticity`, `friction`, `coupling` of the joints, or `rule`.
         remedy: What would have to change for more, in words; empty for nothing.
         more: By how much kp could then be larger, a factor; 1 for nothing.
         verdict: `as asked`, `best`, `missed`, or of gains that are judged: `good`, `soft`, `stiff`, `underdamped`,
@@ -72,6 +73,7 @@ class TunedJoint:
     gravity: float
     effort_limit: float
     sag: float
+    stuck: float
     saturated: float
     bound: str
     remedy: str
