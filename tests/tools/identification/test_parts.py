@@ -1,5 +1,6 @@
 import time
 from concurrent.futures import CancelledError
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,7 +10,13 @@ from isaacsim.core.experimental.actuators.tools.identification.identified import
 from isaacsim.core.experimental.actuators.tools.identification.log import MotorLog
 from isaacsim.core.experimental.actuators.tools.identification.output import save_identified
 from isaacsim.core.experimental.actuators.tools.identification.parameters import with_inertia
-from isaacsim.core.experimental.actuators.tools.identification.parts import Shipped, replay, replays_of, split
+from isaacsim.core.experimental.actuators.tools.identification.parts import (
+    Shipped,
+    replay,
+    replays_of,
+    split,
+    where_moving,
+)
 from physics_engines import installed
 from refusals import refused
 
@@ -34,7 +41,13 @@ def test_replays_beside_other_work_are_the_same(count) -> None:
     motors, logs = {"hinge": known_motor()}, [log_of(str(number)) for number in range(count)]
     wanted = replays_of(PENDULUM, motors, [], logs)
     with Shipped(PENDULUM, motors, logs) as shipped:
-        np.testing.assert_array_equal(shipped.errors(), np.mean([one.errors for one in wanted], axis=0))
+        np.testing.assert_array_equal(shipped.errors(), [one.errors for one in wanted])
+
+
+def test_errors_before_are_of_logs_in_which_a_joint_moves() -> None:
+    still, moving = (SimpleNamespace(moves=lambda joint, at=at: joint < at) for at in (0, 1))
+    found = where_moving(np.array([[1.0, 3.0], [2.0, 4.0]]), [still, moving])
+    np.testing.assert_array_equal(found, [2.0, np.nan])
 
 
 def test_what_is_not_waited_for_ends_early() -> None:

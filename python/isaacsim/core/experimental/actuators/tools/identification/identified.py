@@ -132,7 +132,7 @@ class Identified:
         warnings: Doubts about the result, a sentence each, such as values that the logs do not determine.
         seconds: Duration of the identification [s].
         columns: Columns of the logs besides commands and positions, by joint.
-        errors_before: `shipped` of each joint [rad or m]; empty if unknown.
+        errors_before: `shipped` of each joint, of logs in which it moves [rad or m]; empty if unknown.
         noise: Noise of the encoder of each joint [rad or m]; empty if unknown.
         networks: A sentence for each joint for which a network was to be learned, and one for the whole robot.
     """

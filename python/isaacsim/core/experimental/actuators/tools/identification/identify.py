@@ -28,7 +28,7 @@ from .learned import Learning, with_networks
 from .log import MotorLog
 from .models import FIRST
 from .options import FitOptions
-from .parts import Shipped, replays_of, split
+from .parts import Shipped, replays_of, split, where_moving
 from .shafts import Shafts
 from .supply import require_volts
 
@@ -129,7 +129,7 @@ def identify(
         ],
         time.monotonic() - began,
         joints.columns(fits),
-        errors_before=tuple(errors_before.tolist()),
+        errors_before=where_moving(errors_before, validation or training),
         noise=tuple(noise.tolist()),
     )
     if options.residual is not None:

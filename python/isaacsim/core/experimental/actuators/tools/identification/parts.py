@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -67,8 +68,8 @@ class Shipped:
             self._close = stack.pop_all().close
 
     def errors(self) -> np.ndarray:
-        """Wait for the end, and return the mean absolute position error of each joint [rad or m]."""
-        return np.mean([self._seen(one).errors for one in self._replays.result()], axis=0)
+        """Wait for the end, and return the mean absolute position errors [rad or m], `(logs, joints)`."""
+        return np.array([self._seen(one).errors for one in self._replays.result()])
 
     def close(self) -> None:
         """End the thread, and close the simulations."""
@@ -83,6 +84,13 @@ class Shipped:
     def _go_on(self, _: int) -> None:
         if self._ended.is_set():
             raise CancelledError
+
+
+def where_moving(errors: np.ndarray, logs: Sequence[MotorLog]) -> tuple[float, ...]:
+    """Return the mean of errors `(logs, joints)` of each joint over logs in which it moves; NaN without one."""
+    moving = [[log.moves(j) for log in logs] for j in range(errors.shape[1])]
+    each = zip(errors.T, moving, strict=True)
+    return tuple(float(one[where].mean()) if any(where) else math.nan for one, where in each)
 
 
 # replays: the whole robot, simulated under the commands of a log

@@ -24,8 +24,9 @@ _NONE = 1e-6
 class Verdict:
     """What was learned of a joint: `EXPLAINED`, `PARTLY` or `NOT`; empty for one that rests in all logs.
 
-    Errors in the whole robot now and `before` are mean absolute ones [rad or m], beside the noise of the encoder.
-    `changed` is what was fitted, gains before and after; `look` what an unexplained error looks like, if anything.
+    Errors in the whole robot now and `before` are mean absolute ones [rad or m] of logs in which the joint moves,
+    beside the noise of the encoder. `changed` is what was fitted, gains before and after; `look` what an unexplained
+    error looks like, if anything.
     """
 
     joint: str

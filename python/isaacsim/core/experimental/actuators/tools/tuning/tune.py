@@ -268,8 +268,8 @@ def tune(
             count: the worst of them; None means those of the file. Joints without a control law get a PD law if no
             joint has one.
         bandwidth: Frequency up to which each joint follows within 3 dB in all poses [Hz]; None for no wish.
-        settle: Time to settle to 2 % of a step in all poses, within 5 % of the target with dry friction [s]; None for no
-            wish.
+        settle: Time to settle to 2 % of a step in all poses, and with dry friction within 5 % of its target [s]; None
+            for no wish.
         damping_ratio: Smallest damping ratio over poses; None means 1 with a wish, and a free one without.
         step: Step that must not saturate the motor longer than `saturation`, with what gravity leaves of its effort
             [rad or m]; None means 0.05 rad and 0.005 m.
