@@ -44,7 +44,7 @@ def test_a_shaft_that_nothing_turns_is_nobodys(tmp_path) -> None:
     stage.Save()
     robot = read_robot(file)
     said = losses.said_together(losses.losses_of(robot, {"kp", "kd", "position_limits"}))
-    assert said[0] == "Lost: law linkage of 1 joint (joints shoulder, extension, coefficients 0.8 … 1): shoulder."
+    assert said[0] == "Lost: law linkage of 1 joint (joints shoulder, extension, coefficients 1, 0.8): shoulder."
     export(robot, "yaml", tmp_path / "motors.yaml")
     assert aa.load_motors(tmp_path / "motors.yaml") == motors
     (shown,) = aa.inspect_robots(file)

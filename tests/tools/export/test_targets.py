@@ -83,6 +83,17 @@ def test_setpoint_of_limited_velocity_is_carried_or_named(target, tmp_path) -> N
 
 
 @pytest.mark.parametrize("target", TARGETS)
+def test_laws_that_a_target_lacks_are_said_in_part_or_have_no_actuator(target, tmp_path) -> None:
+    motors = {"shoulder": [aa.StartupPDControlConfig(3.0, 1.0, 0.5)], "extension": [aa.StepperControlConfig(1.0, 200)]}
+    said = export(read_robot(ARM, motors), target, tmp_path / f"out.{target}", lossy=True)
+    lacks = target not in ("yaml", "c")
+    startup = "Lost: startup force of law controller startup_pd of 1 joint (startup 0.5 N·m): shoulder."
+    assert (startup in said) is lacks
+    idle = "No actuator in the file, for it cannot say their control laws: extension."
+    assert (idle in said) is (lacks and target != "urdf")
+
+
+@pytest.mark.parametrize("target", TARGETS)
 def test_rounded_delays_are_noted_where_they_are_steps(target, tmp_path) -> None:
     robot = read_robot(ARM, {".*": [aa.PDControlConfig(3.0, 1.0), aa.TimedDelayConfig(0.0113)]}, dt=0.004)
     said = export(robot, target, tmp_path / f"out.{target}", lossy=True)

@@ -15,6 +15,7 @@ from ...specs.configs import (
     FrictionConfig,
     MaxEffortClampingConfig,
     SlewedPIDControlConfig,
+    StartupPDControlConfig,
 )
 from ...specs.encoder import EncoderConfig
 from ...specs.engine_friction import is_friction
@@ -99,6 +100,8 @@ def of_law(joint: ExportedJoint, stage: Config) -> Loss:
         what = f"Stribeck, load and curve parts of {what}"
     elif isinstance(stage, TimedDelayConfig):
         what = f"random part of {what}"
+    elif isinstance(stage, StartupPDControlConfig):
+        what = f"startup force of {what}"
     units = {name: one.unit for name, one in parameters_of(type(stage)).items()}
     return Loss(joint, what, unsaid(stage) or {}, units)
 
@@ -143,6 +146,16 @@ def without_motor(robot: ExportedRobot) -> list[str]:
     return [f"{said}: {', '.join(names)}." for said, names in found.items() if names]
 
 
+def without_actuator(robot: ExportedRobot) -> list[str]:
+    """Return a sentence on joints whose motors get no actuator in a file that has gains at the joint alone."""
+    names = [
+        joint.name
+        for joint in robot.joints
+        if joint.motor is not None and joint.motor.controller is not None and not joint.has_gains
+    ]
+    return [f"No actuator in the file, for it cannot say their control laws: {', '.join(names)}."] if names else []
+
+
 def rounded_delays(robot: ExportedRobot) -> list[str]:
     """Return a sentence for each delay that becomes steps of the physics."""
     joints: dict[tuple[float, int], list[str]] = {}
@@ -164,10 +177,15 @@ def _joints(losses: list[Loss]) -> str:
     for loss in losses:
         for name, size in loss.sizes.items():
             _, values = sizes.setdefault(name, (unit_of(loss.units.get(name, ""), turns), []))
-            values += size if isinstance(size, list | tuple) else [size]
+            # the ends of an interval; a list is a value
+            values += size if isinstance(size, tuple) else [_in_row(size) if isinstance(size, list) else size]
     within = ", ".join(_size(name, unit, values) for name, (unit, values) in sizes.items())
     within = f" ({within})" if sizes else ""
     return f"{len(names)} joint{'s' if len(names) > 1 else ''}{within}: {', '.join(names)}"
+
+
+def _in_row(values: list[Any]) -> str:
+    return ", ".join(f"{one:.6g}" if isinstance(one, float) else str(one) for one in values)
 
 
 def _size(name: str, unit: str, values: list[Any]) -> str:

@@ -32,6 +32,7 @@ from ...specs.configs import (
     PIDControlConfig,
     RateConfig,
     SlewedPIDControlConfig,
+    StartupPDControlConfig,
 )
 from ...specs.engine_friction import beyond_levels, is_friction, is_in_engine, portable_levels
 from ...specs.fields import parameters_of
@@ -81,6 +82,13 @@ _WHOLE = (
     *(PDControlConfig, PIDControlConfig, SlewedPIDControlConfig),
     *(MaxEffortClampingConfig, DCMotorClampingConfig, DelayConfig, CommandLagConfig),
 )
+
+
+# fields of laws that features say in part
+_IN_PART: dict[type[Config], tuple[str, ...]] = {
+    TimedDelayConfig: ("seconds", "steps"),
+    StartupPDControlConfig: ("kp", "kd", "const_effort"),
+}
 
 
 @dataclass(frozen=True)
@@ -289,17 +297,17 @@ def name_of(stage: Config) -> str:
 
 def unsaid(stage: Config) -> dict[str, Any] | None:
     """Return the values of a stage that features cannot say, those at their defaults left out; None if they say all."""
-    if isinstance(stage, _WHOLE) or (isinstance(stage, TimedDelayConfig) and not stage.random_steps):
+    if isinstance(stage, _WHOLE):
         return None
     if is_friction(stage):
         return _unsaid_of_friction(stage) or None
-    # seconds and steps of a delay are a feature
-    said = ("seconds", "steps") if isinstance(stage, TimedDelayConfig) else ()
-    return {
+    said = _IN_PART.get(type(stage), ())
+    unsaid = {
         name: one.word(value)
         for name, one in parameters_of(type(stage)).items()
         if name not in said and (value := one.number(getattr(stage, name))) not in ([], one.number(one.fallback))
     }
+    return None if said and not unsaid else unsaid
 
 
 def _unsaid_of_friction(stage: Config) -> dict[str, object]:
@@ -340,10 +348,12 @@ def _properties(motor: MotorConfig, own: Mapping[str, float]) -> dict[str, Any]:
     return {name: float(value) for name, value in said.items() if value and name not in replaced}
 
 
-def _of_controller(law: PDControlConfig | PIDControlConfig | SlewedPIDControlConfig) -> dict[str, Any]:
+def _of_controller(
+    law: PDControlConfig | StartupPDControlConfig | PIDControlConfig | SlewedPIDControlConfig,
+) -> dict[str, Any]:
     """Return the features of a controller at the joint."""
     features = {"kp": law.kp, "kd": law.kd} | _not_zero({"const_effort": law.const_effort})
-    if not isinstance(law, PDControlConfig) and law.ki:
+    if isinstance(law, PIDControlConfig | SlewedPIDControlConfig) and law.ki:
         features["ki"] = law.ki
         features |= {"integral_max": law.integral_max} if math.isfinite(law.integral_max) else {}
     if isinstance(law, SlewedPIDControlConfig) and math.isfinite(law.max_rate):
@@ -355,7 +365,7 @@ def _said(motor: MotorConfig) -> dict[str, Any]:
     """Return features of the stages of a motor."""
     features: dict[str, Any] = {}
     for stage in motor.stages:
-        if isinstance(stage, PDControlConfig | PIDControlConfig | SlewedPIDControlConfig):
+        if isinstance(stage, PDControlConfig | StartupPDControlConfig | PIDControlConfig | SlewedPIDControlConfig):
             features |= _of_controller(stage)
         elif isinstance(stage, MaxEffortClampingConfig) and math.isfinite(float(stage.max_effort)):
             features["max_effort"] = stage.max_effort

@@ -23,7 +23,16 @@ from ...specs.linkage import LinkageConfig
 from ...specs.motors import MotorConfig
 from ...specs.patterns import pattern_of
 from . import c_carried, c_header, lab, mjcf, mjlab, ros2, urdf
-from .losses import Loss, left_of, losses_of, on_one_side, rounded_delays, said_together, without_motor
+from .losses import (
+    Loss,
+    left_of,
+    losses_of,
+    on_one_side,
+    rounded_delays,
+    said_together,
+    without_actuator,
+    without_motor,
+)
 from .robot import FEATURES, OF_JOINT, ExportedRobot
 from .xml_file import add_comments, read_xml, root_of, xml_text
 
@@ -43,6 +52,8 @@ class Target:
     # what it cannot say of any robot
     always_lost: tuple[str, ...] = ()
     is_folder: bool = False
+    # it has actuators with gains at the joint alone
+    only_gains: bool = False
     # outermost element of the robot files that it can fill; empty for none
     root: str = ""
     # puts motors into the content of such a file, given its path and the folder it is written to; returns notes, a
@@ -95,6 +106,7 @@ TARGETS: dict[str, Target] = {
         _text(mjcf.mjcf_text),
         lambda robot: losses_of(robot, mjcf.SAYS | _OF_MODEL, mjcf.WITH_GAINS),
         always_lost=mjcf.ALWAYS_LOST,
+        only_gains=True,
         root=mjcf.ROOT,
         fill=mjcf.fill,
     ),
@@ -106,8 +118,11 @@ TARGETS: dict[str, Target] = {
         _says_limits(ros2.SAYS, OF_JOINT),
         lambda robot: left_of(robot, OF_JOINT),
         is_folder=True,
+        only_gains=True,
     ),
-    "lab": Target("actuator cfgs of Isaac Lab", lab.SAYS, _text(lab.lab_text), lab.losses, changed=rounded_delays),
+    "lab": Target(
+        "actuator cfgs of Isaac Lab", lab.SAYS, _text(lab.lab_text), lab.losses, changed=rounded_delays, only_gains=True
+    ),
     "urdf": Target(
         "limits and friction of joints",
         urdf.SAYS,
@@ -117,7 +132,12 @@ TARGETS: dict[str, Target] = {
         fill=urdf.fill,
     ),
     "mjlab": Target(
-        "actuator cfgs of mjlab", mjlab.SAYS, _text(mjlab.mjlab_text), mjlab.losses, changed=rounded_delays
+        "actuator cfgs of mjlab",
+        mjlab.SAYS,
+        _text(mjlab.mjlab_text),
+        mjlab.losses,
+        changed=rounded_delays,
+        only_gains=True,
     ),
 }
 
@@ -180,7 +200,9 @@ def written(
         raise ValueError(f"target = {target!r}: must be one of {', '.join(TARGETS)}. Correct the name.")
     line = TARGETS[target]
     whole = _whole(robot, target, into)
-    losses = said_together(_lost(robot, line, None if whole is None else whole[0]))
+    keeps = line.root == mjcf.ROOT and whole is not None and whole[0] == robot.file and not robot.is_given
+    losses = without_actuator(robot) if line.only_gains and not keeps else []
+    losses += said_together(_lost(robot, line, keeps))
     if strict and losses:
         raise ValueError("\n".join([*losses, f"{out}: must say all, by --strict. Choose another target, or allow it."]))
     notes = without_motor(robot) + said_together(line.left(robot), "Left to the robot")
@@ -200,9 +222,8 @@ def written(
     return notes, losses
 
 
-def _lost(robot: ExportedRobot, line: Target, file: Path | None) -> list[Loss]:
-    """Return what is lost in a file that gets the motors; an actuator that is not replaced there says all of it."""
-    keeps = line.root == mjcf.ROOT and file is not None and file == robot.file and not robot.is_given
+def _lost(robot: ExportedRobot, line: Target, keeps: bool) -> list[Loss]:
+    """Return what is lost in a file that gets the motors; an actuator that it keeps says all of it."""
     return [loss for loss in line.losses(robot) if loss.joint.has_gains or loss.joint.motor is None or not keeps]
 
 
