@@ -95,8 +95,10 @@ def test_motor_of_a_tendon_is_resolved_at_its_shaft() -> None:
     rules = ["at the shaft: kp 80, limit 50"] * 3 + ["no motor of its own: a linkage moves it"] * 3
     assert [row.rule for row in rows] == rules
     shares = {key: row.config for key, row in found.items() if "coefficients" in key[1]}
-    (joint,) = {joint for joint, _ in shares}
-    assert joint == "shoulder" and list(shares.values()) == [1.0, 2.0]
+    assert list(shares.values()) == [1.0, 2.0]
+    # of a joint that another motor moves, no values are made up
+    implicit = resolve(ARM, {"shoulder": [aa.PDControlConfig(0.8, 0.1), tendon, aa.ImplicitConfig()]})
+    assert {row.joint for row in implicit if "implicit" in row.property} == {"shoulder"}
 
 
 def test_a_value_by_pattern_and_a_motor_limit() -> None:

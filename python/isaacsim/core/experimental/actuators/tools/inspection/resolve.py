@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import os
 import warnings
@@ -129,13 +130,17 @@ class _Rows:
                 yield self._property(joint, name)
             # stages without rows of their own: all but control laws and limits
             actuator, motor = self._actuator(joint), self._motor(joint.name)
-            given = [{} if one is None else _numbers_of(without_idle(one)) for one in (actuator, motor)]
-            applied = _running(*self._running[joint.name]) if joint.name in self._running else {}
-            for key in dict.fromkeys([*given[0], *given[1], *applied]):
-                of_file, of_config, now = (found.get(key) for found in (*given, applied))
+            stages = [[] if one is None else list(without_idle(one)) for one in (actuator, motor)]
+            of_file, of_config = map(_numbers_of, stages)
+            running = _running(*self._running[joint.name]) if joint.name in self._running else {}
+            # a joint that the linkage of another moves also runs placeholders, which no motor has
+            laws = set(map(law_of, itertools.chain(*stages)))
+            applied = {key: value for key, value in running.items() if key[0].partition(".")[0] in laws}
+            for key in dict.fromkeys([*of_file, *of_config, *applied]):
                 name, unit = key
                 unit = unit_of(unit, joint.linear)
-                yield Resolved(self._robot.path, joint.name, name, unit, of_file, of_config, now, self._whose(joint))
+                values = (numbers.get(key) for numbers in (of_file, of_config, applied))
+                yield Resolved(self._robot.path, joint.name, name, unit, *values, self._whose(joint))
 
     def _gains(self, joint: InspectedJoint) -> Iterator[Resolved]:
         actuator, motor = self._actuator(joint), self._motor(joint.name)
