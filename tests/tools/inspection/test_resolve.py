@@ -121,6 +121,18 @@ def test_drives_hold_where_there_is_no_actuator(tmp_path) -> None:
     assert bare["shoulder", "kp"].rule == "nothing drives it"
 
 
+def test_actuators_of_mujoco_are_joint_drives_or_have_control_0() -> None:
+    """As `run` has them, and `inspect` says."""
+    found = table(resolve(ROBOTS / "shadow_hand.xml"))
+    rows = [found["FFJ3", "kp"], found["FFJ2", "kp"], found["FFJ2", "linkage.coefficients[FFJ1]"], found["FFJ1", "kp"]]
+    words = ["actuator of the file, as joint drive", "with control 0", "with control 0", "nothing drives it"]
+    assert [(row.applied, row.rule) for row in rows] == list(zip([1.0, 0.0, None, 0.0], words, strict=True))
+    (hand,) = aa.inspect_robots(ROBOTS / "shadow_hand.xml")
+    assert {one.path for one in hand.actuators if one.pipeline.startswith("with control 0: PD(")} == {
+        *("FFJ2", "MFJ2", "RFJ2", "LFJ2")
+    }
+
+
 def test_broken_actuators_are_an_error(tmp_path) -> None:
     """As nothing would be applied."""
     refused(ActuatorParseError, lambda: resolve(edited(tmp_path, number(OF_SHOULDER, "newton:kp", -1.0))), "newton:kp")

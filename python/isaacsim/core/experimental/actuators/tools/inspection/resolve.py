@@ -21,7 +21,6 @@ from ...engine.actuator import Actuator
 from ...engine.motors import Motor, resolve_motors
 from ...extension.articulation_actuators import ArticulationActuators
 from ...laws.contract import catalogue
-from ...simulators.authoring import motors_of
 from ...simulators.motor_properties import effort_limits, read_property
 from ...simulators.port import ArticulationPort
 from ...simulators.simulation import Simulation
@@ -82,7 +81,8 @@ class Resolved:
 def resolve(file: str | os.PathLike[str], config: Motors | None = None) -> list[Resolved]:
     """Return for each joint the values in the file, in a configuration, and as applied after play.
 
-    The file is opened with MuJoCo and `ArticulationActuators`, or its `from_configs` for a configuration.
+    The file is opened with MuJoCo and `ArticulationActuators`, or its `from_configs` for a configuration. MuJoCo's own
+    actuators of an MJCF file become joint drives, as in any simulation; `motors_of` has them as a configuration.
     """
     path = path_of("file", file)
     robots = inspect_robots(path)
@@ -99,9 +99,7 @@ def resolve(file: str | os.PathLike[str], config: Motors | None = None) -> list[
 
 
 def _wrapper(sim: Simulation, path: str, config: Motors | None) -> ArticulationActuators:
-    if config is None and sim.stage is not None:
-        return ArticulationActuators(path)
-    return ArticulationActuators.from_configs(path, motors_of(sim, path) if config is None else config)
+    return ArticulationActuators(path) if config is None else ArticulationActuators.from_configs(path, config)
 
 
 class _Rows:
@@ -166,7 +164,7 @@ class _Rows:
         unit = JOINT_UNITS["effort_limit"][joint.linear]
         given = [None if one is None else largest_effort(one) for one in (actuator, motor)]
         applied = self._actuated[joint.name][2] if joint.name in self._actuated else None
-        rule = "no actuator" if applied is None else self._whose(joint)
+        rule = self._whose(joint) if applied is not None or joint.driven_by == "MJCF actuator" else "no actuator"
         of_joint = self._applied["effort_limit_sim"].get(joint.name, math.inf)
         if shaft := self._at_shaft(joint):
             given, applied, rule = [None, None], None, shaft
@@ -215,6 +213,9 @@ class _Rows:
             return "actuator of the file, and the drive is off"
         if self._with_config:
             return "no motor in the configuration: the drive is left"
+        if joint.driven_by == "MJCF actuator":
+            # as `run` has it: the physics moves a joint by its drive, and no program sets other controls
+            return "actuator of the file, as joint drive" if any(self._applied_gains(joint.name)) else "with control 0"
         return "drive of the file" if joint.driven_by == "USD drive" else "nothing drives it"
 
     def _actuator(self, joint: InspectedJoint) -> InspectedActuator | None:
