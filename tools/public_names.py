@@ -1,20 +1,27 @@
-"""Write the stub for type checkers and the table of stages in the overview.
+"""Write the stub for type checkers, the table of stages in the overview and that of motor files.
 
 In a page, the generated part is between the comments `generated` and `end of generated`; the rest is written by hand.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import math
 import re
 from pathlib import Path
+from typing import Any
 
 import isaacsim.core.experimental.actuators as package
+from isaacsim.core.experimental.actuators.files.motor_files.files import LAWS, is_unnamed
 from isaacsim.core.experimental.actuators.laws.contract import catalogue
+from isaacsim.core.experimental.actuators.specs.configs import Config
+from isaacsim.core.experimental.actuators.specs.fields import Parameter, parameters_of
 from isaacsim.core.experimental.actuators.specs.stages import KINDS
 
 ROOT = Path(__file__).resolve().parents[1]
 STUB = ROOT / "python" / package.__name__.replace(".", "/") / "__init__.pyi"
 OVERVIEW = ROOT / "docs" / "Overview.md"
+MOTORS = ROOT / "docs" / "tutorials" / "describe_motors.md"
 # what a stage of each kind does
 STAGES = {
     "feedback": "gives the controller the position and velocity that a sensor measures",
@@ -63,6 +70,30 @@ def overview(text: str) -> str:
     return filled(OVERVIEW, text, "<!-- generated: laws -->\n", table, "<!-- end of generated -->")
 
 
+def motor_files(text: str) -> str:
+    """Return the page of motor files with an updated table of laws: how a file has each, and its fields."""
+    rows = ["| in a file | fields |", "|---|---|"]
+    for kind in KINDS:
+        for law, config in LAWS[kind].items():
+            stage = "{…}" if is_unnamed(config) else f"{{law: {law}, …}}"
+            fields = ", ".join(_field(config, name, described) for name, described in parameters_of(config).items())
+            rows.append(f"| `{kind}: {f'[{stage}]' if KINDS[kind].many else stage}` | {fields} |")
+    table = "\n".join(["", *rows, "", ""])
+    return filled(MOTORS, text, "<!-- generated: motor files -->\n", table, "<!-- end of generated -->")
+
+
+def _field(config: type[Config], name: str, described: Parameter) -> str:
+    """Return a field with its default, if it has one, and the unit at a joint that turns."""
+    default: Any = {one.name: one.default for one in dataclasses.fields(config)}[name]
+    if isinstance(default, float):
+        default = ".inf" if default == math.inf else f"{default:.4g}"
+    words = str(default).lower().replace("()", "[]")
+    unit = described.unit.partition(" or ")[0]
+    others = " or ".join(f"`{choice}`" for choice in described.choices if choice != default)
+    field = f"`{name}`" if default is dataclasses.MISSING else f"`{name}: {words}`"
+    return f"{field}{unit and ' '}{unit}{others and ' or '}{others}"
+
+
 def filled(file: Path, text: str, start: str, block: str, end: str) -> str:
     """Return the text with the block between its markers."""
     pattern = f"{re.escape(start)}.*?{re.escape(end)}"
@@ -77,4 +108,5 @@ def outputs() -> dict[Path, str]:
     return {
         STUB: stub(),
         OVERVIEW: overview(OVERVIEW.read_text("utf-8")),
+        MOTORS: motor_files(MOTORS.read_text("utf-8")),
     }

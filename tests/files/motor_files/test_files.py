@@ -260,12 +260,17 @@ def test_every_law_of_the_package_has_a_name() -> None:
     assert {line.config for line in LINES} - named == {ForeignConfig}
 
 
-def test_a_delay_in_steps_needs_no_name() -> None:
-    plain = {"a": {"delay": {"delay_steps": 2}}, "b": {"delay": {"law": "timed_delay", "seconds": 0.25}}}
+def test_a_delay_in_steps_and_a_rigid_transmission_need_no_name() -> None:
+    plain = {
+        "a": {"transmission": {"ratio": 50.0}, "delay": {"delay_steps": 2}},
+        "b": {"delay": {"law": "timed_delay", "seconds": 0.25}},
+    }
     motors = motors_of(plain, "/")
-    assert (motors["a"].delay, motors["b"].delay) == (aa.DelayConfig(2), aa.TimedDelayConfig(0.25))
+    assert motors["a"].stages == (aa.DelayConfig(2), aa.TransmissionConfig(50.0))
+    assert motors["b"].delay == aa.TimedDelayConfig(0.25)
     assert plain_of(motors, "/") == plain
-    assert motors_of({"a": {"delay": {"law": "delay", "delay_steps": 2}}}, "/")["a"] == motors["a"]
+    named = {"transmission": {"law": "transmission", "ratio": 50.0}, "delay": {"law": "delay", "delay_steps": 2}}
+    assert motors_of({"a": named}, "/")["a"] == motors["a"]
 
 
 def test_registered_laws_are_read_and_written_by_their_schema(monkeypatch) -> None:
@@ -323,6 +328,8 @@ def test_unknown_keys_are_refused_with_a_suggestion() -> None:
             "f": {"feedback": {"law": "encodr"}},
             "g": {"delay": {"law": "timed"}},
             "h": {"transmission": {"law": "tendon"}},
+            "i": {"sensor": {}},
+            "j": {"transmission": {"ratio": 2.0, "stiffness": 5.0}},
         }
     ) == [
         "'a' has 'clampings': must be one of feedback, command, controller, rate, effort_delay, effort_lag, "
@@ -338,6 +345,10 @@ def test_unknown_keys_are_refused_with_a_suggestion() -> None:
         "'g'.delay.law = 'timed': must be one of delay, timed_delay. Did you mean timed_delay?",
         "'h'.transmission.law = 'tendon': must be one of transmission, elastic. A tendon is a linkage: write linkage: "
         "{joints: [a, b], coefficients: [1.0, 0.8]} by the controller.",
+        f"'i' has 'sensor': must be one of {', '.join(LAWS)}, armature, friction, viscous_friction, intervals. Did you "
+        "mean feedback?",
+        "'j'.transmission has 'stiffness': must be one of law, ratio, offset, targets, rotor_inertia, efficiency, "
+        "backdriving_efficiency. Write law: elastic, which has it.",
     ]
 
 

@@ -71,6 +71,15 @@ def test_motors_of_a_file_take_the_place_of_those_of_the_robot(tmp_path, capsys)
         assert "--config: must not be beside" in capsys.readouterr().err
 
 
+def test_armature_of_a_geared_motor_of_a_file_is_left_to_it(tmp_path, capsys) -> None:
+    """It acts here; no other program reads the file of the motor."""
+    geared = (
+        "shoulder:\n  controller: {law: pd, kp: 0.08, kd: 0.008}\n  clamping: [{law: max_effort, max_effort: 1.2}]\n"
+    )
+    (config := tmp_path / "motors.yaml").write_text(f"{geared}  transmission: {{ratio: 50.0, rotor_inertia: 2.0e-5}}\n")
+    assert said(capsys, ROBOTS / "arm_2dof.xml", "--config", config)[1]["findings"] == []
+
+
 def test_wrong_arguments(tmp_path, capsys) -> None:
     assert main(["lint"]) == 1 and "no file to look at" in capsys.readouterr().err
     arm = str(ROBOTS / "arm_2dof.usda")

@@ -95,8 +95,10 @@ def test_motor_of_a_tendon_is_resolved_at_its_shaft() -> None:
     rules = ["at the shaft: kp 80, limit 50"] * 3 + ["no motor of its own: a linkage moves it"] * 3
     assert [row.rule for row in rows] == rules
     shares = {key: row.config for key, row in found.items() if "coefficients" in key[1]}
-    (joint,) = {joint for joint, _ in shares}
-    assert joint == "shoulder" and list(shares.values()) == [1.0, 2.0]
+    assert list(shares.values()) == [1.0, 2.0]
+    # of a joint that another motor moves, no values are made up
+    implicit = resolve(ARM, {"shoulder": [aa.PDControlConfig(0.8, 0.1), tendon, aa.ImplicitConfig()]})
+    assert {row.joint for row in implicit if "implicit" in row.property} == {"shoulder"}
 
 
 def test_a_value_by_pattern_and_a_motor_limit() -> None:
@@ -117,6 +119,18 @@ def test_drives_hold_where_there_is_no_actuator(tmp_path) -> None:
     assert kp.rule == "drive of the file"
     bare = table(resolve(edited(tmp_path, without(OF_SHOULDER), name="bare.usda")))
     assert bare["shoulder", "kp"].rule == "nothing drives it"
+
+
+def test_actuators_of_mujoco_are_joint_drives_or_have_control_0() -> None:
+    """As `run` has them, and `inspect` says."""
+    found = table(resolve(ROBOTS / "shadow_hand.xml"))
+    rows = [found["FFJ3", "kp"], found["FFJ2", "kp"], found["FFJ2", "linkage.coefficients[FFJ1]"], found["FFJ1", "kp"]]
+    words = ["actuator of the file, as joint drive", "with control 0", "with control 0", "nothing drives it"]
+    assert [(row.applied, row.rule) for row in rows] == list(zip([1.0, 0.0, None, 0.0], words, strict=True))
+    (hand,) = aa.inspect_robots(ROBOTS / "shadow_hand.xml")
+    assert {one.path for one in hand.actuators if one.pipeline.startswith("with control 0: PD(")} == {
+        *("FFJ2", "MFJ2", "RFJ2", "LFJ2")
+    }
 
 
 def test_broken_actuators_are_an_error(tmp_path) -> None:

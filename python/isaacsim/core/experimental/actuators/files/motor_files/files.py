@@ -29,6 +29,7 @@ from ...specs.implicit import ImplicitConfig
 from ...specs.motors import MotorConfig, Motors, interval_problems, motor_of, problems_of
 from ...specs.patterns import pattern_problem
 from ...specs.stages import KINDS, LISTED, parts_of, places_of
+from ...specs.transmission import TransmissionConfig
 from ..networks import trust
 from . import formats
 
@@ -134,8 +135,8 @@ def _folder(file: Path) -> str:
 
 
 LAW, INTERVALS = "law", "intervals"
-# laws without a name in files: each was once the only one of its kind
-_UNNAMED: dict[str, type[Config]] = {"delay": DelayConfig}
+# laws without a name in files, as those that are the only one of their kind
+_UNNAMED: tuple[type[Config], ...] = (DelayConfig, TransmissionConfig)
 _PLAIN = {"int": int, "bool": bool, "token": str}
 # a file with a hundred problems is no motor file
 MAX_PROBLEMS = 100
@@ -146,11 +147,16 @@ def law_name(config: type[Config]) -> str:
     return snake_case(config.stem())
 
 
-# by kind and name; a kind with one law needs no name in a file, nor does one of `_UNNAMED`
+# by kind and name
 LAWS: dict[str, dict[str, type[Config]]] = {
     kind: {law_name(config): config for config in CONFIGS if config.KIND == kind}
     for kind in sorted({config.KIND for config in CONFIGS}, key=LISTED.index)
 }
+
+
+def is_unnamed(config: type[Config]) -> bool:
+    """Return True if a law needs no name in files."""
+    return len(LAWS[config.KIND]) == 1 or config in _UNNAMED
 
 
 class Problems(list[str]):
@@ -289,7 +295,7 @@ class _Reader:
 
     def _values(self, config: Any, given: Mapping[str, object], place: str) -> dict[str, Any]:
         described = parameters_of(config) | getattr(config, "SWITCHES", {})
-        self._refuse_unknown(given, [LAW, *described], place)
+        self._refuse_unknown(given, [LAW, *described], place, LAWS[config.KIND])
         for field in dataclasses.fields(config):
             if field.name not in given and field.default is dataclasses.MISSING:
                 self.problems.add(f"{place} has no {field.name}: {described[field.name].rule}. Add it.")
@@ -298,8 +304,7 @@ class _Reader:
 
     def _class(self, given: Mapping[str, object], kind: str, place: str) -> type[Config] | None:
         laws = LAWS[kind]
-        unnamed = next(iter(laws.values())) if len(laws) == 1 else _UNNAMED.get(kind)
-        if LAW not in given and unnamed is not None:
+        if LAW not in given and (unnamed := next(filter(is_unnamed, laws.values()), None)):
             return unnamed
         law = given.get(LAW)
         config = laws.get(law) if isinstance(law, str) else None
@@ -334,12 +339,14 @@ class _Reader:
             return os.path.normpath(os.path.join(self.folder, value))
         return float(value) if described.type == "float" else value
 
-    def _refuse_unknown(self, given: Iterable[object], known: list[str], place: str) -> None:
+    def _refuse_unknown(
+        self, given: Iterable[object], known: list[str], place: str, laws: Mapping[str, type[Config]] | None = None
+    ) -> None:
         for key in given:
             if key not in known:
-                self.problems.add(
-                    f"{place} has {shown(key)}: must be one of {', '.join(known)}. {_suggestion(key, known)}"
-                )
+                others = [law for law, config in (laws or {}).items() if key in parameters_of(config)]
+                remedy = f"Write law: {others[0]}, which has it." if others else _suggestion(key, known)
+                self.problems.add(f"{place} has {shown(key)}: must be one of {', '.join(known)}. {remedy}")
 
 
 class _Writer:
@@ -377,8 +384,7 @@ class _Writer:
                 "Python."
             )
             return {}
-        is_unnamed = len(laws) == 1 or type(config) is _UNNAMED.get(config.KIND)
-        law = {} if is_unnamed else {LAW: law_name(type(config))}
+        law = {} if is_unnamed(type(config)) else {LAW: law_name(type(config))}
         return law | self._fields(config, place)
 
     def _own(self, value: Any, place: str) -> object:
@@ -428,5 +434,8 @@ _LINKAGES = ("tendon", "cable", "coupling", "differential")
 def _suggestion(given: object, known: Iterable[str]) -> str:
     if given in _LINKAGES:
         return f"A {given} is a linkage: write linkage: {{joints: [a, b], coefficients: [1.0, 0.8]}} by the controller."
-    close = difflib.get_close_matches(given[:100], list(known), n=1, cutoff=0.5) if isinstance(given, str) else []
+    # a law or the last of the words in place of its kind: `encoder` or `sensor` for `feedback`
+    close = [kind for kind in LAWS if kind in known and (given in LAWS[kind] or given == KINDS[kind].words.split()[-1])]
+    if isinstance(given, str):
+        close += difflib.get_close_matches(given[:100], list(known), n=1, cutoff=0.5)
     return f"Did you mean {close[0]}?" if close else "Use one of these or remove it."

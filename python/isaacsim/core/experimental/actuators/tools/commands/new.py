@@ -36,7 +36,7 @@ What a motor may have besides, below its pattern. `actuators excite` and `identi
   delay: {delay_steps: 2}  # commands that are late, in physics steps
   passive: [{law: friction, coulomb: 0.1, viscous: 0.01}]  # N·m and N·m·s/rad, or N and N·s/m
   feedback: {resolution: 0.0015}  # of the encoder, rad or m
-All stages and their fields: docs/tutorials/describe_motors.md."""
+All stages and their fields: docs/tutorials/describe_motors.md, "Every stage"."""
 
 
 def answer(arguments: New) -> Answer:

@@ -216,7 +216,8 @@ def written(
         return notes, losses
     if line.fill is not None:
         notes.append(
-            f"The file is a fragment: give the {target.upper()} file of a robot as `into`, or by --into, to get it all."
+            f"The file is a fragment, for bodies of other formats cannot be written as {target.upper()}: give the "
+            f"{target.upper()} file of the robot as `into`, or by --into, to get it all."
         )
     line.write(robot, out, notes + losses)
     return notes, losses

@@ -20,7 +20,7 @@ from ...specs.actuator_spec import ActuatorSpec
 from ...specs.arguments import HAVE_MOTORS, MODEL_FILES, path_of, require_type
 from ...specs.motors import MotorConfig, Motors
 from ...specs.patterns import first_matching
-from ...specs.stages import parts_of, without_idle
+from ...specs.stages import is_linked, parts_of, without_idle
 from .described import (
     JOINT_UNITS,
     DrivenBy,
@@ -122,7 +122,11 @@ def _model_robot(
     joints: list[InspectedJoint] = []
     for axis in articulation.axes:
         motor = first_matching(motors, axis.name)
-        actuators += [] if motor is None else [_actuator_of(axis.name, axis.linear, motor, file)]
+        if motor is not None:
+            actuator = _actuator_of(axis.name, axis.linear, motor, file)
+            # no joint drive stands for an actuator of a tendon
+            words = f"with control 0: {actuator.pipeline}" if is_linked(actuator) else actuator.pipeline
+            actuators.append(dataclasses.replace(actuator, pipeline=words))
         driver = others.get(axis.name) if motor is None else axis.name
         by: DrivenBy = "MJCF actuator" if driver else "another joint" if axis.name in led else "nothing"
         numbers = {name: (float(getattr(axis, field)), default) for name, (field, default) in _FIELDS.items()}

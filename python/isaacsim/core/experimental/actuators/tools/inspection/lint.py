@@ -158,6 +158,7 @@ _FUNCTIONS: tuple[Rule, ...] = (
     values.unread_derating,
     values.transmission_armature,
     steps.unstable_gains,
+    steps.unchecked_gains,
     steps.gains_against_inertia,
     steps.assumed_inertia_too_large,
     steps.unresolved_spring,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import os
 import warnings
@@ -20,7 +21,6 @@ from ...engine.actuator import Actuator
 from ...engine.motors import Motor, resolve_motors
 from ...extension.articulation_actuators import ArticulationActuators
 from ...laws.contract import catalogue
-from ...simulators.authoring import motors_of
 from ...simulators.motor_properties import effort_limits, read_property
 from ...simulators.port import ArticulationPort
 from ...simulators.simulation import Simulation
@@ -81,7 +81,8 @@ class Resolved:
 def resolve(file: str | os.PathLike[str], config: Motors | None = None) -> list[Resolved]:
     """Return for each joint the values in the file, in a configuration, and as applied after play.
 
-    The file is opened with MuJoCo and `ArticulationActuators`, or its `from_configs` for a configuration.
+    The file is opened with MuJoCo and `ArticulationActuators`, or its `from_configs` for a configuration. MuJoCo's own
+    actuators of an MJCF file become joint drives, as in any simulation; `motors_of` has them as a configuration.
     """
     path = path_of("file", file)
     robots = inspect_robots(path)
@@ -98,9 +99,7 @@ def resolve(file: str | os.PathLike[str], config: Motors | None = None) -> list[
 
 
 def _wrapper(sim: Simulation, path: str, config: Motors | None) -> ArticulationActuators:
-    if config is None and sim.stage is not None:
-        return ArticulationActuators(path)
-    return ArticulationActuators.from_configs(path, motors_of(sim, path) if config is None else config)
+    return ArticulationActuators(path) if config is None else ArticulationActuators.from_configs(path, config)
 
 
 class _Rows:
@@ -129,13 +128,17 @@ class _Rows:
                 yield self._property(joint, name)
             # stages without rows of their own: all but control laws and limits
             actuator, motor = self._actuator(joint), self._motor(joint.name)
-            given = [{} if one is None else _numbers_of(without_idle(one)) for one in (actuator, motor)]
-            applied = _running(*self._running[joint.name]) if joint.name in self._running else {}
-            for key in dict.fromkeys([*given[0], *given[1], *applied]):
-                of_file, of_config, now = (found.get(key) for found in (*given, applied))
+            stages = [[] if one is None else list(without_idle(one)) for one in (actuator, motor)]
+            of_file, of_config = map(_numbers_of, stages)
+            running = _running(*self._running[joint.name]) if joint.name in self._running else {}
+            # a joint that the linkage of another moves also runs placeholders, which no motor has
+            laws = set(map(law_of, itertools.chain(*stages)))
+            applied = {key: value for key, value in running.items() if key[0].partition(".")[0] in laws}
+            for key in dict.fromkeys([*of_file, *of_config, *applied]):
                 name, unit = key
                 unit = unit_of(unit, joint.linear)
-                yield Resolved(self._robot.path, joint.name, name, unit, of_file, of_config, now, self._whose(joint))
+                values = (numbers.get(key) for numbers in (of_file, of_config, applied))
+                yield Resolved(self._robot.path, joint.name, name, unit, *values, self._whose(joint))
 
     def _gains(self, joint: InspectedJoint) -> Iterator[Resolved]:
         actuator, motor = self._actuator(joint), self._motor(joint.name)
@@ -161,7 +164,7 @@ class _Rows:
         unit = JOINT_UNITS["effort_limit"][joint.linear]
         given = [None if one is None else largest_effort(one) for one in (actuator, motor)]
         applied = self._actuated[joint.name][2] if joint.name in self._actuated else None
-        rule = "no actuator" if applied is None else self._whose(joint)
+        rule = self._whose(joint) if applied is not None or joint.driven_by == "MJCF actuator" else "no actuator"
         of_joint = self._applied["effort_limit_sim"].get(joint.name, math.inf)
         if shaft := self._at_shaft(joint):
             given, applied, rule = [None, None], None, shaft
@@ -210,6 +213,9 @@ class _Rows:
             return "actuator of the file, and the drive is off"
         if self._with_config:
             return "no motor in the configuration: the drive is left"
+        if joint.driven_by == "MJCF actuator":
+            # as `run` has it: the physics moves a joint by its drive, and no program sets other controls
+            return "actuator of the file, as joint drive" if any(self._applied_gains(joint.name)) else "with control 0"
         return "drive of the file" if joint.driven_by == "USD drive" else "nothing drives it"
 
     def _actuator(self, joint: InspectedJoint) -> InspectedActuator | None:

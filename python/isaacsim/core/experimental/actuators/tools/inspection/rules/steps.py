@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 
 from ....specs.implicit import ImplicitConfig
+from ....specs.stages import is_linked
 from ...stability.chatter import AssumedInertia
 from ...stability.table import IMPLICIT_REMEDY, JointStability, RobotStability, Stability, least_damping, lowered
 from ..findings import Checked, Remark
@@ -29,6 +30,20 @@ def unstable_gains(checked: Checked) -> Iterator[Remark]:
             + (f", latency {joint.latency:.3g} s." if joint.latency else "."),
             f"{text[0].upper()}{text[1:]}.",
             severity="error",
+        )
+
+
+def unchecked_gains(checked: Checked) -> Iterator[Remark]:
+    """Motors whose gains are not known, so that nothing says whether they vibrate at this physics step."""
+    table = checked.stability
+    passive = {one.name for one, stages in checked.actuated if stages.controller is None and not is_linked(stages)}
+    if table is not None and (joints := [joint for joint in table.unknown if joint not in passive]):
+        yield Remark(
+            checked.robot.path,
+            f"the stability of {', '.join(joints)} at dt = {table.dt:.4g} s is not checked: behind a network, a law of "
+            "one's own or a linkage, or implicit without an inertia, gains are not known.",
+            "Try it with `actuators run --dt`; for a law of one's own, check law: pd with its slopes in its place.",
+            severity="note",
         )
 
 
