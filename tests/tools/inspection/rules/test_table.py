@@ -48,6 +48,10 @@ def armature_of(value: float) -> tuple[Edit, Edit]:
 _RUBBING = (schema(OF_SHOULDER, "ActuatorFrictionAPI"), number(OF_SHOULDER, "actuator:friction:coulomb", 5.0))
 
 
+def _encoder(resolution: float) -> tuple[Edit, Edit]:
+    return schema(OF_SHOULDER, "ActuatorEncoderAPI"), number(OF_SHOULDER, "actuator:encoder:resolution", resolution)
+
+
 def go1(stage: Usd.Stage) -> None:
     """The Go1 takes the place of the arm."""
     layer = stage.GetRootLayer()
@@ -188,6 +192,7 @@ BROKEN: dict[str, tuple[tuple[Edit, ...], str]] = {
         ),
         "the spring of joint shoulder, 1e+04, has h·ω = 1.1",
     ),
+    "coarse-encoder": (_encoder(0.01), "moves the effort by 48 at dt = 0.004167 s, 80% of its limit: with kd = 20 it"),
 }
 # files that are correct and look similar
 GOOD: dict[str, tuple[Edit, ...]] = {
@@ -218,6 +223,13 @@ GOOD: dict[str, tuple[Edit, ...]] = {
         integer(OF_SHOULDER, "newton:delaySteps", 200),
     ),
     "friction": (number(SHOULDER, "newton:friction", 50.0),),
+    "fine encoder": _encoder(0.001),
+    "filtered encoder": (*_encoder(0.01), number(OF_SHOULDER, "actuator:encoder:velocityFilter", 0.04)),
+    "slow controller": (
+        *_encoder(0.01),
+        schema(OF_SHOULDER, "ActuatorRateAPI"),
+        integer(OF_SHOULDER, "actuator:rate:decimation", 9),
+    ),
     "weak knee": (go1, number(_CALF, "newton:maxEffort", 20.0)),
 }
 IN_MOTION = (
@@ -226,11 +238,12 @@ IN_MOTION = (
     "gains-against-inertia",
     "assumed-inertia-too-large",
     "unresolved-spring",
+    "coarse-encoder",
 )
 # rules on laws of ours, which newton does not have
 _OURS = (
     *("unread-supply", "unread-derating", "transmission-armature", "earlier-name"),
-    *("assumed-inertia-too-large", "unresolved-spring", "unmarked-fallback", "unchecked-gains"),
+    *("assumed-inertia-too-large", "unresolved-spring", "unmarked-fallback", "unchecked-gains", "coarse-encoder"),
 )
 # a law of ours has several names, others approximate it or refuse its file, and a file by hand has no marks
 _OF_OURS = {"approximated", "unmarked-fallback", "refused-elsewhere"}

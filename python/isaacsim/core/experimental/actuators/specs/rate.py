@@ -34,3 +34,7 @@ class RateConfig(Config):
         0.0, attribute="actuator:rate:phase", type="float", unit="", fallback=0.0, lower=0.0, upper=1.0
     )
     """Part of a period that has passed at a reset, from 0 to 1; robots may differ. The first step always computes."""
+
+    def period(self, dt: float) -> float:
+        """Return the mean time between two computations [s], from the physics step [s]."""
+        return max(1.0 / self.frequency, dt) if self.frequency else self.decimation * dt

@@ -323,7 +323,7 @@ def _delay(motor: MotorConfig, dt: float) -> tuple[float, bool]:
         return 0.0, True
     rate = next((one for one in motor.others if isinstance(one, RateConfig)), None)
     # with a rate, steps are those of the controller
-    period = dt if rate is None else max(1.0 / rate.frequency, dt) if rate.frequency else rate.decimation * dt
+    period = dt if rate is None else rate.period(dt)
     if isinstance(delay, DelayConfig):
         return delay.delay_steps * period, rate is None
     return delay.steps * period + delay.seconds, not delay.seconds and rate is None and delay.steps == int(delay.steps)

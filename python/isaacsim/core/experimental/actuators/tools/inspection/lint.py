@@ -162,6 +162,7 @@ _FUNCTIONS: tuple[Rule, ...] = (
     steps.gains_against_inertia,
     steps.assumed_inertia_too_large,
     steps.unresolved_spring,
+    steps.coarse_encoder,
 )
 
 RULES = {function.__name__.replace("_", "-"): function for function in _FUNCTIONS}

@@ -5,12 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from ....specs.dry_friction import breakaway
+from ....specs.encoder import EncoderConfig
 from ....specs.implicit import ImplicitConfig
+from ....specs.rate import RateConfig
 from ....specs.stages import is_linked
+from ....specs.transmission import transmission_of
 from ...stability.chatter import AssumedInertia
 from ...stability.table import IMPLICIT_REMEDY, JointStability, RobotStability, Stability, least_damping, lowered
+from ..described import gains, largest_effort, passive_stages
 from ..findings import Checked, Remark
 
+# share of the largest effort by which an encoder may move it
+_RATTLES = 0.1
 # [Hz]: no position loop oscillates slower or faster
 _SLOWEST, _FASTEST = 0.02, 500.0
 
@@ -121,4 +128,28 @@ def gains_against_inertia(checked: Checked) -> Iterator[Remark]:
                 f"{frequency:.3g} Hz.",
                 f"Check the units of kp: {'per degree it is' if soft else 'per radian it is'} "
                 f"{(math.degrees if soft else math.radians)(joint.kp):.4g}; and those of the masses.",
+            )
+
+
+def coarse_encoder(checked: Checked) -> Iterator[Remark]:
+    """An encoder whose velocity jumps so far from one of its steps to the next that the derivative gain rattles."""
+    for joint, actuator in checked.actuated:
+        encoder = next((stage for stage in actuator.stages if isinstance(stage, EncoderConfig)), None)
+        if encoder is None or checked.dt is None or (law := gains(actuator)) is None:
+            continue
+        rate = next((stage for stage in actuator.stages if isinstance(stage, RateConfig)), None)
+        period = checked.dt if rate is None else rate.period(checked.dt)
+        gear = transmission_of(actuator) if encoder.side == "motor" else None
+        differs = encoder.velocity == "difference"
+        tick = encoder.resolution / period if differs else encoder.velocity_resolution
+        jump = law[1] * tick / (1.0 if gear is None else abs(gear.ratio)) * period / (encoder.velocity_filter + period)
+        most = largest_effort(actuator)
+        friction = joint.value("friction") + breakaway(passive_stages(actuator))
+        if (share := jump / most) > _RATTLES and jump > friction:
+            slower = (encoder.velocity_filter + period) * share / _RATTLES - period
+            yield Remark(
+                actuator.path,
+                f"one step of the encoder of joint {joint.name} moves the effort by {jump:.3g} at dt = "
+                f"{checked.dt:.4g} s, {share:.0%} of its limit: with kd = {law[1]:.4g} it rattles.",
+                f"Filter the velocity, velocity_filter = {slower:.2g} s, or take a finer encoder or a smaller kd.",
             )
