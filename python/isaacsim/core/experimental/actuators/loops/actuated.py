@@ -278,9 +278,8 @@ class Actuated(ActuatorSet):
         columns = [self._names.index(one) for one in self._assembly.dof_names]
         # without a mass matrix, the loads nearest in least squares
         inverse = np.eye(len(self._names))[None] if self._admittances is None else self._admittances
-        loads = None if self._loads is None else self._loads[:, columns]
-        signals = shafts.signals(inverse[:, columns][:, :, columns], loads)
-        if loads is not None:
+        signals = shafts.signals(inverse, columns, self._loads)
+        if self._loads is not None:
             signals[OF_SHAFTS["load_is_whole"]] = signals[OF_SHAFTS["load_is_whole"]] * self._are_whole
         for name, values in signals.items():
             if self._admittances is not None or "load" in name:
