@@ -206,6 +206,21 @@ def test_simulator_takes_the_slope_of_a_tendon_over(file: Path, num_envs: int) -
         assert np.abs(found).max() < 0.1 and abs(g @ q[0] - g @ free[0]) < 1e-4 and not actuators.faults
 
 
+def test_taking_over_a_tendon_can_be_switched_off_and_on(file: Path) -> None:
+    motors = {"a": motor(aa.LinkageConfig.tendon({"a": 1.0, "b": 0.6}), in_engine=True)}
+    with aa.Simulation(file, DT) as sim:
+        actuators = driven(".*", motors)
+        sim.play()
+        robot = actuators.articulation
+        robot.set_dof_position_targets(np.array([[0.05, 0.02, 0.0]], np.float32))
+        (mode,) = [stage for stage in actuators.actuators[0].stages if isinstance(stage, aa.ImplicitEffort)]
+        for switch, has_armature in ((1.0, True), (0.0, False), (1.0, True)):
+            mode.in_engine.fill_(switch)
+            sim.step(50)
+            assert bool(sim._host._fields.added_to_tendons.any()) == has_armature
+        assert not actuators.faults
+
+
 def test_cable_in_the_simulator_pulls_within_its_limits(file: Path) -> None:
     shaft = aa.LinkageConfig.tendon({"a": 1.0, "b": 0.6}, unilateral=True)
     mode = aa.ImplicitConfig(in_engine=True)
