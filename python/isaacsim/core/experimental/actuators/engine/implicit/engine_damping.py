@@ -120,7 +120,9 @@ class EngineDamping:
                 good &= np.isfinite(one[:, part.columns])
             # a fault of one is one of all joints of its linkage
             good = ~(~good @ part.together)
-            handed = np.where(part.is_handed() & part.of_tendons & good & (damping > 0.0), damping.astype(np.float64), 0.0)
+            handed = np.where(
+                part.is_handed() & part.of_tendons & good & (damping > 0.0), damping.astype(np.float64), 0.0
+            )
             pulled = np.where(good, whole - handed * velocities, 0.0) @ slopes
         mine = handed @ part.together > 0.0
         efforts[:, part.columns] = np.where(mine, pulled, efforts[:, part.columns])
