@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from ...base.errors import HostError
 from ...base.extras import needs
 from ...extension.articulation_actuators import ArticulationActuators
 from ...simulators.authoring import motors_of
@@ -59,7 +60,7 @@ def lint(file: str | os.PathLike[str], dt: float | None = None, config: Motors |
     if dt is not None:
         try:
             stability = _stabilities(path, robots, dt, config)
-        except ValueError as error:
+        except (HostError, ValueError) as error:
             problem = f"cannot be simulated, so that its stability is not known: {error}"
             remedy = "Correct the file, or leave --dt out."
             findings.append(Finding("not-simulated", "error", str(path), problem, remedy))
