@@ -53,7 +53,7 @@ class _Part:
     @functools.cached_property
     def of_tendons(self) -> np.ndarray:
         """True for the shafts that are tendons of the simulator: those that were handed over at first, `(joints,)`."""
-        return self.is_handed().any(axis=0)
+        return np.asarray(self.is_handed().any(axis=0))
 
     def states(self) -> Iterator[np.ndarray]:
         """Velocity at the start of the last step without a fault, effort and damping, each `(robots, joints)`."""
