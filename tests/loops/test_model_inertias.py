@@ -84,6 +84,10 @@ def test_worlds_have_those_of_the_data() -> None:
                 wanted = [expected(*state)[at] for state in zip(*before, strict=True)]
                 if name in told(actuated):
                     np.testing.assert_allclose(told(actuated)[name], wanted, rtol=0.01, atol=0.02)
+            with pytest.raises(ValueError, match="positive definite"):
+                actuated.set_mass_matrix(np.diag([2.0, -3.0]))
+            # those of the data are followed still
+            assert actuated._inertias is not None
             actuated.set_mass_matrix(np.diag([2.0, 3.0]))
             actuated.set_loads([1.0, 2.0])
             actuated.step(data, targets, DT)

@@ -39,8 +39,10 @@ def test_mode_is_a_stage(modes, implicit) -> None:
 
 
 def test_stage_that_is_there_keeps_its_values() -> None:
-    (_, second) = in_effort_mode(motors(), JOINTS, "implicit")
-    assert second.others == [aa.ImplicitConfig(assumed_inertia=0.3)]
+    in_engine = in_effort_mode(motors(), JOINTS, "in_engine")
+    for given in (motors(), in_engine):
+        (_, second) = in_effort_mode(given, JOINTS, "implicit")
+        assert second.others == [aa.ImplicitConfig(assumed_inertia=0.3)]
 
 
 def test_mode_in_the_engine_is_a_value_of_the_stage() -> None:

@@ -92,6 +92,16 @@ def test_position_out_of_reach_is_refused() -> None:
         LinkageConfig.four_bar("knee", 0.05, 0.2, 0.06, 0.2, 0.5, 2.5)
 
 
+@cases(
+    "joints, lower, nodes, words",
+    (["a"], [0.0], 1, r"nodes = 1, lower = \[0\.0\], upper = \[1\.0\] of joints a: must be at least 2 nodes"),
+    (["a", "b"], [0.0], 9, "and a first and a last position of each joint"),
+)
+def test_table_has_nodes_over_each_joint(joints, lower, nodes, words) -> None:
+    with pytest.raises(ValueError, match=words):
+        LinkageConfig.table(joints, lambda *_: 0.0, lower, [1.0], nodes)
+
+
 def test_tendons_screws_and_cables() -> None:
     """Lengths are sums of radii times positions; a screw moves two fingers by half of its way each."""
     cable = LinkageConfig.underactuated_finger({"MCP": 0.012, "PIP": 0.009})

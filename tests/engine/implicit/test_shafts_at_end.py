@@ -75,6 +75,21 @@ def test_effort_is_that_of_the_end_of_the_step_at_the_shaft(count: int, pulls: b
     assert not arrays.faults and (slack > 10) == pulls
 
 
+def test_load_of_a_shaft_is_that_of_all_joints_with_a_motor_or_not() -> None:
+    rng, row, found = np.random.default_rng(4), np.array([[1.0, 0.6, 0.0]]), []
+    q, qd, target, load = 0.05 * rng.normal(size=(4, 3)).astype(np.float32)
+    tendon = {"a": motor(aa.LinkageConfig.tendon({"a": 1.0, "b": 0.6}))}
+    for others in ({}, {"c": [aa.PDControlConfig(1.0, 0.1)]}):
+        arrays = aa.ActuatedArrays(NAMES, tendon | others)
+        arrays.set_mass_matrix(MASS)
+        arrays.set_loads(10 * load, are_whole=True)
+        found.append(np.array(arrays.step(q, qd, target, DT))[:2])
+    state = [one.astype(float) for one in (q, qd, target, 10 * load)]
+    expected = solved(np.linalg.inv(MASS), row, state, pulls=False)
+    np.testing.assert_allclose(found[0], [expected[0], 0.6 * expected[0]], rtol=2e-4)
+    assert np.abs(expected[0]) < MOST and (found[0] == found[1]).all()
+
+
 def test_what_was_limited_is_told_and_a_fault_is_that_of_the_linkage() -> None:
     shaft = aa.LinkageConfig.tendon({"a": 1.0, "b": 0.5}, unilateral=True)
     arrays = aa.ActuatedArrays(NAMES, {"a": motor(shaft), "c": [aa.PDControlConfig(1.0, 0.1), aa.ImplicitConfig()]}, 2)
@@ -102,7 +117,7 @@ def test_shafts_and_joints_that_are_stepped_one_by_one_contract_together() -> No
         linked[:2, :3], linked[2, 3:5] = True, True
         alone = np.arange(6) == 5
         shafts = Shafts([0, 1, 3], rows, np.ones(3), linked, np.ones(3, bool), alone)
-        found = shafts.signals(inverse[None])["shaft_inertia"][0]
+        found = shafts.signals(inverse[None], range(6))["shaft_inertia"][0]
         among = np.concatenate([rows, np.eye(6)[alone]])
         inertias = np.concatenate([found, coupled_inertias(inverse)[alone]])
         least = np.linalg.eigvalsh(np.eye(4) - (among @ inverse @ among.T) * np.sqrt(np.outer(inertias, inertias)))
@@ -189,6 +204,21 @@ def test_simulator_takes_the_slope_of_a_tendon_over(file: Path, num_envs: int) -
                 found = np.array(robot.get_dof_velocities().numpy(), float)
                 np.testing.assert_allclose(found, expected, rtol=2e-3, atol=2e-3)
         assert np.abs(found).max() < 0.1 and abs(g @ q[0] - g @ free[0]) < 1e-4 and not actuators.faults
+
+
+def test_taking_over_a_tendon_can_be_switched_off_and_on(file: Path) -> None:
+    motors = {"a": motor(aa.LinkageConfig.tendon({"a": 1.0, "b": 0.6}), in_engine=True)}
+    with aa.Simulation(file, DT) as sim:
+        actuators = driven(".*", motors)
+        sim.play()
+        robot = actuators.articulation
+        robot.set_dof_position_targets(np.array([[0.05, 0.02, 0.0]], np.float32))
+        (mode,) = [stage for stage in actuators.actuators[0].stages if isinstance(stage, aa.ImplicitEffort)]
+        for switch, has_armature in ((1.0, True), (0.0, False), (1.0, True)):
+            mode.in_engine.fill_(switch)
+            sim.step(50)
+            assert bool(sim._host._fields.added_to_tendons.any()) == has_armature
+        assert not actuators.faults
 
 
 def test_cable_in_the_simulator_pulls_within_its_limits(file: Path) -> None:

@@ -60,6 +60,7 @@ def test_slides_and_hinges_behind_them() -> None:
             "(cord: its joints feel 1 : 0.5 of its tension, in another",
         ),
         ({JOINTS[0]: (1.0, -1.0)}, {}, "(cord: its joints feel -1 of its tension"),
+        ({JOINTS[0]: (1.0, 1.0), JOINTS[1]: (np.nan, 1.0)}, {}, "(cord: gearing = nan: must be finite)"),
         ({JOINTS[0]: (1.0, 1.0), JOINTS[2]: (1.0, 1.0)}, {}, "no axis of it at the joint before"),
         (dict.fromkeys(JOINTS, (1.0, 1.0)), {"axis": "Z"}, "what hinge feels of it at third depends on the pose"),
         (BOTH, {"second": "Prismatic"}, "what hinge feels of it at second"),
@@ -73,9 +74,18 @@ def test_others_are_left_out_by_name(axes, second, why) -> None:
         read_scene(made.stage)
 
 
+@pytest.mark.parametrize("name", [*SPRING, *LIMITS])
+def test_a_number_that_is_not_finite_is_named(name) -> None:
+    made = finger()
+    tendon(made, HELD, **SPRING | LIMITS | {name: np.nan})
+    with pytest.warns(UserWarning, match=rf"\(cord: {name} = nan: must be finite\)"):
+        assert read_scene(made.stage).tendons == []
+
+
 def test_a_tendon_that_is_off_is_none_and_a_spatial_one_is_named() -> None:
     made = finger()
-    tendon(made, HELD, stiffness=1.0, tendonEnabled=False)
+    # it does not matter which joints would feel it
+    tendon(made, BOTH, stiffness=1.0, tendonEnabled=False)
     made.stage.GetPrimAtPath(f"{ROBOT}/tip").AddAppliedSchema("PhysxTendonAttachmentRootAPI:rope")
     with pytest.warns(UserWarning, match=rf"left out: <{ROBOT}/tip> \(spatial\)\. Open"):
         assert read_scene(made.stage).tendons == []

@@ -109,3 +109,6 @@ def test_joints_of_a_tendon_have_the_motors_of_the_file(tmp_path, capsys, monkey
     assert "0.5, 0.5" in capsys.readouterr().out
     assert main(["export", "gripper.xml", "--to", "yaml", "-o", "motors.yaml"]) == 0
     assert main(["run", "gripper.xml", "--config", "motors.yaml", "--seconds", "0.1"]) == 0
+    capsys.readouterr()
+    assert main(["convert", "gripper.xml", "-o", "gripper.usda", "--config", "motors.yaml", "--lossy"]) == 0
+    assert "no joint drive stands for" not in capsys.readouterr().err

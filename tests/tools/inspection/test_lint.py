@@ -47,6 +47,14 @@ def test_what_cannot_be_simulated_is_told_with_a_step(tmp_path: Path) -> None:
     )
     assert {finding.rule for finding in lint(file)} == {"undamped"}
     assert {finding.rule for finding in lint(file, 0.004)} == {"undamped", "not-simulated"}
+    tendon = aa.LinkageConfig.tendon({"shoulder": 1.0, "extension": 0.8})
+    limit, mode = aa.MaxEffortClampingConfig(9.0), aa.ImplicitConfig(in_engine=True)
+    motors = {"shoulder": [aa.PDControlConfig(4.0, 0.4), limit, tendon, mode]}
+    (finding,) = lint(ROBOTS / "arm_2dof.usda", 0.004, motors)
+    assert finding.rule == "not-simulated" and "must be a fixed tendon of the model" in finding.problem
+    with pytest.raises(ValueError, match="'toe' matches no joint"):
+        # it is not the file that is wrong
+        lint(ROBOTS / "arm_2dof.usda", config={"toe": motors["shoulder"]})
 
 
 def test_of_broken_robots_stability_is_not_asked(tmp_path: Path) -> None:

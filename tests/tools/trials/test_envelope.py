@@ -5,8 +5,10 @@ import dataclasses
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
+from driven import driven
 from isaacsim.core.experimental.actuators.tools.plots.envelope import draw_envelope
 from isaacsim.core.experimental.actuators.tools.trials.envelope import envelope
+from places import ROBOTS
 
 STALL, FREE, PEAK, LIMIT = 120.0, 9.0, 100.0, 80.0
 
@@ -87,6 +89,30 @@ def test_parameters_are_those_of_the_robot_now() -> None:
     assert envelope(legs, "hip", dt=0.01).delay == pytest.approx(0.02)
     with pytest.raises(ValueError, match="robot = 3: must be below 3"):
         envelope(legs, "hip", robot=3)
+
+
+@pytest.mark.parametrize("in_engine", [False, True])
+def test_effort_mode_does_not_change_the_envelope(in_engine: bool) -> None:
+    """Not even of an inertia that nobody tells."""
+    limit = aa.DCMotorClampingConfig(STALL, FREE, PEAK)
+    with aa.Simulation(ROBOTS / "arm_2dof.usda") as sim:
+        sim.play()
+        found = []
+        for mode in ([], [aa.ImplicitConfig(in_engine=in_engine)]):
+            motors = {"shoulder": [aa.PDControlConfig(80.0, 2.0), limit, *mode]}
+            with driven("/World/Arm", motors) as actuators:
+                found.append(envelope(actuators, "shoulder"))
+    assert found[1].stall_effort == found[0].stall_effort == PEAK
+    np.testing.assert_array_equal(found[1].whole, found[0].whole)
+    assert found[1].clamps.keys() == {"ClampingDCMotor"}
+
+
+def test_motor_of_a_linkage_has_none_at_a_joint() -> None:
+    tendon = [aa.PDControlConfig(2.0, 0.1), aa.LinkageConfig.tendon({"hip": 1.0, "knee": 0.5})]
+    legs = aa.ActuatedArrays(["hip", "knee"], {"hip": tendon})
+    for joint in ("hip", "knee"):
+        with pytest.raises(ValueError, match=f"joint = '{joint}': must have a motor of its own, and a linkage moves"):
+            envelope(legs, joint)
 
 
 def test_motor_without_clamps_has_no_bounds() -> None:

@@ -3,6 +3,7 @@
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
+from driven import driven
 from isaacsim.core.experimental.actuators.tools.plots.step_response import Response, StepResponse, draw_step_response
 from isaacsim.core.experimental.actuators.tools.trials.step_response import step_response
 from places import REPOSITORY
@@ -86,6 +87,29 @@ def test_others_stay_at_their_targets() -> None:
     assert found.actual.start == pytest.approx(0.0, abs=5e-3)
     with pytest.raises(ValueError, match="joint = 'wrist': must be driven"):
         step_response(opened, "/World/Arm", "wrist", amplitude=0.1, seconds=1.0)
+
+
+def test_joint_beside_a_linkage_in_an_effort_mode_responds() -> None:
+    """A shaft that nothing turns has the mode, too, and no controller."""
+    law, near, far = aa.PDControlConfig(400.0, 40.0), "panda_joint6", "panda_joint7"
+    limit = aa.MaxEffortClampingConfig(80.0)
+    tendon = [law, limit, aa.LinkageConfig.tendon({near: 1.0, far: 0.5}), aa.ImplicitConfig()]
+
+    def response(joint: str) -> StepResponse:
+        return step_response(
+            lambda: aa.Simulation(ROBOTS / "franka_panda.usda"),
+            "/World/Panda",
+            joint,
+            amplitude=0.1,
+            seconds=0.5,
+            open_actuators=lambda path: driven(path, {"panda_joint4": [law, limit], near: tendon}),
+        )
+
+    found = response("panda_joint4").actual
+    assert found.final - found.start == pytest.approx(0.1, abs=0.05)
+    for joint in (near, far):
+        with pytest.raises(ValueError, match=f"joint = '{joint}'"):
+            response(joint)
 
 
 def test_geared_motor_responds_as_the_same_motor_at_the_joint() -> None:

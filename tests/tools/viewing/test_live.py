@@ -90,6 +90,18 @@ def test_applied_efforts_are_within_the_envelope_and_limited_ones_at_its_end(sim
     assert limited > 10
 
 
+def test_motor_of_a_tendon_has_no_ends_at_its_joints(sim) -> None:
+    tendon = aa.LinkageConfig.tendon({"shoulder": 1.0, "extension": 0.8})
+    motor = [aa.PDControlConfig(4.0, 0.4), aa.MaxEffortClampingConfig(60.0), tendon]
+    actuators = aa.ArticulationActuators.from_configs("/World/Arm", {"shoulder": motor})
+    live = live_of(sim)
+    sim.step()
+    first, second = live.efforts()
+    assert (first.lower, first.upper, second.lower, second.upper) == (-np.inf, np.inf) * 2
+    assert second.applied == pytest.approx(0.8 * first.applied) and live.gain(0, "kp") == 4.0
+    actuators.close()
+
+
 def test_geared_motor_is_shown_at_the_joint() -> None:
     geared = [aa.PDControlConfig(2.0, 0.2), aa.MaxEffortClampingConfig(6.0), aa.TransmissionConfig(-10.0, 0.4)]
     direct = [aa.PDControlConfig(200.0, 20.0), aa.MaxEffortClampingConfig(60.0)]

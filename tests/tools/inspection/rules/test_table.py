@@ -313,6 +313,18 @@ def test_fallbacks_without_marks_are_one_note(tmp_path) -> None:
     assert ": shoulder (friction). They count" in problem and not found()
 
 
+def test_limits_and_gains_before_a_linkage_are_those_of_its_shaft(tmp_path) -> None:
+    tendon = [aa.PDControlConfig(40.0, 4.0), aa.LinkageConfig.tendon({"shoulder": 1.0, "extension": 0.8})]
+    found = [
+        {one.rule: one.problem for one in aa.lint(ROBOTS / "arm_2dof.usda", config={"shoulder": motor})}
+        for motor in (tendon, [*tendon, aa.MaxEffortClampingConfig(60.0)])
+    ]
+    assert "has no effort limit" in found[0].pop("no-effort-limit") and found[0] == found[1]
+    stiff = edited(tmp_path, number(SHOULDER, "drive:angular:physics:stiffness", 4.0))
+    (finding,) = (one for one in aa.lint(stiff, config={"shoulder": tendon}) if one.rule == "drive-and-actuator")
+    assert "with at the shaft: kp 40, kd 4." in finding.problem
+
+
 def test_limits_before_a_gear_are_compared_at_the_joint(tmp_path) -> None:
     file = edited(tmp_path, geared(-50.0, 90.0, rotor_inertia=1e-4), *armature_of(0.1))
     found = {one.rule: one for one in aa.lint(file)}

@@ -11,7 +11,7 @@ import warp as wp
 
 from ..laws.contract.base import Component
 from ..laws.controller_pd import ControllerPD
-from ..specs.stages import KINDS, acts_at_joint, follows_limits, kind_of, parts_of
+from ..specs.stages import KINDS, acts_at_joint, follows_limits, is_linked, kind_of, parts_of
 from .actuator import Actuator
 from .plan import has_law
 from .user_components import remove_from_plan, shallow_copy
@@ -60,11 +60,12 @@ class StageBounds:
 def known_at_once(actuator: Actuator) -> list[Component]:
     """Stages whose bounds depend only on position and velocity: those with a law and without state.
 
-    Before a transmission with state nothing is known.
+    Before a transmission with state, and before a linkage, nothing is known.
     """
     is_known = all(not stage.STATE for stage in actuator.after_controller if converts(stage))
+    is_known = is_known and not is_linked(actuator)
     stages = (stage for stage in actuator.after_controller if is_known or acts_at_joint(stage))
-    return [stage for stage in stages if has_law(stage) and not stage.STATE]
+    return [one for one in stages if has_law(one) and not one.STATE and not KINDS[kind_of(one) or "passive"].couples]
 
 
 def converts(stage: object) -> bool:

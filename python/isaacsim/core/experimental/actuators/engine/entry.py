@@ -21,6 +21,7 @@ from ..specs.arguments import require_one, require_type
 from ..specs.combinations import others_together
 from ..specs.configs import ClampingConfig, Config, ControlConfig, DelayConfig, in_own_steps
 from ..specs.engine_friction import unattached_problems
+from ..specs.implicit import ImplicitConfig
 from ..specs.stages import KINDS, Staged, kind_of, parts_of, places_of
 from ..specs.transmission import armature
 
@@ -78,8 +79,9 @@ def check_config(config: ActuatorConfig) -> None:
     clamps = () if config.clamping is None else config.clamping
     require_type("ActuatorConfig: clamping", clamps, Sequence, "a list of limits")
     require_type("ActuatorConfig: others", config.others, Sequence, "a list of stages")
-    alone = [KINDS[kind].alone for kind, _ in config.by_kind if kind]
-    if config.controller is None and not (alone and all(alone)):
+    # a passive joint has an effort mode where all joints have one
+    kinds = {kind for kind, _ in config.by_kind if kind} - {ImplicitConfig.KIND}
+    if config.controller is None and not (kinds and all(KINDS[kind].alone for kind in kinds)):
         raise ValueError(
             "ActuatorConfig: controller = None: must be a Controller where there are limits or a delay, or where there "
             "is nothing else. Give the control law."

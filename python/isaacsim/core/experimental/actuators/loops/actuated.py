@@ -175,8 +175,6 @@ class Actuated(ActuatorSet):
             ValueError: Another shape, or not symmetric and positive definite.
         """
         self._require_open()
-        # instead of those of the model
-        self._inertias = None
         given = np.asarray(mass_matrix, np.float64)
         count = len(self._names)
         if given.shape not in ((count, count), (self._num_robots, count, count)):
@@ -186,7 +184,10 @@ class Actuated(ActuatorSet):
             )
         if not np.isfinite(given).all() or not np.allclose(given, np.swapaxes(given, -1, -2), rtol=1e-4):
             raise ValueError("mass_matrix: must be finite and symmetric. Give that of all joints, armatures included.")
-        for name, values in zip(INERTIAS, inertias_of(given), strict=True):
+        found = inertias_of(given)
+        # instead of those of the model
+        self._inertias = None
+        for name, values in zip(INERTIAS, found, strict=True):
             self._set_signal(name, values)
         if (shafts := self._assembly.shafts) is not None:
             self._admittances = np.linalg.inv(given.reshape(-1, count, count))
@@ -278,9 +279,8 @@ class Actuated(ActuatorSet):
         columns = [self._names.index(one) for one in self._assembly.dof_names]
         # without a mass matrix, the loads nearest in least squares
         inverse = np.eye(len(self._names))[None] if self._admittances is None else self._admittances
-        loads = None if self._loads is None else self._loads[:, columns]
-        signals = shafts.signals(inverse[:, columns][:, :, columns], loads)
-        if loads is not None:
+        signals = shafts.signals(inverse, columns, self._loads)
+        if self._loads is not None:
             signals[OF_SHAFTS["load_is_whole"]] = signals[OF_SHAFTS["load_is_whole"]] * self._are_whole
         for name, values in signals.items():
             if self._admittances is not None or "load" in name:

@@ -270,7 +270,7 @@ def signals_of_matrices(articulation: ArticulationPort, wanted: Collection[str])
 def _with_shafts(articulation: Any, given: JointViews, shafts: Shafts, columns: Sequence[int]) -> JointViews:
     """What an articulation with mass matrices tells, and signals of shafts in columns of their motors."""
     count, names, getters = articulation.num_dofs, [SHAFT_INERTIA], list[Callable[[], Any]]()
-    own, last = [columns[joint] for joint in shafts.motors], [column - count for column in columns]
+    own = [columns[joint] for joint in shafts.motors]
     if shafts.at_end.any():
         getters = [getattr(articulation, name) for name in _LOADS if hasattr(articulation, name)]
         getters = [lambda: given.arrays["load"]] if "load" in given.arrays else getters
@@ -280,8 +280,9 @@ def _with_shafts(articulation: Any, given: JointViews, shafts: Shafts, columns: 
     def refresh() -> None:
         given.refresh()
         inverses, known = inverses_of(_numbers(articulation.get_mass_matrices))
-        loads = sum((_numbers(getter)[:, last] for getter in getters), np.zeros((len(inverses), len(last))))
-        signals = shafts.signals(inverses[:, last][:, :, last], loads)
+        # those of joints come last, behind a floating base
+        loads = sum((_numbers(getter)[:, -count:] for getter in getters), np.zeros((len(inverses), count)))
+        signals = shafts.signals(inverses[:, -count:, -count:], columns, loads)
         for name, array in found.items():
             array.numpy()[:, own] = signals[name] * known[:, None]
 

@@ -81,7 +81,8 @@ def _with_mode(part: Any, joints: Sequence[str], by_joint: Mapping[str, str]) ->
         )
     mode = next(iter(found), None)
     modes = [stage for stage in part.others if kind_of(stage) == ImplicitConfig.KIND]
-    if mode is None or {"explicit": not modes, "implicit": bool(modes)}.get(mode):
+    components = [stage for stage in modes if not isinstance(stage, ImplicitConfig)]
+    if mode is None or {"explicit": not modes, "implicit": bool(components)}.get(mode):
         return part
     others = [stage for stage in part.others if kind_of(stage) != ImplicitConfig.KIND]
     return dataclasses.replace(part, others=[*others, *([] if mode == "explicit" else [_mode(mode, modes, joints)])])

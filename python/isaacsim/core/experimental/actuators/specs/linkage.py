@@ -203,6 +203,11 @@ class LinkageConfig(Config):
         Raises:
             ValueError: The function has no value at some position, or an argument does not fit.
         """
+        if nodes < 2 or not len(joints) == len(lower) == len(upper):
+            raise ValueError(
+                f"nodes = {nodes}, lower = {list(lower)}, upper = {list(upper)} of joints {', '.join(joints)}: must be "
+                "at least 2 nodes, and a first and a last position of each joint. Correct them."
+            )
         axes = [
             [low + (high - low) * at / (nodes - 1) for at in range(nodes)]
             for low, high in zip(lower, upper, strict=True)

@@ -8,6 +8,7 @@ simulator. In NumPy, on the CPU.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -49,6 +50,11 @@ class _Part:
         """True for the joints whose damping the simulator computes, `(robots, joints)`."""
         return self.step.values(self.in_engine)[:, self.slots] > 0.5
 
+    @functools.cached_property
+    def of_tendons(self) -> np.ndarray:
+        """True for the shafts that are tendons of the simulator: those that were handed over at first, `(joints,)`."""
+        return np.asarray(self.is_handed().any(axis=0))
+
     def states(self) -> Iterator[np.ndarray]:
         """Velocity at the start of the last step without a fault, effort and damping, each `(robots, joints)`."""
         arrays = self.step.now.laws[self.law]
@@ -62,12 +68,12 @@ class EngineDamping:
         self._assembly, self._articulation = assembly, articulation
         self._parts = [one for part in assembly.parts for one in _parts_of(part, assembly.columns)]
         self._joints = [part for part in self._parts if part.shafts is None]
-        self._linked = [part for part in self._parts if part.shafts is not None and part.is_handed().any()]
+        self._linked = [part for part in self._parts if part.shafts is not None and part.of_tendons.any()]
         self._columns = np.concatenate([np.zeros(0, int), *(part.columns for part in self._joints)])
         rows = [np.zeros((0, int(self._articulation.num_dofs) if self._linked else 0))]
         for part in self._linked:
             mine: Any = part.shafts
-            mine = mine[part.is_handed().any(axis=0)]
+            mine = mine[part.of_tendons]
             rows.append(np.zeros((len(mine), rows[0].shape[1])))
             rows[-1][:, part.columns] = mine
         self._shafts = np.concatenate(rows)
@@ -114,11 +120,13 @@ class EngineDamping:
                 good &= np.isfinite(one[:, part.columns])
             # a fault of one is one of all joints of its linkage
             good = ~(~good @ part.together)
-            handed = np.where(part.is_handed() & good & (damping > 0.0), damping.astype(np.float64), 0.0)
+            handed = np.where(
+                part.is_handed() & part.of_tendons & good & (damping > 0.0), damping.astype(np.float64), 0.0
+            )
             pulled = np.where(good, whole - handed * velocities, 0.0) @ slopes
         mine = handed @ part.together > 0.0
         efforts[:, part.columns] = np.where(mine, pulled, efforts[:, part.columns])
-        return dt * handed[:, part.is_handed().any(axis=0)]
+        return dt * handed[:, part.of_tendons]
 
     def reset(self, robots: Sequence[int] | wp.array | None) -> None:
         """Take it back; the next step hands over again."""

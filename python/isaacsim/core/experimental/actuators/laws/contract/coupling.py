@@ -11,6 +11,7 @@ together. Source: Gershgorin, applied to the correlations of A.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -72,18 +73,22 @@ class Shafts:
     at_end: np.ndarray  # shafts with an effort of the end of the step, `(shafts,)`
     alone: np.ndarray  # joints with one and without a linkage, `(joints,)`
 
-    def signals(self, inverse: np.ndarray, loads: np.ndarray | None = None) -> dict[str, np.ndarray]:
+    def signals(
+        self, inverse: np.ndarray, columns: Sequence[int], loads: np.ndarray | None = None
+    ) -> dict[str, np.ndarray]:
         """Return effective and coupled inertias, and loads if they are given, by name, float64 `(robots, shafts)`.
 
-        Inverse mass matrices are `(robots, joints, joints)`, loads of joints `(robots, joints)`. Loads of a table are
-        estimates, which are not whole.
+        Inverse mass matrices are `(robots, DOFs, DOFs)`, loads `(robots, DOFs)`, both with those of joints that have no
+        motor; `columns` has the DOF of each joint. Loads of a table are estimates, which are not whole.
         """
-        across = self.rows @ inverse
-        among = across @ self.rows.T
-        admittance, joints = (np.diagonal(one, axis1=1, axis2=2) for one in (among, inverse))
+        mine, rows = inverse[:, columns][:, :, columns], np.zeros((len(self.rows), inverse.shape[-1]))
+        rows[:, columns] = self.rows
+        whole = rows @ inverse
+        among, across = whole @ rows.T, whole[:, :, columns]
+        admittance, joints = (np.diagonal(one, axis1=1, axis2=2) for one in (among, mine))
         found = {_INERTIA: 1.0 / admittance, _COUPLED: coupled_inertias(among)}
         if self.alone.any() and self.at_end.any():
-            correlated = np.abs(inverse) / np.sqrt(joints[:, :, None] * joints[:, None, :])
+            correlated = np.abs(mine) / np.sqrt(joints[:, :, None] * joints[:, None, :])
             share = self.linked @ correlated[:, :, self.alone]
             count = ((self.linked @ self.linked.T.astype(int) > 0) & self.at_end).sum(axis=1)
             square = across[:, :, self.alone] ** 2 / (admittance[:, :, None] * joints[:, None, self.alone])
@@ -94,7 +99,7 @@ class Shafts:
         found = {name: values / self.growth**2 for name, values in found.items()}
         if loads is not None:
             found[_IS_WHOLE] = np.broadcast_to(self.growth <= 1.0, admittance.shape)
-            found[_LOAD] = (across @ loads[:, :, None])[:, :, 0] / admittance
+            found[_LOAD] = (whole @ loads[:, :, None])[:, :, 0] / admittance
         return found
 
 

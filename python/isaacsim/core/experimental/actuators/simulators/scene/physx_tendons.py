@@ -66,17 +66,19 @@ def _tendon(
     """The tendon at these joints, if it is enabled, and one more for its limits."""
     if ROOT + instance not in applied_schemas(joints[0]):
         raise _Left("no axis of it at the joint before")
+    prefix = f"physxTendon:{instance}:"
+    if not authored(joints[0], f"{prefix}tendonEnabled", True):
+        return
     if any(len(bodies[at].axes) != 1 for at in members):
         raise _Left("must be at hinges and slides of one axis")
-    prefix, axes = f"physxTendon:{instance}:", [bodies[at].axes[0] for at in members]
+    axes = [bodies[at].axes[0] for at in members]
     slides = [axis.linear for axis in axes]
     gearings = _numbers(joints, f"{prefix}gearing") * np.where(slides, 1.0 / units.length, RADIAN)
     forces = _numbers(joints, f"{prefix}forceCoefficient") * np.where(slides, units.force, units.torque) / len(axes)
     ratio = _ratio(_efforts(bodies, members, forces), gearings)
     # positions of MuJoCo have the reference in them
     shift = float(gearings @ [axis.reference for axis in axes])
-    if authored(joints[0], f"{prefix}tendonEnabled", True):
-        yield from _springs(joints[0], prefix, list(zip(axes, gearings.tolist(), strict=True)), ratio, shift)
+    yield from _springs(joints[0], prefix, list(zip(axes, gearings.tolist(), strict=True)), ratio, shift)
 
 
 def _springs(
@@ -85,14 +87,18 @@ def _springs(
     """The spring of a tendon, with its damping, and that of its limits."""
 
     def value(name: str, fallback: float = 0.0) -> float:
-        return authored_number(root, f"{prefix}{name}", fallback)
+        found = authored_number(root, f"{prefix}{name}", fallback)
+        if not math.isfinite(found) and found != fallback:
+            raise _Left(f"{name} = {found:g}: must be finite")
+        return found
 
     # tendons of MuJoCo have no offset
     shift -= value("offset")
     name, rest = f"{root.GetPath()}:{prefix.split(':')[1]}", value("restLength") + shift
-    yield Tendon(name, path, None, _slack(rest, rest), {each: ratio * value(each) for each in ("stiffness", "damping")})
     ends = value("lowerLimit", -math.inf) + shift, value("upperLimit", math.inf) + shift
-    if (stiffness := ratio * value("limitStiffness")) and np.isfinite(ends).any():
+    stiffness = ratio * value("limitStiffness")
+    yield Tendon(name, path, None, _slack(rest, rest), {each: ratio * value(each) for each in ("stiffness", "damping")})
+    if stiffness and np.isfinite(ends).any():
         yield Tendon(f"{name}:limits", path, None, _slack(*ends), {"stiffness": stiffness})
 
 
@@ -110,7 +116,10 @@ def _ratio(efforts: np.ndarray, gearings: np.ndarray) -> float:
 def _numbers(joints: Sequence[Usd.Prim], name: str) -> np.ndarray:
     """The number of an attribute at each joint; PhysX takes 1 where there are several."""
     values = [authored_numbers(joint, name, (1.0,)) for joint in joints]
-    return np.array([numbers[0] if len(numbers) == 1 else 1.0 for numbers in values])
+    found = np.array([numbers[0] if len(numbers) == 1 else 1.0 for numbers in values])
+    if not np.isfinite(found).all():
+        raise _Left(f"{name.rpartition(':')[2]} = {found[~np.isfinite(found)][0]:g}: must be finite")
+    return found
 
 
 def _slack(lower: float, upper: float) -> tuple[float, float]:

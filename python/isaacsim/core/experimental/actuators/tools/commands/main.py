@@ -117,7 +117,8 @@ def _ask(given: Arguments) -> tuple[Answer, Exception | None, list[str]]:
         from ...base.quiet_warp import quiet_warp
 
         with quiet_warp():
-            if getattr(given, "config", None) is not None:
+            # `convert` has another name for them
+            if getattr(given, "config", getattr(given, "motors", None)) is not None:
                 from ...specs.arguments import HAVE_MOTORS
 
                 # the warning asks for these motors

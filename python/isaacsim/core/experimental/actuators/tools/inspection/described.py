@@ -270,14 +270,19 @@ def largest_effort(actuator: Staged) -> float:
     return min((float(most) for _, _, most in bounds_at_joint(actuator, "effort")), default=math.inf)
 
 
+def before_linkage(actuator: Staged) -> InspectedActuator:
+    """Return the motor before a linkage, whose values at the joint are those at its shaft."""
+    stages = parts_of(stage for stage in actuator.stages if not KINDS[stage.KIND].couples)
+    return InspectedActuator("", (), "", **stages)
+
+
 def at_shaft(actuator: Staged) -> str:
     """Return in words what a motor before a linkage has at its shaft, for it has it at no joint; empty without one."""
     if not is_linked(actuator):
         return ""
     if actuator.controller is None:
         return "no motor of its own: a linkage moves it"
-    stages = parts_of(stage for stage in actuator.stages if not KINDS[stage.KIND].couples)
-    motor = InspectedActuator("", (), "", **stages)
+    motor = before_linkage(actuator)
     values = dict(zip(("kp", "kd", "ki"), gains_at_joint(motor) or (), strict=False)) | {"limit": largest_effort(motor)}
     said = ", ".join(f"{name} {value:.4g}" for name, value in values.items() if value and math.isfinite(value))
     return f"at the shaft: {said or 'no gains or limit that are known'}"

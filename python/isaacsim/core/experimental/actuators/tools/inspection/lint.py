@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from ...base.errors import HostError
 from ...base.extras import needs
 from ...extension.articulation_actuators import ArticulationActuators
 from ...simulators.authoring import motors_of
@@ -47,19 +48,21 @@ def lint(file: str | os.PathLike[str], dt: float | None = None, config: Motors |
         raise ValueError(f"dt = {dt}: must be a finite number of seconds > 0, 1/240 for instance.")
     path = path_of("file", file)
     try:
-        robots = _robots(path, config)
+        robots = inspect_robots(path)
     except ValueError as error:
         _, problem, remedy = split_message(" ".join(str(error).split()).removeprefix(f"{path}: "))
         return [Finding("unreadable-file", "error", str(path), problem, remedy)]
     if not robots:
         problem = "no prim has PhysicsArticulationRootAPI, or no body has a joint, so that there is no robot."
         return [Finding("no-robot", "error", str(path), problem, "Apply the schema to the robot's root.")]
+    if config is not None:
+        robots = [with_motors(robot, config, "config") for robot in robots]
     findings: list[Finding] = []
     stability: dict[str, Stability] = {}
     if dt is not None:
         try:
             stability = _stabilities(path, robots, dt, config)
-        except ValueError as error:
+        except (HostError, ValueError) as error:
             problem = f"cannot be simulated, so that its stability is not known: {error}"
             remedy = "Correct the file, or leave --dt out."
             findings.append(Finding("not-simulated", "error", str(path), problem, remedy))
@@ -67,12 +70,6 @@ def lint(file: str | os.PathLike[str], dt: float | None = None, config: Motors |
         findings += _by_rules(Checked(robot, dt, stability.get(robot.path)))
     # a remark on the file belongs to all its robots
     return [finding for at, finding in enumerate(findings) if finding not in findings[:at]]
-
-
-def _robots(path: Path, config: Motors | None) -> list[InspectedRobot]:
-    """Return the robots of a file, with motors in place of its own if they are given."""
-    robots = inspect_robots(path)
-    return robots if config is None else [with_motors(robot, config, "config") for robot in robots]
 
 
 def _by_rules(checked: Checked) -> Iterator[Finding]:

@@ -14,7 +14,7 @@ from ...engine.actuator import Actuator
 from ...engine.actuator_set import ActuatorSet
 from ...engine.bounds import StageBounds, converts, copied
 from ...simulators.port import turning
-from ...specs.stages import KINDS, acts_at_joint
+from ...specs.stages import KINDS, acts_at_joint, is_linked
 from ..feedback import gears
 from ..plots.envelope import Bounds, Envelope, draw_envelope
 from ..plots.style import save
@@ -87,7 +87,10 @@ def envelope(
     slides, None if unknown.
     """
     actuator, column = find_actuator(actuators, joint)
-    stages = [one_joint(stage, actuator, robot, column) for stage in actuator.after_controller]
+    require_own_motor(actuator, joint)
+    # what a motor can give does not depend on when it is computed
+    bounding = (stage for stage in actuator.after_controller if stage.END is None)
+    stages = [one_joint(stage, actuator, robot, column) for stage in bounding]
     ends = limits if np.isfinite(limits).all() else (-np.pi, np.pi)
     middle = float(np.mean(ends))
     speeds = _shown(lambda at: bounds(stages, np.full_like(at, middle), at), _FASTEST)
@@ -140,6 +143,15 @@ def find_actuator(actuators: ActuatorSet, joint: str) -> tuple[Actuator, int]:
             return actuator, actuator.dof_names.index(joint)
     names = [name for actuator in actuators.actuators for name in actuator.dof_names]
     raise ValueError(f"joint = {joint!r}: must be driven by an actuator, one of {names}. Correct the name.")
+
+
+def require_own_motor(actuator: Actuator, joint: str) -> None:
+    """Raise a ValueError for a joint that a linkage moves, whose motor has its limits at a shaft."""
+    if is_linked(actuator):
+        raise ValueError(
+            f"joint = {joint!r}: must have a motor of its own, and a linkage moves it, whose motor has limits and "
+            "targets at a shaft. Name another, or leave the linkage out of the motor."
+        )
 
 
 def delay_of(actuator: Actuator, robot: int, column: int) -> tuple[float, float]:

@@ -20,7 +20,7 @@ from ...specs.arguments import number_of
 from ...specs.stages import parts_of
 from ..plots.step_response import Response, StepResponse
 from ..recording.recording import Recording
-from .envelope import bounds, find_actuator, one_joint
+from .envelope import bounds, find_actuator, one_joint, require_own_motor
 from .targets import step
 from .trial import follow, room_of, steps_in
 
@@ -50,6 +50,7 @@ def step_response(
         actuator, column = find_actuator(actuators, joint)
         if actuator.controller is None:
             raise ValueError(f"joint = {joint!r} is passive: must have a control law to follow a target. Name another.")
+        require_own_motor(actuator, joint)
         stages = [one_joint(stage, actuator, 0, column) for stage in known_of_motor(actuator)]
         actual, log = _respond(simulation, actuators, joint, amplitude, seconds)
         kinds = turning(actuators.articulation)

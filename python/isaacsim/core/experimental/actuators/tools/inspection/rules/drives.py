@@ -12,7 +12,7 @@ from ....files.usd.similar_names import unescaped
 from ....specs.configs import ForeignConfig, MaxEffortClampingConfig
 from ....specs.fields import parameters_of
 from ....specs.joint_side import bounds_at_joint, effort_factor, ratio_of
-from ..described import InspectedActuator, InspectedJoint, gains, largest_effort
+from ..described import InspectedActuator, InspectedJoint, at_shaft, before_linkage, gains, largest_effort
 from ..findings import Checked, Remark, split_message
 
 # relative tolerance of equal numbers: files have single precision, and degrees
@@ -45,7 +45,7 @@ def drive_and_actuator(checked: Checked) -> Iterator[Remark]:
         most = law or (0.0, 0.0)
         if all(its <= ours * (1 + _SAME) for its, ours in zip(drive, most, strict=True)):
             continue
-        has = "no gains" if law is None else f"kp = {law[0]:g}, kd = {law[1]:g}"
+        has = at_shaft(actuator) or "no gains" if law is None else f"kp = {law[0]:g}, kd = {law[1]:g}"
         remedy = "Give the drive gains of 0, or at most those of the actuator."
         if checked.is_doubtful(actuator):
             remedy = "Correct the actuator first: something on its prim has no effect, and its gains may be others."
@@ -62,7 +62,7 @@ def drive_and_actuator(checked: Checked) -> Iterator[Remark]:
 def no_effort_limit(checked: Checked) -> Iterator[Remark]:
     """An actuator has no limit and its joint has one, which bounds the drive only."""
     for actuator, joint, limit, edits in _beyond(checked):
-        if math.isinf(largest_effort(actuator)):
+        if math.isinf(largest_effort(before_linkage(actuator))):
             yield Remark(
                 actuator.path,
                 f"has no effort limit, and that of its joint {joint.name}, {limit}, bounds the drive only.",
