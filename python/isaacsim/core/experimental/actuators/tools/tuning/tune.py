@@ -95,6 +95,8 @@ def _best_of(plant: Plant, joint: int, ask: Wish, kp: np.ndarray, kd: np.ndarray
         as_asked &= values["bandwidth"] >= ask.bandwidth
     if ask.settle is not None:
         as_asked &= values["settling"] <= ask.settle
+        stuck = 0.0 if ask.integral else plant.friction[joint]
+        as_asked &= stuck <= _STOPS * kp * plant.step(joint, ask.step)
     if as_asked.any():
         return int(np.argmin(np.where(as_asked, kp, np.inf))), True
     return int(np.argmin(np.where(good, _cost(values, ask), np.inf))), False
@@ -296,7 +298,7 @@ def tune(
         ('asked', False, True)
     """
     began, report = time.perf_counter(), progress or (lambda _words, _share: None)
-    ask = Wish(bandwidth, settle, damping_ratio, step, saturation, frequency, rule)
+    ask = Wish(bandwidth, settle, damping_ratio, step, saturation, frequency, rule, integral)
     _require(ask, explain, poses)
     is_model_file(robot, engine)
     report("reading the robot", 0.0)
@@ -382,10 +384,11 @@ class _Tuner:
         """Return what bounds the gains of a joint, the remedy, how much more it allows, and the verdict."""
         if self._ask.rule:
             return "rule", "", 1.0, self._word(joint, row)[0] if self._is_beyond(row) else "by rule"
-        if is_asked and self._has(row):
-            if self._ask.settle is not None and self._stops(joint, row) > _STOPS:
-                return "friction", "", 1.0, "missed"
+        stops = self._ask.settle is not None and self._stops(joint, row) > 1.02 * _STOPS
+        if is_asked and self._has(row) and not stops:
             return "asked", "", 1.0, "as asked"
+        if stops:
+            return "friction", "less friction, or --integral", 1.0, "missed"
         asks = self._ask.bandwidth is not None or self._ask.settle is not None
         return *bound_of(self._plant, joint, self._ask, alone), "missed" if asks else "best"
 
@@ -412,10 +415,7 @@ class _Tuner:
         """Return what was asked for and cannot be had, with the best there is; and gains beyond the margins."""
         said = []
         if self._ask.settle is not None and (stopped := self._stopped(rows)):
-            said.append(
-                f"Friction stops steps short: {listed(stopped)}; settling times leave it out. A shorter --settle has "
-                "stiffer gains, or use --integral."
-            )
+            said.append(f"Friction stops steps short, with the best there is: {listed(stopped)}.")
         if short := [row for row in rows if row.verdict == "missed" and row.bound != "friction"]:
             ways = {True: lambda row: f"{row.bandwidth:.2g} Hz", False: lambda row: f"{row.settling:.2g} s"}
             best = [f"{row.joint} {ways[self._ask.bandwidth is not None](row)}" for row in short]
@@ -442,7 +442,7 @@ class _Tuner:
     def _stopped(self, rows: Sequence[TunedJoint]) -> list[str]:
         """Return the joints that friction stops short of their step, and by which share of it."""
         shares = {row.joint: min(self._stops(joint, row), 1.0) for joint, row in enumerate(rows)}
-        return [f"{joint} by {share:.0%}" for joint, share in shares.items() if share > _STOPS]
+        return [f"{joint} by {share:.0%}" for joint, share in shares.items() if share > 1.02 * _STOPS]
 
     @staticmethod
     def _is_beyond(row: TunedJoint) -> bool:

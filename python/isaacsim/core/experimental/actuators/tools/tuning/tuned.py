@@ -128,6 +128,7 @@ class Wish:
     saturation: float
     frequency: float | None
     rule: str | None
+    integral: bool = False
 
     def ratio(self) -> float | None:
         """The damping ratio of all poses at least; None for a free one."""
