@@ -6,9 +6,9 @@ import logging
 import queue
 import time
 from collections.abc import Callable
-from typing import Any, Protocol, Self
+from typing import Any, Protocol
 
-from ...base.errors import HostError, NotCopied
+from ...base.errors import Closing, HostError, NotCopied
 from ...base.extras import needs
 from .live import REQUESTS, Live
 
@@ -48,7 +48,7 @@ class Screen(Protocol):
         """Close it."""
 
 
-class View(NotCopied):
+class View(Closing, NotCopied):
     """A live view of a simulation; made by `Simulation.view`.
 
     Requests of the page or window are carried out in `sync`, in the thread of the loop. A failed request is reported
@@ -128,12 +128,6 @@ class View(NotCopied):
         self._live.close()
         if screen is not None:
             screen.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         where = "closed" if self._screen is None else self.url or "a window"
