@@ -64,7 +64,7 @@ class PlannedLinkage:
         return float(np.linalg.norm(slopes @ np.linalg.inv(self.middle), 2, axis=(1, 2)).max(initial=1.0))
 
     @property
-    def for_core(self) -> tuple[list[Any], ...]:
+    def for_core(self) -> tuple[Sequence[object], ...]:
         """Arguments of the native core."""
         numbers = self.matrix, self.inverse, self.offset, self.inertia, self.lower, self.spacing, self.per_spacing
         flat = [one.ravel().tolist() for one in numbers]

@@ -105,7 +105,7 @@ def require_file(path: Path) -> None:
         raise ValueError(f"{path}: must be a file, not a device or a pipe. Give the path of a file.")
 
 
-def json_of(file: Path, most: int, what: str) -> dict[str, object]:
+def json_of(file: Path, most: int, what: str) -> dict[str, Any]:
     """Return the object in a JSON file, of so many bytes at most; `what` says in errors what the file must be."""
     require_file(file)
     if (size := file.stat().st_size) > most:
@@ -116,7 +116,7 @@ def json_of(file: Path, most: int, what: str) -> dict[str, object]:
         raise ValueError(f"{file}: {error}: must be JSON. Give {what}.") from error
     if not isinstance(content, dict) or not content:
         raise ValueError(f"{file} holds {shown(content)}: must be a JSON object. Give {what}.")
-    return cast(dict[str, object], content)
+    return cast(dict[str, Any], content)
 
 
 def flag_of(name: str, value: object) -> bool:

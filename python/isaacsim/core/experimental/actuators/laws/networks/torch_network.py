@@ -71,7 +71,7 @@ class TorchNetwork:
     `input_columns`; `num_layers` and `hidden_size` if the module has no LSTM or GRU that holds them.
     """
 
-    def __init__(self, module: Module, metadata: Mapping[str, Any]) -> None:
+    def __init__(self, module: Module, metadata: Mapping[str, object]) -> None:
         self._module = module
         module.float()
         # an exported module keeps its mode

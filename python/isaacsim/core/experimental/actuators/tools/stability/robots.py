@@ -58,7 +58,7 @@ class ClosedLoops:
 
     def stability(self, rows: np.ndarray, dt: float | None) -> Stability:
         """Return the stability margins of some robots."""
-        robots = self._robots.articulation
+        robots: Any = self._robots.articulation
         if not self._has_matrices:
             raise HostError(
                 f"{self._owner!r}: {type(robots).__name__} tells no mass matrices with the armatures in them: must "

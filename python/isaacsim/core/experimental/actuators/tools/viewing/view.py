@@ -6,11 +6,14 @@ import logging
 import queue
 import time
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ...base.errors import Closing, HostError, NotCopied
 from ...base.extras import needs
 from .live import REQUESTS, Live
+
+if TYPE_CHECKING:
+    from ...simulators.mujoco.host import MujocoHost
 
 _log = logging.getLogger(__name__)
 # smallest time between two frames [s of wall clock]
@@ -213,7 +216,7 @@ class _Pace:
 
 
 def open_view(
-    sim: Any, host: Any, native: bool | None, address: tuple[str, int, list[str]], open_browser: bool | None
+    sim: Any, host: MujocoHost, native: bool | None, address: tuple[str, int, list[str]], open_browser: bool | None
 ) -> View:
     """Return a view, see `Simulation.view`; the address is that of the page, its port, and further host names."""
     from ...simulators.mujoco.picture import has_display
