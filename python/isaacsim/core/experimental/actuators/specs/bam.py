@@ -66,8 +66,9 @@ def friction_of_bam(
     source: str | os.PathLike[str] | Mapping[str, object], described: Mapping[str, Parameter]
 ) -> tuple[dict[str, float], dict[str, object]]:
     """Return arguments of `FrictionConfig`, and what else the source has, by the names that it has there."""
-    subject, content = "bam", source
-    if not isinstance(source, Mapping):
+    if isinstance(source, Mapping):
+        subject, content = "bam", source
+    else:
         file = path_of("path_or_dict", source, "the path of a file, or its content as a dictionary")
         subject, content = str(file), json_of(file, _MOST_BYTES, "a parameter file of BAM")
     given = _flat(content)
