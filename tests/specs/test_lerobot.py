@@ -64,8 +64,8 @@ def test_unknown_units_are_refused() -> None:
 @cases(
     "content, problem",
     ("[", "must be JSON"),
-    ("[]", "must be a JSON object by motor"),
-    ("{}", "must be a JSON object by motor"),
+    ("[]", "must be a JSON object. Give a calibration of LeRobot"),
+    ("{}", "must be a JSON object. Give a calibration of LeRobot"),
     ({"pan": 3}, r"pan = 3: must be an object with id, drive_mode"),
     ({"pan": {**ARM["gripper"], "drive_mode": 2}}, "pan.drive_mode = 2: must be 0 or 1"),
     ({"pan": {**ARM["gripper"], "drive_mode": True}}, "pan.drive_mode = True: must be 0 or 1"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar, NoReturn, Self
 
 
 class ActuatorParseError(ValueError):
@@ -63,6 +63,20 @@ class NotCopied:
             f"{type(self).__qualname__} cannot be copied or pickled: it is bound to arrays or to a simulation, which "
             f"a copy would share. {self._INSTEAD}"
         )
+
+
+class Closing:
+    """Base class of objects that a `with` block closes at its end."""
+
+    def close(self) -> None:
+        """Give back what the object holds."""
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 def do_all(parts: Iterable[Callable[[], object]]) -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import itertools
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import warp as wp
 
 Array = np.ndarray | wp.array
 """An array of NumPy or Warp."""
+Tensor: TypeAlias = Any
+"""An array of any library, with the methods of its own: not all are installed where types are checked."""
 
 
 _LINE, _PAGE = 64, 4096
@@ -32,12 +34,12 @@ def apart(shape: int | tuple[int, ...], value: float = 0, dtype: type = np.float
     return array
 
 
-def numpy_view(array: Any) -> np.ndarray:
+def numpy_view(array: Tensor) -> np.ndarray:
     """Return a NumPy array over the same memory: itself where it is one."""
     return array.numpy() if isinstance(array, wp.array) else array
 
 
-def lie_of(array: Any) -> tuple[object, ...] | None:
+def lie_of(array: Tensor) -> tuple[object, ...] | None:
     """Return address, type, shape and strides of an array of NumPy or Torch, which may change in place; else None."""
     if isinstance(array, np.ndarray):
         return array.__array_interface__["data"][0], array.dtype, array.shape, array.strides
@@ -46,7 +48,7 @@ def lie_of(array: Any) -> tuple[object, ...] | None:
     return None
 
 
-def warp_view(array: Any) -> wp.array:
+def warp_view(array: Tensor) -> wp.array:
     """Return a Warp array over the same memory: itself where it is one, on whatever device."""
     if isinstance(array, wp.array):
         return array

@@ -8,7 +8,6 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator
-from typing import Any
 
 import warp as wp
 
@@ -58,7 +57,7 @@ def start_warp() -> None:
                     os.write(2, line)
 
 
-def device_of(given: Any) -> wp.Device:
+def device_of(given: object) -> wp.Device:
     """Return the Warp device of a name; None means Warp's current device."""
     if given is not None and not isinstance(given, (str, wp.Device)):
         raise TypeError(f"device = {shown(given)}: must be the name of a device, not {type(given).__name__}. Give one.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -49,6 +49,11 @@ def as_numbers(values: ArrayLike, what: str) -> np.ndarray:
     if array.dtype.kind not in "biuf":
         raise ValueError(f"{what} = {shown(values)}: must be numbers, not {array.dtype}. Correct the values.")
     return array
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Return True for an integer or a float, and False for a flag."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def shortest(value: float) -> float:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import sys
 import warnings
+from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
 from types import CodeType, ModuleType
 from typing import Any
@@ -74,11 +75,11 @@ class EarlierPaths:
         spec = None if current is None else _spec(_PREFIX + current)
         if spec is None:
             return None
-        loader: Any = _Alias(fullname, spec.name, warns=earlier.partition(".")[0] not in STAY)
+        loader = _Alias(fullname, spec.name, warns=earlier.partition(".")[0] not in STAY)
         return ModuleSpec(fullname, loader, is_package=spec.submodule_search_locations is not None)
 
 
-class _Alias:
+class _Alias(Loader):
     """Loader of the module at the current path."""
 
     def __init__(self, earlier: str, current: str, warns: bool) -> None:

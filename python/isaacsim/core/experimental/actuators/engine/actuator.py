@@ -21,7 +21,7 @@ from ..laws.contract.base import Clamping, Component, Controller
 from ..laws.delay import Delay
 from ..specs.arguments import require_type
 from ..specs.implicit_options import ImplicitOptions
-from ..specs.stages import KINDS, Staged, kind_of
+from ..specs.stages import KINDS, AnyStage, Staged, kind_of
 from .implicit.damping_requests import require_no_damping_in_engine
 from .step.fault import Fault, fault_of
 
@@ -139,8 +139,8 @@ class Actuator(Staged, NotCopied):
             self,
             delay_state: object = None,
             controller_state: object = None,
-            clamping_states: tuple[Any, ...] = (),
-            other_states: Mapping[str, tuple[Any, ...]] | None = None,
+            clamping_states: tuple[object, ...] = (),
+            other_states: Mapping[str, tuple[object, ...]] | None = None,
             *,
             drive_state: object = None,
         ) -> None:
@@ -219,7 +219,7 @@ class Actuator(Staged, NotCopied):
         others: Sequence[Component] = (),
         smooth_stick: bool = False,
     ) -> None:
-        self.controller: Any = _only_law(controller, drive, others)
+        self.controller: AnyStage = _only_law(controller, drive, others)
         require_type("indices", indices, wp.array, "a Warp array of integers")
         given = {"pos_indices": pos_indices, "target_pos_indices": target_pos_indices, "effort_indices": effort_indices}
         for name, array in given.items():
@@ -310,7 +310,7 @@ class Actuator(Staged, NotCopied):
         return "explicit" if self._effort_mode is None else "implicit"
 
     @property
-    def drive(self) -> Any:
+    def drive(self) -> AnyStage:
         """The control law, by its later name."""
         return self.controller
 
@@ -562,7 +562,7 @@ class PlannedActuator(Actuator):
     _is_planned = True
 
 
-def _only_law(controller: Controller | None, drive: Controller | None, others: Sequence[Component]) -> Any:
+def _only_law(controller: Controller | None, drive: Controller | None, others: Sequence[Component]) -> AnyStage:
     """Return the control law under either name; None beside other stages that can do without."""
     laws = [law for law in (controller, drive) if law is not None]
     if len(laws) > 1 or not (laws or others):

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import numpy as np
 import warp as wp
 
-from ..base.errors import NotCopied, shown
+from ..base.errors import Closing, NotCopied, shown
 from ..base.memory import Array
 from ..base.untraced import untraced
 from ..base.values import Indices, resolve_indices
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .random.randomization import JointProperties, Randomized
 
 
-class ActuatorSet(NotCopied):
+class ActuatorSet(Closing, NotCopied):
     """The actuators of some joints of one or more equal robots; a subclass builds them and knows when they step."""
 
     _assembly: Assembly
@@ -363,12 +363,6 @@ class ActuatorSet(NotCopied):
     def close(self) -> None:
         """Release the components that were given: they keep their values, and others can use them."""
         self._assembly.release()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def __del__(self) -> None:
         # the interpreter may be shutting down, modules gone, or the constructor may have failed

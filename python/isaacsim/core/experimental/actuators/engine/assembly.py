@@ -19,7 +19,7 @@ import warp as wp
 
 from ..base.callers import level_outside, weakly
 from ..base.cores import missing_core
-from ..base.memory import Array, on_host, warp_view
+from ..base.memory import Array, Tensor, on_host, warp_view
 from ..base.quiet_warp import device_of
 from ..laws.contract import newton_classes
 from ..laws.contract.base import Component
@@ -96,7 +96,7 @@ class Assembly:
         """Name of each joint, likewise."""
         self._bound: Sequence[Columns] = ()
         # returns a NumPy array of an array that `follower` has bound
-        self._view: Callable[[Any], np.ndarray] | None = None
+        self._view: Callable[[Tensor], np.ndarray] | None = None
         self._watchers: list[Watcher] = []
         # watchers that are called at each step
         self._step_watchers: list[Watcher] = []
@@ -169,8 +169,8 @@ class Assembly:
     def bindings(
         self,
         columns: Sequence[int],
-        inputs: Sequence[Any],
-        efforts: Any,
+        inputs: Sequence[Tensor],
+        efforts: Tensor,
         names: Sequence[str] = COLUMN_NAMES,
         first: int = 0,
     ) -> list[Columns]:
@@ -240,7 +240,7 @@ class Assembly:
             for stage in stages
         )
 
-    def set_custom_input(self, name: str, array: Any, num_dofs: int) -> None:
+    def set_custom_input(self, name: str, array: Tensor, num_dofs: int) -> None:
         """Read a custom input of `num_dofs` columns from this array from now on; None removes it."""
         if name not in self.custom_names:
             raise ValueError(
@@ -266,7 +266,7 @@ class Assembly:
         *inputs, efforts = map(self._view, cast(NativeStep, self._parts[0][1]).arrays)
         return [replace(self._bound[0], inputs=inputs, efforts=efforts)]
 
-    def follower(self, given: Sequence[object], view: Callable[[Any], np.ndarray]) -> Callable[..., bool] | None:
+    def follower(self, given: Sequence[object], view: Callable[[object], np.ndarray]) -> Callable[..., bool] | None:
         """Return a function that rebinds arrays like the bound ones; see `NativeStep.follower`.
 
         Given are five signals and the efforts, None for one that stays bound. `view` returns a later one as NumPy

@@ -17,11 +17,11 @@ import warp as wp
 
 from ..base import native
 from ..base.errors import shown
-from ..base.memory import Array, lie_of
+from ..base.memory import Array, Tensor, lie_of
 from ..laws.contract.base import dtype_of
 from ..laws.contract.law import LawClass, prepares_for_dt
 from ..specs.arguments import number_of
-from ..specs.stages import parts_of
+from ..specs.stages import AnyStage, parts_of
 from .entry import ActuatorEntry
 from .plan import array_stages, compile_plan, is_built_in
 from .sim_arrays import find_arrays, missing, names_of
@@ -47,10 +47,10 @@ class ActuatorLike(Protocol):
     pos_indices: wp.array
     target_pos_indices: wp.array | None
     effort_indices: wp.array
-    controller: Any
-    delay: Any
-    clamping: list[Any]
-    others: list[Any]
+    controller: AnyStage
+    delay: AnyStage
+    clamping: list[AnyStage]
+    others: list[AnyStage]
     state_pos_attr: str
     state_vel_attr: str
     control_target_pos_attr: str
@@ -61,7 +61,7 @@ class ActuatorLike(Protocol):
     State: Any
 
     @property
-    def stages(self) -> tuple[Any, ...]:
+    def stages(self) -> tuple[AnyStage, ...]:
         """Its stages in the order in which they act."""
         ...
 
@@ -214,7 +214,7 @@ class Calls:
         return True
 
     def _step_each(
-        self, bindings: Sequence[Indices], states: tuple[list[Any], list[Any]] | None, seconds: float
+        self, bindings: Sequence[Indices], states: tuple[list[object], list[object]] | None, seconds: float
     ) -> None:
         for n, (step, binding) in enumerate(zip(self._steps, bindings, strict=True)):
             step.bind(binding)
@@ -290,7 +290,7 @@ class Calls:
             self._core.add_states(now, after, self._as_bound(before), self._as_bound(following), held)
         return before, following
 
-    def _step_states(self, states: Sequence[Any], made: dict[int, object]) -> list[Any]:
+    def _step_states(self, states: Sequence[object], made: dict[int, object]) -> list[Any]:
         for step, actuator, label, state in zip(self._steps, self._actuators, self._labels, states, strict=True):
             if id(state) not in made or state is None:
                 made[id(state)] = _step_state(step, actuator, label, state)
@@ -367,7 +367,7 @@ def _take_delay(fresh: StepState, label: str, delay: object) -> None:
         setattr(fresh, name, array)
 
 
-def _like(name: str, given: Any, wanted: Array) -> Array:
+def _like(name: str, given: Tensor, wanted: Array) -> Array:
     if not isinstance(given, wp.array | np.ndarray) or tuple(given.shape) != tuple(wanted.shape):
         has = f"shape {tuple(given.shape)}" if hasattr(given, "shape") else repr(given)
         raise ValueError(

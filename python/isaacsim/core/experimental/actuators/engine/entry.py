@@ -22,7 +22,7 @@ from ..specs.combinations import others_together
 from ..specs.configs import ClampingConfig, Config, ControlConfig, DelayConfig, in_own_steps
 from ..specs.engine_friction import unattached_problems
 from ..specs.implicit import ImplicitConfig
-from ..specs.stages import KINDS, Staged, kind_of, parts_of, places_of
+from ..specs.stages import KINDS, AnyStage, Staged, kind_of, parts_of, places_of
 from ..specs.transmission import armature
 
 
@@ -170,7 +170,7 @@ def effort_modes(entry: ActuatorEntry) -> list[Component]:
     return [stage for stage in entry.stages if getattr(type(stage), "END", None) is not None]
 
 
-def give_rotor(stages: Iterable[Any], staged: Staged) -> None:
+def give_rotor(stages: Iterable[AnyStage], staged: Staged) -> None:
     """Set the inertia at the shaft of a linkage among some components, of the configs that these were built from."""
     for stage in stages:
         if KINDS[stage.KIND].couples and (rotor := armature(staged)) is not None:

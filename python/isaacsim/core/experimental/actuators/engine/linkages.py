@@ -64,7 +64,7 @@ class PlannedLinkage:
         return float(np.linalg.norm(slopes @ np.linalg.inv(self.middle), 2, axis=(1, 2)).max(initial=1.0))
 
     @property
-    def for_core(self) -> tuple[list[Any], ...]:
+    def for_core(self) -> tuple[Sequence[object], ...]:
         """Arguments of the native core."""
         numbers = self.matrix, self.inverse, self.offset, self.inertia, self.lower, self.spacing, self.per_spacing
         flat = [one.ravel().tolist() for one in numbers]
@@ -116,11 +116,20 @@ def plan_linkages(entries: Sequence[ActuatorEntry], names: Sequence[str]) -> lis
     ValueError, a line for each, if a joint of a linkage has no motor of it or the motors do not determine the joints;
     TypeError for a transmission before a linkage that is not a rigid gear.
     """
-    motors = {name: (entry, found) for entry in entries if (found := shaft_of(entry)) for name in entry.dof_names}
+    motors = _motors_of(entries)
     if motors and (problems := list(_problems(motors))):
         raise ValueError("\n".join(dict.fromkeys(problems)))
-    groups = dict.fromkeys(tuple(shaft.shaft.joints) for _, shaft in motors.values())
-    return [_planned(joints, motors, names) for joints in groups]
+    return [_planned(joints, motors, names) for joints in _linkages_of(motors)]
+
+
+def _motors_of(entries: Iterable[ActuatorEntry]) -> dict[str, tuple[ActuatorEntry, LinkageShaft]]:
+    """Actuator and shaft of each joint that a linkage moves."""
+    return {name: (entry, shaft) for entry in entries if (shaft := shaft_of(entry)) for name in entry.dof_names}
+
+
+def _linkages_of(motors: Mapping[str, tuple[ActuatorEntry, LinkageShaft]]) -> Iterable[tuple[str, ...]]:
+    """The joints of each linkage."""
+    return dict.fromkeys(tuple(shaft.shaft.joints) for _, shaft in motors.values())
 
 
 def _problems(motors: Mapping[str, tuple[ActuatorEntry, LinkageShaft]]) -> Iterator[str]:
@@ -220,9 +229,9 @@ def add_rotors(entries: Sequence[ActuatorEntry], num_robots: int, device: wp.Dev
 
     ValueError for an actuator with a rotor in its transmission and on its shaft.
     """
-    shafts = {name: (entry, found) for entry in entries if (found := shaft_of(entry)) for name in entry.dof_names}
-    for joints in dict.fromkeys(tuple(found.shaft.joints) for _, found in shafts.values()):
-        mine = list(filter(None, map(shafts.get, joints)))
+    motors = _motors_of(entries)
+    for joints in _linkages_of(motors):
+        mine = list(filter(None, map(motors.get, joints)))
         # the plan refuses those with motors that are missing, or do not fit
         if len(mine) == len(joints) and _have_coupling_rotors(mine):
             for entry, found in mine:
@@ -253,7 +262,7 @@ def _move_rotor(entry: ActuatorEntry, found: LinkageShaft, num_robots: int, devi
 
 def share_modes(entries: Sequence[ActuatorEntry], num_robots: int, device: wp.DeviceLike) -> None:
     """Give idle shafts the effort mode of the motors of their linkage; ValueError if these differ in it."""
-    for joints in dict.fromkeys(tuple(found.shaft.joints) for found in map(shaft_of, entries) if found):
+    for joints in _linkages_of(_motors_of(entries)):
         mine = [entry for entry in entries if not {*joints}.isdisjoint(entry.dof_names)]
         modes = {bool(effort_modes(entry)) for entry in mine if entry.controller is not None}
         if len(modes) > 1:

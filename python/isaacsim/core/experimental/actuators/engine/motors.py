@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..base.memory import Tensor
 from ..specs.actuator_spec import ActuatorSpec
 from ..specs.combinations import misfits
 from ..specs.configs import ForeignConfig, NeuralControlConfig
@@ -22,7 +23,7 @@ from ..specs.fields import JOINT, UNKNOWN_JOINT, Parameter, parameters_of
 from ..specs.joint_side import effort_factor
 from ..specs.motors import MotorConfig, Motors, motor_of, problems_of
 from ..specs.patterns import assigned, by_joint, places_matched
-from ..specs.stages import parts_of
+from ..specs.stages import AnyStage, parts_of
 from ..specs.transmission import transmission_of
 from .linkages import idle_shafts
 
@@ -53,7 +54,7 @@ class Motor:
         def value(given: object) -> Any:
             return (given if given.ndim == 1 else given[0])[at].item() if isinstance(given, np.ndarray) else given
 
-        def config(given: Any) -> Any:
+        def config(given: AnyStage) -> AnyStage:
             return dataclasses.replace(given, **{name: value(one) for name, one in vars(given).items()})
 
         stages = {} if self.spec is None else self.spec.each(config)
@@ -185,7 +186,7 @@ class Fit:
         )
         return ActuatorSpec(path=pattern, targets=paths, checkpoint=checkpoint, dof_names=tuple(self.names), **stages)
 
-    def config(self, config: Any, factor: float | np.ndarray = 1.0) -> Any:
+    def config(self, config: AnyStage, factor: float | np.ndarray = 1.0) -> AnyStage:
         """Return a copy of the config of a stage with values per joint; `factor` as for `values`."""
         return dataclasses.replace(config, **self.values(config, factor))
 
@@ -224,7 +225,7 @@ class Fit:
             self.problems.extend(str(error).splitlines())
             return value
 
-    def _array(self, value: Any, dtype: type, subject: str) -> float | np.ndarray:
+    def _array(self, value: Tensor, dtype: type, subject: str) -> float | np.ndarray:
         """Return a number, or an array of one value per joint, or per robot and joint."""
         array = np.asarray(value.numpy() if hasattr(value, "numpy") else value)
         if array.ndim == 0:
@@ -238,7 +239,9 @@ class Fit:
         table = np.broadcast_to(array.astype(dtype).reshape(self.num_robots, -1), shapes[1])
         return table[0] if self.num_robots == 1 else table
 
-    def _with_limits(self, values: list[Any], taken: list[int], subject: str, factor: float | np.ndarray) -> np.ndarray:
+    def _with_limits(
+        self, values: list[object], taken: list[int], subject: str, factor: float | np.ndarray
+    ) -> np.ndarray:
         """Return values of the joints, with the effort limits of the joints by `factor` at the positions `taken`."""
         limits = self.limits() if self.limits is not None else None
         if limits is None:

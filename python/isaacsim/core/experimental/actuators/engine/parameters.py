@@ -8,11 +8,12 @@ joints of all robots, otherwise an array `(robots, joints)` of its own, a *piece
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import warp as wp
 
+from ..base.memory import Tensor
 from ..laws.contract.base import Component
 from .plan import ParameterView, Plan, Row, check_array, check_values
 
@@ -55,7 +56,7 @@ class Parameters:
         # a stride that also leads from the last joint of a robot to the first joint of the next
         stride = array.shape[1] // len(slots)
         if list(slots) == list(range(slots[0], array.shape[1], stride)):
-            live: Any = array.flatten()[slots[0] :: stride]
+            live: Tensor = array.flatten()[slots[0] :: stride]
         else:
             key = id(view.row), view.slots
             if key not in self._pieces:

@@ -16,11 +16,11 @@ import math
 import operator
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, TypeGuard, TypeVar, cast
+from typing import TYPE_CHECKING, Generic, TypeGuard, TypeVar, cast
 
 import numpy as np
 
-from ..base.memory import Array
+from ..base.memory import Array, Tensor
 from ..base.values import as_numpy
 from ..laws.contract import newton_classes
 from ..laws.contract.base import Component, Controller, EffortStage, check_type
@@ -31,7 +31,7 @@ from ..laws.contract.law import FELT_SIGNALS, NEWEST, UNSET, LawClass, keeping_s
 from ..laws.delay import Delay
 from ..specs.fields import Parameter, parameters_of
 from ..specs.signals import OF_SHAFTS, SIGNALS, SUMMED
-from ..specs.stages import KINDS, Kind, follows_limits, is_geared, is_linked, kind_of, moves_behind, parts_of
+from ..specs.stages import KINDS, AnyStage, Kind, follows_limits, is_geared, is_linked, kind_of, moves_behind, parts_of
 from .entry import ActuatorEntry, effort_modes
 from .linkages import PlannedLinkage, plan_linkages, shaft_of
 
@@ -55,7 +55,7 @@ class Row:
     per_robot: bool = False
     own: np.ndarray | None = None  # values per robot, shape `(robots, slots)`, until an engine takes them over
     neutral: float = 0.0  # value of slots without the law
-    live: Any = None  # array `(robots,)` of a component that every step reads without a copy, for a plan of one slot
+    live: Tensor = None  # array `(robots,)` of a component that every step reads without a copy, for a plan of one slot
 
     @classmethod
     def filled(cls, neutral: float, num_slots: int, dtype: type = np.float32) -> Row:
@@ -183,9 +183,9 @@ class ParameterView:
 class ArrayStages:
     """Stages of an actuator that run between the phases of a step: those computing arrays, and clamps before them."""
 
-    delay: Any  # None if the first phase delays commands
-    controller: Any  # None if the first phase evaluates it
-    stages: tuple[Any, ...]  # those after the controller, up to the last one that computes arrays
+    delay: AnyStage  # None if the first phase delays commands
+    controller: AnyStage  # None if the first phase evaluates it
+    stages: tuple[AnyStage, ...]  # those after the controller, up to the last one that computes arrays
 
 
 @dataclass(eq=False)
@@ -267,7 +267,7 @@ class Plan:
     def _publishing(self, after: Sequence[PlannedStage]) -> Iterator[Published]:
         for number, one in enumerate(self.stateful):
             rows = self.control if one.stage is None else after[one.stage].rows
-            law: Any = one.law
+            law: AnyStage = one.law
             # a network publishes nothing
             for signal, state in getattr(law, "PUBLISHES", {}).items():
                 if signal in self.asked or signal in SUMMED:
@@ -531,7 +531,7 @@ def law_class_of(component: Component) -> LawClass:
 def network_law_of(component: object) -> NetworkLaw | None:
     """Return the network of a controller that a plan runs; None for other components."""
     # asked of the class: components materialize what they do not have
-    return cast(Any, component).network_law if hasattr(type(component), "network_law") else None
+    return cast(AnyStage, component).network_law if hasattr(type(component), "network_law") else None
 
 
 def _planned(entry: ActuatorEntry) -> ActuatorEntry:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Mapping
-from typing import Any
+
+from ..base.memory import Tensor
 
 # newton renamed the targets in 1.3; arrays are found under both names
 _OTHER_NAME = {
@@ -20,7 +21,7 @@ def names_of(name: str) -> tuple[str, ...]:
     return (name, _OTHER_NAME[name]) if name in _OTHER_NAME else (name,)
 
 
-def find_arrays(source: object, names: Iterable[str]) -> list[Any]:
+def find_arrays(source: object, names: Iterable[str]) -> list[Tensor]:
     """Return the arrays of an object or mapping with these names, or their other names; None for a missing one."""
     get = source.get if isinstance(source, Mapping) else functools.partial(getattr, source)
     arrays = []

@@ -24,7 +24,7 @@ from ..specs.effort_modes import EffortModes, in_effort_mode
 from ..specs.engine_friction import unattached_problems
 from ..specs.gear_losses import with_losses
 from ..specs.motors import motor_of, problems_of
-from ..specs.stages import NAMED
+from ..specs.stages import NAMED, AnyStage
 from .actuator import Actuator
 from .entry import ActuatorConfig, ActuatorEntry, check_config, give_rotor
 from .motors import Fit
@@ -84,7 +84,7 @@ def _config_of(given: object, dof_name: str, num_robots: int) -> ActuatorConfig:
     return ActuatorConfig(*parts)
 
 
-def _require_for_set(given: Any, dof_name: str, num_robots: int) -> None:
+def _require_for_set(given: AnyStage, dof_name: str, num_robots: int) -> None:
     if getattr(given, "requires_grad", False):
         raise ValueError(
             f"actuator {dof_name!r} has requires_grad = True: must be stepped by itself to have gradients on a tape. "
@@ -170,7 +170,7 @@ def _outside_plans(component: _Given) -> _Given:
     return remove_from_plan(shallow_copy(component), component)
 
 
-def remove_from_plan(component: _Given, original: Any) -> _Given:
+def remove_from_plan(component: _Given, original: AnyStage) -> _Given:
     """Give a component arrays with the current values of its original, remove it from any plan, and return it."""
     if (source := original.parameter_source) is not None:
         vars(component).update({name: source.copied(original, name) for name in original.PARAMETERS})

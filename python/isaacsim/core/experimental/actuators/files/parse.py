@@ -20,6 +20,8 @@ from ..specs.stages import KINDS
 
 if TYPE_CHECKING:
     from ..laws.networks.checkpoint import CheckpointPath
+    from ..specs.config import Config
+    from .usd.handles import Prim
 
 
 class _Tokens(type):
@@ -106,7 +108,7 @@ class ActuatorParsed:
 
 
 def parse_actuator_prim(
-    prim: Any, *, trusted: bool = False, allow_unsafe_torch_checkpoints: bool = False
+    prim: Prim, *, trusted: bool = False, allow_unsafe_torch_checkpoints: bool = False
 ) -> ActuatorParsed | None:
     """Parse a prim, or return None if it is no `NewtonActuator`; numbers are in the units of the stage.
 
@@ -185,7 +187,7 @@ def register_actuator_component(
     accept_schema(schema_name, name, catalogue.required_parameters(adopted))
 
 
-def _class_and_arguments(config: Any, read: CheckpointPath | None = None) -> tuple[type[Component], dict[str, Any]]:
+def _class_and_arguments(config: Config, read: CheckpointPath | None = None) -> tuple[type[Component], dict[str, Any]]:
     component_class = catalogue.class_of(config, None if read is None else read.checkpoint)
     if read is not None:
         # the content that was checked is the content that is used

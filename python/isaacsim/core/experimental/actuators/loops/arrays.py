@@ -6,11 +6,11 @@ import functools
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import warp as wp
 
-from ..base.memory import Array, apart, overlap
+from ..base.memory import Array, Tensor, apart, overlap
 from ..base.saving import whole_file
 from ..base.untraced import leave_out, untraced
 from ..base.values import Indices
@@ -43,7 +43,7 @@ class _Bound:
 
     bindings: list[Columns]
     # its own efforts in the caller's form; None if that is made after each step, or `out` was given
-    result: Any
+    result: Tensor
     # True for the same arrays with the same layout, as some can be reshaped and stay the same objects; or True for
     # others with the same layout, which it binds
     recognize: Callable[..., bool]
@@ -112,11 +112,11 @@ class ActuatedArrays(Actuated):
         self._own = self._zeros()
         # those of the step before; see `_Bound`
         self._recognize: Callable[..., bool] = _nothing_known
-        self._result: Any = None
+        self._result: Tensor = None
         # by the identity of arrays, which their recognizer keeps alive
         self._bound: dict[tuple[int, ...], _Bound] = {}
         # the efforts in the form of each library and number of dimensions
-        self._forms: dict[tuple[str, int], Any] = {}
+        self._forms: dict[tuple[str, int], Tensor] = {}
 
     @untraced
     def step(
@@ -174,7 +174,7 @@ class ActuatedArrays(Actuated):
         if self._gradients is not None:
             self._gradients.forget()
 
-    def weights(self, dof_name: str) -> dict[str, Any]:
+    def weights(self, dof_name: str) -> dict[str, Tensor]:
         """Return the current weights of the network that drives a joint.
 
         Args:
@@ -245,13 +245,13 @@ class ActuatedArrays(Actuated):
         self._recognize, self._bound = _nothing_known, {}
         super().close()
 
-    def _step(self, given: Given, dt: float) -> Any:
+    def _step(self, given: Given, dt: float) -> Tensor:
         # Torch may have been imported since
         leave_out()
         return self._step_anew(given, dt)
 
     @untraced
-    def _step_anew(self, given: Given, dt: float) -> Any:
+    def _step_anew(self, given: Given, dt: float) -> Tensor:
         self._require_step(dt)
         self._take(given)
         self._assembly.step(dt)
@@ -262,7 +262,7 @@ class ActuatedArrays(Actuated):
     @untraced
     def _step_back(
         self, gradients: TorchGradients, given: Given, dt: float, parameters: Mapping[str, object] | None
-    ) -> Any:
+    ) -> Tensor:
         """Step with gradients in Torch, if any are needed."""
         self._require_step(dt)
         named = gradients.set(parameters or {})
@@ -281,7 +281,7 @@ class ActuatedArrays(Actuated):
         self._take(given)
         result = self._result
 
-        def run() -> Any:
+        def run() -> Tensor:
             self._assembly.step(dt)
             return result
 
@@ -342,14 +342,14 @@ class ActuatedArrays(Actuated):
             raise ValueError(f"{name} has shape {shape}: must be (robots, DOFs) = {self._shape}{also}. Reshape it.")
         return rows
 
-    def _form(self, like: AnyArray) -> Any:
+    def _form(self, like: AnyArray) -> Tensor:
         """Return its own efforts, of the library and number of dimensions of an array."""
         key = library(like), like.ndim
         if key not in self._forms:
             self._forms[key] = given_back(self._own_like(like), like)
         return self._forms[key]
 
-    def _copied(self, like: AnyArray) -> Any:
+    def _copied(self, like: AnyArray) -> Tensor:
         """Return a copy of its own efforts, of the library and number of dimensions of an array."""
         return copied_back(self._own_like(like), like)
 

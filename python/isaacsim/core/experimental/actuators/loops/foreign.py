@@ -9,13 +9,13 @@ import functools
 import operator
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import warp as wp
 
 from ..base import native
-from ..base.memory import Array, lie_of, warp_view
+from ..base.memory import Array, Tensor, lie_of, warp_view
 from ..base.untraced import refuse_traced
 
 _CPU = 1
@@ -51,7 +51,7 @@ def is_immutable(array: object) -> bool:
     return library(array) in ("jax", "jaxlib")
 
 
-def taken(array: Any, name: str) -> Any:
+def taken(array: Tensor, name: str) -> Tensor:
     """A NumPy array, or a Warp array on a GPU, over the memory of an array of any library.
 
     Torch tensors that require gradients are taken detached. A `ValueError`, which calls it `name`, says that it is no
@@ -93,7 +93,7 @@ def recognizer(given: Sequence[object]) -> Callable[..., bool]:
     return recognize
 
 
-def copied_back(array: Array, like: Any) -> Any:
+def copied_back(array: Array, like: Tensor) -> Tensor:
     """Return a copy of a NumPy or Warp array as one of the library that `like` is of, which has the array API."""
     if isinstance(array, wp.array):
         return given_back(wp.clone(array), like)
@@ -102,7 +102,7 @@ def copied_back(array: Array, like: Any) -> Any:
     return made if made.device == like.device else given_back(array.copy(), like)
 
 
-def given_back(array: object, like: object) -> Any:
+def given_back(array: object, like: object) -> Tensor:
     """Return a NumPy or Warp array as one of the library that `like` is of, over the same memory."""
     if isinstance(like, np.ndarray):
         return array

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from ..base.memory import Tensor
 from ..base.untraced import untraced
 from ..base.values import ArrayLike
 from ..engine.step.binding import Columns
@@ -75,7 +76,13 @@ class ActuatedWorlds(Actuated):
     _HAS_FRICTION = True
 
     def __init__(
-        self, mjm: Any, model: Any, motors: AnyMotors, num_worlds: int = 1, *, effort_mode: EffortModes | None = None
+        self,
+        mjm: Any,
+        model: Any,
+        motors: AnyMotors,
+        num_worlds: int = 1,
+        *,
+        effort_mode: EffortModes | None = None,
     ) -> None:
         _require_same(mjm, model)
         joints = [joint for joint, kind in enumerate(mjm.jnt_type) if kind in (_SLIDE, _HINGE)]
@@ -263,6 +270,6 @@ def _rest(bound: dict[tuple[object, ...], Bound], columns: list[int]) -> None:
             efforts[:, column].zero_()
 
 
-def _identity(array: Any) -> object:
+def _identity(array: Tensor) -> object:
     # a tensor can get other memory and stay the same object
     return (id(array), array.data_ptr()) if library(array) == "torch" else id(array)

@@ -15,6 +15,7 @@ import numpy as np
 import warp as wp
 
 from ..base.errors import shown
+from ..base.memory import Tensor
 from ..base.untraced import untraced
 from ..engine.actuator_group import ActuatorGroup
 from ..engine.sim_arrays import find_arrays, missing
@@ -258,7 +259,7 @@ class _Layout:
         """Return the place of each joint axis of each row in arrays by axis."""
         return self._begin_qd[:, None] + np.arange(len(self.names))
 
-    def view(self, array: Any, name: str) -> wp.array:
+    def view(self, array: Tensor, name: str) -> wp.array:
         """A view of a flat array of the model's positions or velocities, else a `ValueError`, with a row per robot."""
         # targets of positions are as long as velocities before 1.3
         as_q = name == "joint_q" or (name == "joint_target_q" and len(array) == self.num_q)

@@ -425,14 +425,14 @@ def _function() -> Any:
 
     class Step(torch.autograd.Function):
         @staticmethod
-        def forward(ctx: Any, owner: Any, dt: float, run: Any, names: Any, states: Any, *tensors: Any) -> Any:
+        def forward(ctx: Any, owner: Any, dt: float, run: Any, names: Any, states: Any, *tensors: Tensor) -> Any:
             efforts, after, ctx.taken = owner.forward(dt, run, names, tensors)
             ctx.owner = owner
             return efforts, after
 
         @staticmethod
         @torch.autograd.function.once_differentiable
-        def backward(ctx: Any, *given: Any) -> Any:
+        def backward(ctx: Any, *given: Tensor) -> tuple[Tensor | None, ...]:
             by_efforts, by_after = given
             return (
                 None,

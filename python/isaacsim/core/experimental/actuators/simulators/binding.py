@@ -9,6 +9,7 @@ import numpy as np
 import warp as wp
 
 from ..base.errors import HostError
+from ..base.memory import Tensor
 from ..base.values import as_numpy
 from ..laws.contract.coupling import Shafts, inertias_of, inverses_of
 from ..specs.signals import OF_SHAFTS, SHAFT_INERTIA
@@ -289,7 +290,7 @@ def _with_shafts(articulation: Any, given: JointViews, shafts: Shafts, columns: 
     return JointViews({**given.arrays, **found}, refresh)
 
 
-def _numbers(getter: Callable[[], Any]) -> np.ndarray:
+def _numbers(getter: Callable[[], Tensor]) -> np.ndarray:
     """What a getter returns, as a NumPy array."""
     values = getter()
     return np.asarray(values.numpy() if hasattr(values, "numpy") else values, np.float64)

@@ -9,12 +9,12 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ..base.errors import HostError, listed
 
 if TYPE_CHECKING:
-    from ..base.memory import Array
+    from ..base.memory import Array, Tensor
     from ..base.values import ArrayLike, Indices
     from ..files.usd.handles import Stage
 
@@ -39,16 +39,16 @@ class Buffers:
         projected_gravity: Direction of gravity in their frames, `(num_robots, 3)`.
     """
 
-    positions: Any
-    velocities: Any
-    position_targets: Any
-    velocity_targets: Any
-    efforts: Any
+    positions: Tensor
+    velocities: Tensor
+    position_targets: Tensor
+    velocity_targets: Tensor
+    efforts: Tensor
     refresh: Callable[[], None]
     commit: Callable[[], None]
-    root_poses: Any = None
-    root_velocities: Any = None
-    projected_gravity: Any = None
+    root_poses: Tensor = None
+    root_velocities: Tensor = None
+    projected_gravity: Tensor = None
 
 
 @dataclass(frozen=True)

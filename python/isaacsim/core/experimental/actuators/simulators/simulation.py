@@ -8,9 +8,9 @@ import os
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
-from ..base.errors import HostError, NotCopied
+from ..base.errors import Closing, HostError, NotCopied
 from ..base.extras import LIBRARIES, needs
 from ..base.quiet_warp import start_warp
 from ..base.untraced import untraced
@@ -40,7 +40,7 @@ _USD_FILES = (".usd", ".usda", ".usdc")
 _MOST_ENVS = 1_000_000
 
 
-class Simulation(NotCopied):
+class Simulation(Closing, NotCopied):
     """A USD stage, or an MJCF or URDF file, simulated here and now with MuJoCo or PhysX: no Kit, no GPU, no display.
 
     It is the current simulation of `Articulation`, `ArticulationActuators` and `add_actuator` until it is closed.
@@ -370,12 +370,6 @@ class Simulation(NotCopied):
         if self.engine not in _MUJOCO:
             raise HostError(f"engine = {self.engine!r}: has no {what}. Use engine='mujoco' for it.")
         return self._host
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         state = "playing" if self.playing else "stopped"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import operator
 import os
 from collections.abc import Iterable
 from numbers import Real
 from pathlib import Path
-from typing import Any, SupportsIndex
+from typing import Any, SupportsIndex, cast
 
 from ..base.errors import shown
 
@@ -102,6 +103,20 @@ def require_file(path: Path) -> None:
     """Raise for a device or a pipe, which may block forever."""
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise ValueError(f"{path}: must be a file, not a device or a pipe. Give the path of a file.")
+
+
+def json_of(file: Path, most: int, what: str) -> dict[str, Any]:
+    """Return the object in a JSON file, of so many bytes at most; `what` says in errors what the file must be."""
+    require_file(file)
+    if (size := file.stat().st_size) > most:
+        raise ValueError(f"{file} has {size} bytes: must be {what}, of {most} at most. Give one.")
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{file}: {error}: must be JSON. Give {what}.") from error
+    if not isinstance(content, dict) or not content:
+        raise ValueError(f"{file} holds {shown(content)}: must be a JSON object. Give {what}.")
+    return cast(dict[str, Any], content)
 
 
 def flag_of(name: str, value: object) -> bool:

@@ -15,7 +15,6 @@ has them, and so are the names of Isaac Lab's development branch.
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import re
@@ -23,7 +22,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from ..base.errors import shown
-from .arguments import path_of, require_file
+from .arguments import json_of, path_of
 from .fields import Parameter, complaint
 from .servo import PRESETS, ServoControlConfig
 from .transmission import ElasticTransmissionConfig
@@ -67,7 +66,11 @@ def friction_of_bam(
     source: str | os.PathLike[str] | Mapping[str, object], described: Mapping[str, Parameter]
 ) -> tuple[dict[str, float], dict[str, object]]:
     """Return arguments of `FrictionConfig`, and what else the source has, by the names that it has there."""
-    subject, content = ("bam", source) if isinstance(source, Mapping) else _read(source)
+    if isinstance(source, Mapping):
+        subject, content = "bam", source
+    else:
+        file = path_of("path_or_dict", source, "the path of a file, or its content as a dictionary")
+        subject, content = str(file), json_of(file, _MOST_BYTES, "a parameter file of BAM")
     given = _flat(content)
     names = _names(given, subject)
     used = {name: fields for name, fields in MODELS[_model(given, names, subject)].items() if name in names}
@@ -155,20 +158,6 @@ def _flat(content: Mapping[str, object]) -> dict[str, Any]:
     if not isinstance(motor, Mapping):
         return dict(content)
     return {**{name: value for name, value in content.items() if name != "motor"}, **cast(Mapping[str, Any], motor)}
-
-
-def _read(path: str | os.PathLike[str]) -> tuple[str, Mapping[str, object]]:
-    file = path_of("path_or_dict", path, "the path of a file, or its content as a dictionary")
-    require_file(file)
-    if (size := file.stat().st_size) > _MOST_BYTES:
-        raise ValueError(f"{file} has {size} bytes: must be a file of BAM, of {_MOST_BYTES} at most. Give one.")
-    try:
-        content = json.loads(file.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{file}: {error}: must be JSON. Give a parameter file of BAM.") from error
-    if not isinstance(content, dict):
-        raise ValueError(f"{file} holds {shown(content)}: must be a JSON object. Give a parameter file of BAM.")
-    return str(file), cast(dict[str, object], content)
 
 
 def _names(given: Mapping[str, object], subject: str) -> dict[str, str]:

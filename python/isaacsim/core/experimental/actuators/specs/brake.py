@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from .config import PassiveConfig
-from .fields import described, parameter
+from .fields import described, parameter, required
 
 
 @dataclass
@@ -21,13 +21,13 @@ class BrakeConfig(PassiveConfig):
     SCHEMA: ClassVar[str] = "ActuatorBrakeAPI"
     IS_FRICTION: ClassVar[bool] = False
 
-    torque: float = parameter(**described("brake", "torque", "N·m or N", None, lower=0.0))
+    torque: float = required(**described("brake", "torque", "N·m or N", None, lower=0.0))
     """Largest effort that the engaged brake holds [N·m or N]."""
-    release_time: float = parameter(0.0, **described("brake", "releaseTime", "s", 0.0, lower=0.0))
+    release_time: float = parameter(**described("brake", "releaseTime", "s", 0.0, lower=0.0))
     """Time in which the effort falls from `torque` to none [s]; 0 for at once."""
-    engage_time: float = parameter(0.0, **described("brake", "engageTime", "s", 0.0, lower=0.0))
+    engage_time: float = parameter(**described("brake", "engageTime", "s", 0.0, lower=0.0))
     """Time in which the effort rises from none to `torque` [s]; 0 for at once."""
-    engaged: bool = parameter(False, **described("brake", "engaged", "", False, type="bool"))
+    engaged: bool = parameter(**described("brake", "engaged", "", False, type="bool"))
     """True for a brake that is engaged from the beginning, as brakes without power are."""
-    assumed_inertia: float = parameter(0.0, **described("brake", "assumedInertia", "kg·m² or kg", 0.0, lower=0.0))
+    assumed_inertia: float = parameter(**described("brake", "assumedInertia", "kg·m² or kg", 0.0, lower=0.0))
     """Effective inertia of the joint [kg·m² or kg] where the simulator provides none; see `FrictionConfig`."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from ..base.errors import shown
 from .engine_friction import is_friction
 from .fields import entries_of
 from .gear_losses import loss_problems, with_losses
 from .servo import voltage_problems
-from .stages import KINDS, Staged, is_linked, kind_of
+from .stages import KINDS, AnyStage, Staged, is_linked, kind_of
 from .thermal import copper_problems, heat_problems, with_copper
 from .transmission import transmission_of
 
@@ -66,7 +66,7 @@ def combination_problems(staged: Staged, subject: str) -> list[str]:
     return [problem for check, applies in checks.items() if applies for problem in check(staged, subject)]
 
 
-def others_together(staged: Staged) -> list[Any]:
+def others_together(staged: Staged) -> list[AnyStage]:
     """Return the other stages of an actuator as they act: gear losses are in its friction, and its copper warms up."""
     kinds = set(map(kind_of, staged.others))
     others = with_losses(staged) if "transmission" in kinds else list(staged.others)

@@ -28,11 +28,9 @@ class WrapConfig(CommandConfig):
 
     SCHEMA: ClassVar[str] = "ActuatorWrapAPI"
 
-    period: float = parameter(
-        2.0 * math.pi, **described("wrap", "period", "rad or m", 2.0 * math.pi, lower=0.0, above=True)
-    )
+    period: float = parameter(**described("wrap", "period", "rad or m", 2.0 * math.pi, lower=0.0, above=True))
     """Distance after which positions repeat [rad or m], a turn."""
-    hysteresis: float = parameter(0.01, **described("wrap", "hysteresis", "rad or m", 0.01, lower=0.0))
+    hysteresis: float = parameter(**described("wrap", "hysteresis", "rad or m", 0.01, lower=0.0))
     """Error beyond half a period up to which the side is kept [rad or m]."""
 
 
@@ -47,7 +45,7 @@ class CommandLagConfig(CommandConfig):
 
     SCHEMA: ClassVar[str] = "ActuatorCommandLagAPI"
 
-    time_constant: float = parameter(0.0, **described("commandLag", "timeConstant", "s", 0.0, lower=0.0))
+    time_constant: float = parameter(**described("commandLag", "timeConstant", "s", 0.0, lower=0.0))
     """Time constant T [s]; 0 for none."""
 
 
@@ -63,5 +61,5 @@ class EffortLagConfig(Config):
     SCHEMA: ClassVar[str] = "ActuatorEffortLagAPI"
     KIND: ClassVar[str] = "effort_lag"
 
-    time_constant: float = parameter(0.0, **described("effortLag", "timeConstant", "s", 0.0, lower=0.0))
+    time_constant: float = parameter(**described("effortLag", "timeConstant", "s", 0.0, lower=0.0))
     """Time constant T [s]; 0 for none."""

@@ -23,7 +23,7 @@ from .electrical import ElectricalConfig
 from .encoder import EncoderConfig
 from .engine_friction import engine_problems
 from .envelope import EnvelopeClampingConfig
-from .fields import Description, described, parameter, parameters_of
+from .fields import Description, described, parameter, parameters_of, required
 from .implicit import ImplicitConfig
 from .late import MAX_DELAY_STEPS, EffortDelayConfig, TimedDelayConfig
 from .linkage import LinkageConfig
@@ -37,60 +37,21 @@ from .supply import SupplyConfig
 from .thermal import ThermalConfig
 from .transmission import ElasticTransmissionConfig, TransmissionConfig
 
+
+def _of_newton(name: str, unit: str, fallback: object, /, **rule: Unpack[Description]) -> Description:
+    """The description of a number in an attribute of newton."""
+    return described("", "", unit, fallback, **rule) | {"attribute": f"newton:{name}"}
+
+
 # what several laws have is described once
-_KP: Description = {"attribute": "newton:kp", "type": "float", "unit": "N·m/rad or N/m", "fallback": 0.0, "lower": 0.0}
-_KI: Description = {
-    "attribute": "newton:ki",
-    "type": "float",
-    "unit": "N·m/(rad·s) or N/(m·s)",
-    "fallback": 0.0,
-    "lower": 0.0,
-}
-_KD: Description = {
-    "attribute": "newton:kd",
-    "type": "float",
-    "unit": "N·m·s/rad or N·s/m",
-    "fallback": 0.0,
-    "lower": 0.0,
-}
-_CONST: Description = {"attribute": "newton:constEffort", "type": "float", "unit": "N·m or N", "fallback": 0.0}
-_INTEGRAL_MAX: Description = {
-    "attribute": "newton:integralMax",
-    "type": "float",
-    "unit": "rad·s or m·s",
-    "fallback": math.inf,
-    "lower": 0.0,
-    "infinite": True,
-}
-_STALL: Description = {
-    "attribute": "newton:saturationEffort",
-    "type": "float",
-    "unit": "N·m or N",
-    "fallback": math.inf,
-    "lower": 0.0,
-    "infinite": True,
-    "bounds": "effort",
-}
-_NO_LOAD: Description = {
-    "attribute": "newton:velocityLimit",
-    "type": "float",
-    "unit": "rad/s or m/s",
-    "fallback": math.inf,
-    "lower": 0.0,
-    "above": True,
-    "infinite": True,
-    "bounds": "speed",
-}
-_PEAK: Description = {
-    "attribute": "newton:maxMotorEffort",
-    "type": "float",
-    "unit": "N·m or N",
-    "fallback": math.inf,
-    "lower": 0.0,
-    "infinite": True,
-    "or_joint": True,
-    "bounds": "effort",
-}
+_KP = _of_newton("kp", "N·m/rad or N/m", 0.0, lower=0.0)
+_KI = _of_newton("ki", "N·m/(rad·s) or N/(m·s)", 0.0, lower=0.0)
+_KD = _of_newton("kd", "N·m·s/rad or N·s/m", 0.0, lower=0.0)
+_CONST = _of_newton("constEffort", "N·m or N", 0.0)
+_INTEGRAL_MAX = _of_newton("integralMax", "rad·s or m·s", math.inf, lower=0.0, infinite=True)
+_STALL = _of_newton("saturationEffort", "N·m or N", math.inf, lower=0.0, infinite=True, bounds="effort")
+_NO_LOAD = _of_newton("velocityLimit", "rad/s or m/s", math.inf, lower=0.0, above=True, infinite=True, bounds="speed")
+_PEAK = _STALL | {"attribute": "newton:maxMotorEffort", "or_joint": True}
 
 
 def _own(space: str, name: str, described: Description) -> Description:
@@ -98,7 +59,7 @@ def _own(space: str, name: str, described: Description) -> Description:
     return described | {"attribute": f"actuator:{space}:{name}", "earlier": f"newton:{name}"}
 
 
-_GEAR: Description = _own("geared", "gear", {"type": "float", "unit": "", "fallback": 1.0})
+_GEAR = _own("geared", "gear", _of_newton("gear", "", 1.0))
 
 
 def _integral_gain(ki: float, integral_max: float) -> float:
@@ -112,11 +73,11 @@ class PDControlConfig(ControlConfig):
 
     SCHEMA: ClassVar[str] = "NewtonPDControlAPI"
 
-    kp: float = parameter(**_KP)
+    kp: float = required(**_KP)
     """Proportional gain (stiffness) [N·m/rad or N/m]."""
-    kd: float = parameter(**_KD)
+    kd: float = required(**_KD)
     """Derivative gain (damping) [N·m·s/rad or N·s/m]."""
-    const_effort: float = parameter(0.0, **_CONST)
+    const_effort: float = parameter(**_CONST)
     """Effort added at every step [N·m or N]."""
 
     def gains_at_joint(self) -> tuple[float, float, float]:
@@ -130,15 +91,15 @@ class PIDControlConfig(ControlConfig):
 
     SCHEMA: ClassVar[str] = "NewtonPIDControlAPI"
 
-    kp: float = parameter(**_KP)
+    kp: float = required(**_KP)
     """Proportional gain [N·m/rad or N/m]."""
-    ki: float = parameter(**_KI)
+    ki: float = required(**_KI)
     """Integral gain [N·m/(rad·s) or N/(m·s)]."""
-    kd: float = parameter(**_KD)
+    kd: float = required(**_KD)
     """Derivative gain [N·m·s/rad or N·s/m]."""
-    integral_max: float = parameter(math.inf, **_INTEGRAL_MAX)
+    integral_max: float = parameter(**_INTEGRAL_MAX)
     """Largest integral in either direction [rad·s or m·s], not an effort; inf means no limit."""
-    const_effort: float = parameter(0.0, **_CONST)
+    const_effort: float = parameter(**_CONST)
     """Effort added at every step [N·m or N]."""
 
     def gains_at_joint(self) -> tuple[float, float, float]:
@@ -156,13 +117,13 @@ class GearedPDControlConfig(ControlConfig):
     SCHEMA: ClassVar[str] = "ActuatorGearedPDControlAPI"
     EARLIER_SCHEMA: ClassVar[str] = "ArticulationGearedPDControlAPI"
 
-    kp: float = parameter(**_own("geared", "kp", _KP))
+    kp: float = required(**_own("geared", "kp", _KP))
     """Proportional gain at the motor [N·m/rad or N/m]."""
-    kd: float = parameter(**_own("geared", "kd", _KD))
+    kd: float = required(**_own("geared", "kd", _KD))
     """Derivative gain at the motor [N·m·s/rad or N·s/m]."""
-    gear: float = parameter(1.0, **_GEAR)
+    gear: float = parameter(**_GEAR)
     """Turns of the motor per turn of the joint; negative where it turns the other way."""
-    const_effort: float = parameter(0.0, **_own("geared", "constEffort", _CONST))
+    const_effort: float = parameter(**_own("geared", "constEffort", _CONST))
     """Effort added at the motor at every step [N·m or N]."""
 
     def gains_at_joint(self) -> tuple[float, float, float]:
@@ -181,17 +142,17 @@ class GearedPIDControlConfig(ControlConfig):
     SCHEMA: ClassVar[str] = "ActuatorGearedPIDControlAPI"
     EARLIER_SCHEMA: ClassVar[str] = "ArticulationGearedPIDControlAPI"
 
-    kp: float = parameter(**_own("geared", "kp", _KP))
+    kp: float = required(**_own("geared", "kp", _KP))
     """Proportional gain at the motor [N·m/rad or N/m]."""
-    ki: float = parameter(**_own("geared", "ki", _KI))
+    ki: float = required(**_own("geared", "ki", _KI))
     """Integral gain at the motor [N·m/(rad·s) or N/(m·s)]."""
-    kd: float = parameter(**_own("geared", "kd", _KD))
+    kd: float = required(**_own("geared", "kd", _KD))
     """Derivative gain at the motor [N·m·s/rad or N·s/m]."""
-    integral_max: float = parameter(math.inf, **_own("geared", "integralMax", _INTEGRAL_MAX))
+    integral_max: float = parameter(**_own("geared", "integralMax", _INTEGRAL_MAX))
     """Largest integral in either direction [rad·s or m·s], not an effort; inf means no limit."""
-    gear: float = parameter(1.0, **_GEAR)
+    gear: float = parameter(**_GEAR)
     """Turns of the motor per turn of the joint; negative where it turns the other way."""
-    const_effort: float = parameter(0.0, **_own("geared", "constEffort", _CONST))
+    const_effort: float = parameter(**_own("geared", "constEffort", _CONST))
     """Effort added at the motor at every step [N·m or N]."""
 
     def gains_at_joint(self) -> tuple[float, float, float]:
@@ -206,7 +167,7 @@ class NeuralControlConfig(ControlConfig):
 
     SCHEMA: ClassVar[str] = "NewtonNeuralControlAPI"
 
-    model_path: str | PurePath = parameter(attribute="newton:modelPath", type="asset", unit="", fallback=None)
+    model_path: str | PurePath = required(**_of_newton("modelPath", "", None, type="asset"))
     """Path of the model file."""
 
 
@@ -216,7 +177,7 @@ class MaxEffortClampingConfig(ClampingConfig):
 
     SCHEMA: ClassVar[str] = "NewtonMaxEffortClampingAPI"
 
-    max_effort: float | Literal["joint"] = parameter(**{**_PEAK, "attribute": "newton:maxEffort"})
+    max_effort: float | Literal["joint"] = required(**_PEAK | {"attribute": "newton:maxEffort"})
     """Largest effort in either direction [N·m or N]; inf means no limit, `"joint"` that of the joint itself."""
 
 
@@ -226,11 +187,11 @@ class DCMotorClampingConfig(ClampingConfig):
 
     SCHEMA: ClassVar[str] = "NewtonDCMotorClampingAPI"
 
-    saturation_effort: float = parameter(**_STALL)
+    saturation_effort: float = required(**_STALL)
     """Stall effort [N·m or N]; inf switches the speed curve off."""
-    velocity_limit: float = parameter(**_NO_LOAD)
+    velocity_limit: float = required(**_NO_LOAD)
     """No-load speed [rad/s or m/s]; inf switches the speed curve off."""
-    max_motor_effort: float | Literal["joint"] = parameter(**_PEAK)
+    max_motor_effort: float | Literal["joint"] = required(**_PEAK)
     """Largest effort at any speed [N·m or N]; inf means no limit, `"joint"` that of the joint itself."""
 
     def idle(self) -> dict[str, str]:
@@ -254,11 +215,11 @@ class DCMotorCutoffClampingConfig(ClampingConfig):
     SCHEMA: ClassVar[str] = "ActuatorDCMotorCutoffClampingAPI"
     EARLIER_SCHEMA: ClassVar[str] = "ArticulationDCMotorCutoffClampingAPI"
 
-    saturation_effort: float = parameter(**_own("cutoff", "saturationEffort", _STALL))
+    saturation_effort: float = required(**_own("cutoff", "saturationEffort", _STALL))
     """Stall effort [N·m or N]; inf leaves `max_motor_effort` up to no-load speed, and nothing from there on."""
-    velocity_limit: float = parameter(**_own("cutoff", "velocityLimit", _NO_LOAD))
+    velocity_limit: float = required(**_own("cutoff", "velocityLimit", _NO_LOAD))
     """No-load speed [rad/s or m/s]; inf switches the speed dependence off."""
-    max_motor_effort: float | Literal["joint"] = parameter(**_own("cutoff", "maxMotorEffort", _PEAK))
+    max_motor_effort: float | Literal["joint"] = required(**_own("cutoff", "maxMotorEffort", _PEAK))
     """Largest effort at any speed [N·m or N]; inf means no limit, `"joint"` that of the joint itself."""
 
 
@@ -276,18 +237,12 @@ class PositionBasedClampingConfig(ClampingConfig):
     SCHEMA: ClassVar[str] = "NewtonPositionBasedClampingAPI"
     COORDINATES: ClassVar[str] = "joint"
 
-    lookup_positions: list[float] = parameter(
-        attribute="newton:lookupPositions", type="float[]", unit="rad or m", fallback=(), most=MAX_TABLE_ROWS
+    lookup_positions: list[float] = required(
+        **_of_newton("lookupPositions", "rad or m", (), type="float[]", most=MAX_TABLE_ROWS)
     )
     """Positions [rad or m], not decreasing, 100 000 at most."""
-    lookup_efforts: list[float] = parameter(
-        attribute="newton:lookupEfforts",
-        type="float[]",
-        unit="N·m or N",
-        fallback=(),
-        lower=0.0,
-        most=MAX_TABLE_ROWS,
-        bounds="effort",
+    lookup_efforts: list[float] = required(
+        **_of_newton("lookupEfforts", "N·m or N", (), type="float[]", lower=0.0, most=MAX_TABLE_ROWS, bounds="effort")
     )
     """Largest effort at each position [N·m or N]."""
 
@@ -339,41 +294,37 @@ class FrictionConfig(PassiveConfig):
 
     SCHEMA: ClassVar[str] = "ActuatorFrictionAPI"
 
-    coulomb: float = parameter(0.0, **_of_friction("coulomb", "N·m or N", 0.0))
+    coulomb: float = parameter(**_of_friction("coulomb", "N·m or N", 0.0))
     """Dry friction at high speed [N·m or N]."""
-    viscous: float = parameter(0.0, **_of_friction("viscous", "N·m·s/rad or N·s/m", 0.0))
+    viscous: float = parameter(**_of_friction("viscous", "N·m·s/rad or N·s/m", 0.0))
     """Viscous friction [N·m·s/rad or N·s/m]."""
-    static: float = parameter(0.0, **_of_friction("static", "N·m or N", 0.0))
+    static: float = parameter(**_of_friction("static", "N·m or N", 0.0))
     """Breakaway level of a joint at rest [N·m or N], at least `coulomb`; 0 means `coulomb`."""
-    stribeck_velocity: float = parameter(0.1, **_of_friction("stribeckVelocity", "rad/s or m/s", 0.1, above=True))
+    stribeck_velocity: float = parameter(**_of_friction("stribeckVelocity", "rad/s or m/s", 0.1, above=True))
     """Speed scale of the transition from `static` to `coulomb` [rad/s or m/s]."""
-    stribeck_exponent: float = parameter(2.0, **_of_friction("stribeckExponent", "", 2.0, above=True))
+    stribeck_exponent: float = parameter(**_of_friction("stribeckExponent", "", 2.0, above=True))
     """Exponent of the transition."""
-    assumed_inertia: float = parameter(0.0, **_of_friction("assumedInertia", "kg·m² or kg", 0.0))
+    assumed_inertia: float = parameter(**_of_friction("assumedInertia", "kg·m² or kg", 0.0))
     """Effective inertia of the joint [kg·m² or kg] where the simulator provides none, or mass matrices alone.
 
     Too small an estimate is safe, twice the true one chatters. With 0 mass matrices are read in each step; where there
     are none, every step is a fault.
     """
-    motor_load: float = parameter(0.0, **_of_friction("motorLoad", "", 0.0, lower=-1.0))
+    motor_load: float = parameter(**_of_friction("motorLoad", "", 0.0, lower=-1.0))
     """Dry friction per effort of the motor, at any speed; negative for some gears near self-locking."""
-    external_load: float = parameter(0.0, **_of_friction("externalLoad", "", 0.0, lower=-1.0))
+    external_load: float = parameter(**_of_friction("externalLoad", "", 0.0, lower=-1.0))
     """Dry friction per external effort, at any speed."""
-    stribeck_motor_load: float = parameter(0.0, **_of_friction("stribeckMotorLoad", "", 0.0))
+    stribeck_motor_load: float = parameter(**_of_friction("stribeckMotorLoad", "", 0.0))
     """Dry friction per effort of the motor at rest, which the Stribeck effect takes away."""
-    stribeck_external_load: float = parameter(0.0, **_of_friction("stribeckExternalLoad", "", 0.0))
+    stribeck_external_load: float = parameter(**_of_friction("stribeckExternalLoad", "", 0.0))
     """Dry friction per external effort at rest, which the Stribeck effect takes away."""
-    quadratic_motor_load: float = parameter(0.0, **_of_friction("quadraticMotorLoad", "1/(N·m) or 1/N", 0.0))
+    quadratic_motor_load: float = parameter(**_of_friction("quadraticMotorLoad", "1/(N·m) or 1/N", 0.0))
     """Dry friction at rest per square of the effort of a motor that is driven [1/(N·m) or 1/N]."""
-    quadratic_external_load: float = parameter(0.0, **_of_friction("quadraticExternalLoad", "1/(N·m) or 1/N", 0.0))
+    quadratic_external_load: float = parameter(**_of_friction("quadraticExternalLoad", "1/(N·m) or 1/N", 0.0))
     """Dry friction at rest per square of the external effort on a motor that drives [1/(N·m) or 1/N]."""
-    quadratic_when_opposed: bool = parameter(
-        False, attribute="actuator:friction:quadraticWhenOpposed", type="bool", unit="", fallback=False
-    )
+    quadratic_when_opposed: bool = parameter(**described("friction", "quadraticWhenOpposed", "", False, type="bool"))
     """True if Q is zero where τ_m and τ_e have equal signs, as in BAM's code; its documentation has no such rule."""
-    in_engine: bool = parameter(
-        False, attribute="actuator:friction:inEngine", type="bool", unit="", fallback=False, of_law=False
-    )
+    in_engine: bool = parameter(**described("friction", "inEngine", "", False, type="bool", of_law=False))
     """True if the simulator computes the friction, in place of this stage.
 
     The simulator gets `coulomb`, `static` and `viscous` when the actuators attach, and its former friction when they
@@ -381,9 +332,7 @@ class FrictionConfig(PassiveConfig):
     `static` to `coulomb` as soon as the joint moves.
     """
 
-    sweeps: int = parameter(
-        0, attribute="actuator:friction:sweeps", type="int", unit="", fallback=0, lower=0, upper=100, of_law=False
-    )
+    sweeps: int = parameter(**described("friction", "sweeps", "", 0, type="int", lower=0, upper=100, of_law=False))
     """Number of Gauss-Seidel sweeps with the mass matrix of the robot after each step; 0 for friction joint by joint.
 
     Joints that move each other more than themselves, such as those of a light chain, rest sooner with it. It needs a
@@ -457,25 +406,15 @@ class FrictionCurveConfig(PassiveConfig):
 
     SCHEMA: ClassVar[str] = "ActuatorFrictionCurveAPI"
 
-    lookup_speeds: list[float] = parameter(
-        attribute="actuator:frictionCurve:lookupSpeeds",
-        type="float[]",
-        unit="rad/s or m/s",
-        fallback=(),
-        lower=0.0,
-        most=MAX_TABLE_ROWS,
+    lookup_speeds: list[float] = required(
+        **described("frictionCurve", "lookupSpeeds", "rad/s or m/s", (), type="float[]", lower=0.0, most=MAX_TABLE_ROWS)
     )
     """Speeds [rad/s or m/s], not decreasing, 100 000 at most."""
-    lookup_efforts: list[float] = parameter(
-        attribute="actuator:frictionCurve:lookupEfforts",
-        type="float[]",
-        unit="N·m or N",
-        fallback=(),
-        lower=0.0,
-        most=MAX_TABLE_ROWS,
+    lookup_efforts: list[float] = required(
+        **described("frictionCurve", "lookupEfforts", "N·m or N", (), type="float[]", lower=0.0, most=MAX_TABLE_ROWS)
     )
     """Dry friction at each speed [N·m or N]."""
-    assumed_inertia: float = parameter(0.0, **_assumed_inertia("frictionCurve"))
+    assumed_inertia: float = parameter(**_assumed_inertia("frictionCurve"))
     """Effective inertia of the joint [kg·m² or kg] where the simulator provides none; see `FrictionConfig`."""
 
     def __post_init__(self) -> None:
@@ -500,27 +439,25 @@ class LuGreFrictionConfig(PassiveConfig):
 
     SCHEMA: ClassVar[str] = "ActuatorLuGreFrictionAPI"
 
-    bristle_stiffness: float = parameter(0.0, **_of_lu_gre("bristleStiffness", "N·m/rad or N/m", 0.0))
+    bristle_stiffness: float = parameter(**_of_lu_gre("bristleStiffness", "N·m/rad or N/m", 0.0))
     """Stiffness σ₀ of the bristles [N·m/rad or N/m]."""
-    bristle_damping: float = parameter(0.0, **_of_lu_gre("bristleDamping", "N·m·s/rad or N·s/m", 0.0))
+    bristle_damping: float = parameter(**_of_lu_gre("bristleDamping", "N·m·s/rad or N·s/m", 0.0))
     """Damping σ₁ of the bristles [N·m·s/rad or N·s/m]; below 2·√(σ₀·inertia) they swing."""
-    viscous: float = parameter(0.0, **_of_lu_gre("viscous", "N·m·s/rad or N·s/m", 0.0))
+    viscous: float = parameter(**_of_lu_gre("viscous", "N·m·s/rad or N·s/m", 0.0))
     """Viscous friction σ₂ [N·m·s/rad or N·s/m]."""
-    coulomb: float = parameter(0.0, **_of_lu_gre("coulomb", "N·m or N", 0.0))
+    coulomb: float = parameter(**_of_lu_gre("coulomb", "N·m or N", 0.0))
     """Dry friction at high speed [N·m or N]."""
-    static: float = parameter(0.0, **_of_lu_gre("static", "N·m or N", 0.0))
+    static: float = parameter(**_of_lu_gre("static", "N·m or N", 0.0))
     """Dry friction of a joint that begins to slide [N·m or N], at least `coulomb`; 0 means `coulomb`."""
-    stribeck_velocity: float = parameter(0.1, **_of_lu_gre("stribeckVelocity", "rad/s or m/s", 0.1, above=True))
+    stribeck_velocity: float = parameter(**_of_lu_gre("stribeckVelocity", "rad/s or m/s", 0.1, above=True))
     """Speed scale of the transition from `static` to `coulomb` [rad/s or m/s]."""
-    assumed_inertia: float = parameter(0.0, **_assumed_inertia("luGre"))
+    assumed_inertia: float = parameter(**_assumed_inertia("luGre"))
     """Effective inertia of the joint [kg·m² or kg] where the simulator provides none; see `FrictionConfig`."""
-    mujoco_discretization: bool = parameter(
-        False, attribute="actuator:luGre:mujocoDiscretization", type="bool", unit="", fallback=False
-    )
+    mujoco_discretization: bool = parameter(**described("luGre", "mujocoDiscretization", "", False, type="bool"))
     """True for the step of MuJoCo's `dcmotor`: friction of the velocity before the step, for equal numbers."""
-    motor_load: float = parameter(0.0, **_of_lu_gre("motorLoad", "", 0.0, lower=-1.0))
+    motor_load: float = parameter(**_of_lu_gre("motorLoad", "", 0.0, lower=-1.0))
     """Dry friction per effort of the motor; negative for some gears near self-locking."""
-    external_load: float = parameter(0.0, **_of_lu_gre("externalLoad", "", 0.0, lower=-1.0))
+    external_load: float = parameter(**_of_lu_gre("externalLoad", "", 0.0, lower=-1.0))
     """Dry friction per external effort."""
 
     def conflicts(self) -> list[str]:
@@ -538,11 +475,11 @@ class CoggingConfig(PassiveConfig):
     SCHEMA: ClassVar[str] = "ActuatorCoggingAPI"
     IS_FRICTION: ClassVar[bool] = False
 
-    amplitude: float = parameter(0.0, **described("cogging", "amplitude", "N·m or N", 0.0, lower=0.0))
+    amplitude: float = parameter(**described("cogging", "amplitude", "N·m or N", 0.0, lower=0.0))
     """Largest effort [N·m or N]."""
-    periods: float = parameter(0.0, **described("cogging", "periods", "1/rad or 1/m", 0.0))
+    periods: float = parameter(**described("cogging", "periods", "1/rad or 1/m", 0.0))
     """Periods per turn of the joint; of a joint that slides, 2π over the length of a period [1/rad or 1/m]."""
-    phase: float = parameter(0.0, **described("cogging", "phase", "rad", 0.0))
+    phase: float = parameter(**described("cogging", "phase", "rad", 0.0))
     """Phase at position zero [rad]."""
 
     @classmethod
@@ -572,11 +509,11 @@ class RippleConfig(PassiveConfig):
     SCHEMA: ClassVar[str] = "ActuatorRippleAPI"
     IS_FRICTION: ClassVar[bool] = False
 
-    amplitude: float = parameter(0.0, **described("ripple", "amplitude", "", 0.0, lower=0.0, upper=1.0))
+    amplitude: float = parameter(**described("ripple", "amplitude", "", 0.0, lower=0.0, upper=1.0))
     """Largest change of the effort of the motor, as a share of it."""
-    periods: float = parameter(0.0, **described("ripple", "periods", "1/rad or 1/m", 0.0))
+    periods: float = parameter(**described("ripple", "periods", "1/rad or 1/m", 0.0))
     """Periods per turn of the joint [1/rad or 1/m], such as 6 times the pole pairs times the gear ratio."""
-    phase: float = parameter(0.0, **described("ripple", "phase", "rad", 0.0))
+    phase: float = parameter(**described("ripple", "phase", "rad", 0.0))
     """Phase at position zero [rad]."""
 
 
@@ -587,8 +524,8 @@ class DelayConfig(Config):
     SCHEMA: ClassVar[str] = "NewtonActuatorDelayAPI"
     KIND: ClassVar[str] = "delay"
 
-    delay_steps: int = parameter(
-        attribute="newton:delaySteps", type="int", unit="physics steps", fallback=1, lower=0, upper=MAX_DELAY_STEPS
+    delay_steps: int = required(
+        **_of_newton("delaySteps", "physics steps", 1, type="int", lower=0, upper=MAX_DELAY_STEPS)
     )
     """Delay in physics steps; 0 means none."""
 

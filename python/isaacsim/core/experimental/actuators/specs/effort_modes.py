@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Literal, TypeVar, get_args
+from typing import Final, Literal, TypeVar, get_args
 
 from .implicit import ImplicitConfig
 from .patterns import assigned
-from .stages import KINDS, kind_of
+from .stages import KINDS, AnyStage, kind_of
 
 EffortMode = Literal["explicit", "implicit", "in_engine"]
 """At the start of the physics step, or at its end; there, the simulator may take over the slope of the effort."""
@@ -64,7 +64,7 @@ def damped_at_end(motors: Mapping[str, _Staged], *, in_engine: bool) -> tuple[di
 
 def _damped_at_end(motor: _Staged, in_engine: bool) -> _Staged | None:
     """Return a motor that is damped at the end of the step; None for one with something between motor and joint."""
-    stages: Any = motor
+    stages: AnyStage = motor
     if not (getattr(stages.controller, "kd", 0.0) or any(kind_of(one) == "electrical" for one in stages.others)):
         return motor
     if any(KINDS[kind_of(one) or ""].is_before_joint for one in stages.others):
@@ -72,7 +72,7 @@ def _damped_at_end(motor: _Staged, in_engine: bool) -> _Staged | None:
     return dataclasses.replace(stages, others=[*stages.others, ImplicitConfig(in_engine=in_engine)])
 
 
-def _with_mode(part: Any, joints: Sequence[str], by_joint: Mapping[str, str]) -> Any:
+def _with_mode(part: AnyStage, joints: Sequence[str], by_joint: Mapping[str, str]) -> AnyStage:
     found = {by_joint.get(name) for name in joints}
     if len(found) > 1:
         raise ValueError(

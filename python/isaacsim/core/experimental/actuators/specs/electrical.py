@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 
 from .brushless import Commutation, Connection, Constant, Windings, equal_winding
 from .config import Config
-from .fields import choice_of, described, parameter
+from .fields import choice_of, described, parameter, required
 
 _winding = functools.partial(described, "electrical", lower=0.0)
 
@@ -29,37 +29,35 @@ class ElectricalConfig(Config):
     SCHEMA: ClassVar[str] = "ActuatorElectricalAPI"
     KIND: ClassVar[str] = "electrical"
 
-    torque_constant: float = parameter(**_winding("torqueConstant", "N·m/A or N/A", None, above=True))
+    torque_constant: float = required(**_winding("torqueConstant", "N·m/A or N/A", None, above=True))
     """Effort per current K at the joint [N·m/A or N/A], which is also its back-EMF [V·s/rad or V·s/m]."""
-    resistance: float = parameter(**_winding("resistance", "Ω", None, above=True))
+    resistance: float = required(**_winding("resistance", "Ω", None, above=True))
     """Resistance R of the winding at 25 °C [Ω]."""
-    inductance: float = parameter(0.0, **_winding("inductance", "H", 0.0))
+    inductance: float = parameter(**_winding("inductance", "H", 0.0))
     """Inductance L of the winding [H]; 0 for a current that follows at once, best where L/R is below a quarter step."""
-    voltage: float = parameter(math.inf, **_winding("voltage", "V", math.inf, above=True, infinite=True))
+    voltage: float = parameter(**_winding("voltage", "V", math.inf, above=True, infinite=True))
     """Voltage of the supply [V]; that of a `SupplyConfig` counts where there is one. inf means no limit."""
-    max_current: float = parameter(math.inf, **_winding("maxCurrent", "A", math.inf, infinite=True))
+    max_current: float = parameter(**_winding("maxCurrent", "A", math.inf, infinite=True))
     """Largest current that the driver demands [A]; a derating for temperature scales it. inf means no limit."""
-    max_current_rate: float = parameter(math.inf, **_winding("maxCurrentRate", "A/s", math.inf, infinite=True))
+    max_current_rate: float = parameter(**_winding("maxCurrentRate", "A/s", math.inf, infinite=True))
     """Largest change of the current that the driver demands [A/s]; inf means no limit."""
-    temperature_coefficient: float = parameter(0.0, **_winding("temperatureCoefficient", "1/K", 0.0))
+    temperature_coefficient: float = parameter(**_winding("temperatureCoefficient", "1/K", 0.0))
     """Increase of the resistance with the temperature of the winding from 25 °C on [1/K]; 0 for that of its heat."""
-    magnet_coefficient: float = parameter(0.0, **_winding("magnetCoefficient", "1/K", 0.0))
+    magnet_coefficient: float = parameter(**_winding("magnetCoefficient", "1/K", 0.0))
     """Decrease of the torque constant with the temperature of the magnets from 25 °C on [1/K]; about 0.0011."""
-    command: str = parameter("effort", **choice_of("electrical", "command", "effort", "voltage"))
+    command: str = parameter(**choice_of("electrical", "command", "effort", "voltage"))
     """Result of the controller: `"effort"`, or `"voltage"` [V] as `ServoControlConfig` does."""
-    driver: str = parameter("on", **choice_of("electrical", "driver", "on", "open", "shorted"))
+    driver: str = parameter(**choice_of("electrical", "driver", "on", "open", "shorted"))
     """`"on"`, or off with the winding open, without current, or shorted, which brakes with K²·v/R."""
-    discretization: str = parameter("mean", **choice_of("electrical", "discretization", "mean", "mujoco"))
+    discretization: str = parameter(**choice_of("electrical", "discretization", "mean", "mujoco"))
     """Effort of a step: of the `"mean"` current, or as in MuJoCo's `dcmotor`, of the last one at the first velocity."""
-    driver_resistance: float = parameter(0.0, **_winding("driverResistance", "Ω", 0.0))
+    driver_resistance: float = parameter(**_winding("driverResistance", "Ω", 0.0))
     """Resistance of the driver and its leads, in series with the winding, which it does not warm [Ω]."""
-    saturation_current: float = parameter(
-        math.inf, **_winding("saturationCurrent", "A", math.inf, above=True, infinite=True)
-    )
+    saturation_current: float = parameter(**_winding("saturationCurrent", "A", math.inf, above=True, infinite=True))
     """Knee i_s of the torque [A], by saturated iron: K(i) = K/√(1 + (i/i_s)²), unknown to the driver; inf for none."""
-    bandwidth: float = parameter(math.inf, **_winding("bandwidth", "Hz", math.inf, above=True, infinite=True))
+    bandwidth: float = parameter(**_winding("bandwidth", "Hz", math.inf, above=True, infinite=True))
     """Bandwidth of the current loop of a winding whose inductance is not named [Hz]; inf for one without lag."""
-    dead_zone: float = parameter(0.0, **_winding("deadZone", "A", 0.0))
+    dead_zone: float = parameter(**_winding("deadZone", "A", 0.0))
     """Change of the demanded current up to which the driver leaves the current alone [A]."""
 
     @classmethod

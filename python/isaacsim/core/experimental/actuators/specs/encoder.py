@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self, Unpack
 
-from .fields import Description, choice_of, parameter
+from .fields import Description, choice_of, described, parameter
 from .late import LateConfig, most_of, not_negative, seconds_of, seed_of, steps_of
 
 
@@ -29,30 +29,30 @@ class EncoderConfig(LateConfig):
     KIND: ClassVar[str] = "feedback"
     IN_STEPS: ClassVar[tuple[str, ...]] = ("latency_steps",)
 
-    resolution: float = parameter(0.0, **_of("resolution", "rad or m", 0.0))
+    resolution: float = parameter(**_of("resolution", "rad or m", 0.0))
     """Smallest change of the measured position [rad or m]; 0 for a continuous one. See `from_bits`."""
-    bias: float = parameter(0.0, attribute="actuator:encoder:bias", type="float", unit="rad or m", fallback=0.0)
+    bias: float = parameter(**described("encoder", "bias", "rad or m", 0.0))
     """Measured less true position [rad or m]."""
-    noise: float = parameter(0.0, **_of("noise", "rad or m", 0.0))
+    noise: float = parameter(**_of("noise", "rad or m", 0.0))
     """Standard deviation of the noise of the position, before it is quantized [rad or m]."""
-    latency: float = parameter(0.0, **seconds_of("encoder", "latency"))
+    latency: float = parameter(**seconds_of("encoder", "latency"))
     """How late the controller gets a measurement [s]."""
-    latency_steps: float = parameter(0.0, **steps_of("encoder", "latencySteps"))
+    latency_steps: float = parameter(**steps_of("encoder", "latencySteps"))
     """The same in physics steps, added to `latency`; with a `RateConfig` in steps of the controller."""
-    velocity: str = parameter("difference", **choice_of("encoder", "velocity", "difference", "register"))
+    velocity: str = parameter(**choice_of("encoder", "velocity", "difference", "register"))
     """Velocity of the `"difference"` of measured positions, or of a `"register"`, which has that of the joint."""
-    velocity_resolution: float = parameter(0.0, **_of("velocityResolution", "rad/s or m/s", 0.0))
+    velocity_resolution: float = parameter(**_of("velocityResolution", "rad/s or m/s", 0.0))
     """Smallest change of the velocity of a register [rad/s or m/s]; 0 for a continuous one."""
-    velocity_filter: float = parameter(0.0, **_of("velocityFilter", "s", 0.0))
+    velocity_filter: float = parameter(**_of("velocityFilter", "s", 0.0))
     """Time constant of the filter of the velocity [s]; 0 for none."""
-    seed: int = parameter(0, **seed_of("encoder"))
+    seed: int = parameter(**seed_of("encoder"))
     """Seed of the noise, which differs between joints and robots."""
-    side: str = parameter("joint", **choice_of("encoder", "side", "joint", "motor") | {"of_law": False})
+    side: str = parameter(**choice_of("encoder", "side", "joint", "motor") | {"of_law": False})
     """Where the encoder is: at the `"joint"`, or at the `"motor"` before a transmission, in its coordinates.
 
     Backlash and spring of an `ElasticTransmissionConfig` show at the joint only.
     """
-    max_steps: int = parameter(0, **most_of("encoder"))
+    max_steps: int = parameter(**most_of("encoder"))
     """Number of physics steps that are kept, the longest latency; 0 for what it needs at 0.25 ms and longer."""
 
     @classmethod

@@ -81,7 +81,7 @@ def beyond_levels(config: Any) -> dict[str, Any]:
     }
 
 
-def _is(value: Any, default: object) -> bool:
+def _is(value: object, default: object) -> bool:
     """Return True if a value, or each one of a dictionary, list or array, is the default in single precision."""
     if not isinstance(default, numbers.Real):
         return all(entry == default for entry in entries_of(value))

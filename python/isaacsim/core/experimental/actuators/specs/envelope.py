@@ -46,21 +46,21 @@ class EnvelopeClampingConfig(ClampingConfig):
 
     SCHEMA: ClassVar[str] = "ActuatorEnvelopeClampingAPI"
 
-    lookup_velocities: list[float] = parameter((), **_column("lookupVelocities", "rad/s or m/s"))
+    lookup_velocities: list[float] = parameter(**_column("lookupVelocities", "rad/s or m/s"))
     """Velocities along the effort [rad/s or m/s], not decreasing, 100 000 at most: positive where the effort drives,
     negative where it brakes."""
-    lookup_efforts: list[float] = parameter((), **_column("lookupEfforts", "N·m or N"))
+    lookup_efforts: list[float] = parameter(**_column("lookupEfforts", "N·m or N"))
     """Largest effort at each velocity [N·m or N], linear between rows; the end rows hold outside. A negative one forces
     the motor to brake. An empty table limits nothing."""
-    stall_effort: float = parameter(math.inf, **_of_envelope("stallEffort", "N·m or N"))
+    stall_effort: float = parameter(**_of_envelope("stallEffort", "N·m or N"))
     """Effort of the line at rest, at nominal voltage [N·m or N]; inf switches the line off."""
-    no_load_velocity: float = parameter(math.inf, **_of_envelope("noLoadVelocity", "rad/s or m/s", above=True))
+    no_load_velocity: float = parameter(**_of_envelope("noLoadVelocity", "rad/s or m/s", above=True))
     """Speed at which the line is 0, at nominal voltage [rad/s or m/s]; inf for a line that does not fall."""
-    nominal_voltage: float = parameter(math.inf, **_of_envelope("nominalVoltage", "V"))
+    nominal_voltage: float = parameter(**_of_envelope("nominalVoltage", "V"))
     """Voltage of these figures [V]; inf or 0 for a line that does not follow the supply."""
-    max_power: float = parameter(math.inf, **_of_envelope("maxPower", "W"))
+    max_power: float = parameter(**_of_envelope("maxPower", "W"))
     """Largest mechanical power where the effort drives [W]; inf means no limit."""
-    max_driving_effort: float = parameter(math.inf, **_of_envelope("maxDrivingEffort", "N·m or N"))
+    max_driving_effort: float = parameter(**_of_envelope("maxDrivingEffort", "N·m or N"))
     """Largest effort where it drives [N·m or N]; inf means no limit other than the table."""
 
     def __post_init__(self) -> None:

@@ -196,8 +196,15 @@ def _is_name(value: object) -> bool:
 
 
 def parameter(default: object = dataclasses.MISSING, /, **description: Unpack[Description]) -> Any:
-    """Return a dataclass field that carries its `Parameter` description."""
-    return dataclasses.field(default=default, metadata={"parameter": Parameter(**description)})
+    """Return a dataclass field that carries its `Parameter` description; its default is the fallback, unless given."""
+    described = Parameter(**description)
+    default = described.fallback if default is dataclasses.MISSING else default
+    return dataclasses.field(default=default, metadata={"parameter": described})
+
+
+def required(**description: Unpack[Description]) -> Any:
+    """Return a dataclass field that carries its `Parameter` description, and has no default."""
+    return dataclasses.field(metadata={"parameter": Parameter(**description)})
 
 
 def described(space: str, name: str, unit: str, fallback: object, /, **rule: Unpack[Description]) -> Description:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from .config import Config
-from .fields import parameter
+from .fields import described, parameter
 
 
 @dataclass
@@ -25,24 +25,20 @@ class ImplicitConfig(Config):
     SCHEMA: ClassVar[str] = "ActuatorImplicitAPI"
     KIND: ClassVar[str] = "effort_mode"
 
-    assumed_inertia: float = parameter(
-        0.0, attribute="actuator:implicit:assumedInertia", type="float", unit="kg·m² or kg", fallback=0.0, lower=0.0
-    )
+    assumed_inertia: float = parameter(**described("implicit", "assumedInertia", "kg·m² or kg", 0.0, lower=0.0))
     """Effective inertia of the joint, or of the shaft of a linkage [kg·m² or kg], where the simulator provides none.
 
     Too small an estimate is stable, and slower; twice the true one vibrates. With 0 every step on such a simulator is a
     fault.
     """
-    load_share: float = parameter(
-        0.05, attribute="actuator:implicit:loadShare", type="float", unit="", fallback=0.05, lower=0.0, upper=1.0
-    )
+    load_share: float = parameter(**described("implicit", "loadShare", "", 0.05, lower=0.0, upper=1.0))
     """Share of the load that a physics step shows, which the next one takes over, of what the simulator does not tell.
 
     The joint sags under such a load until it is known, 1/`load_share` steps; one that a contact holds takes 1 + S times
     as long, with S = (kd·dt + kp·dt²)/inertia. A larger share is faster, and may vibrate in contact; of coupled joints
     it is less.
     """
-    in_engine: bool = parameter(False, attribute="actuator:implicit:inEngine", type="bool", unit="", fallback=False)
+    in_engine: bool = parameter(**described("implicit", "inEngine", "", False, type="bool"))
     """True if the simulator takes over how the effort falls with the final velocity, as armature of the joint.
 
     Contacts and coupling then count in the step in which they act, at any gain. It needs a simulator that takes

@@ -13,10 +13,10 @@ from typing import Any, Literal
 
 from .config import Config
 from .servo import gains_of
-from .stages import KINDS, Staged, acts_at_joint, is_linked
+from .stages import KINDS, AnyStage, Staged, acts_at_joint, is_linked
 from .transmission import TransmissionConfig
 
-ConfigOf = Callable[[Any], object]
+ConfigOf = Callable[[AnyStage], object]
 """Returns the config of a stage, or None for a stage of which nothing is known."""
 
 
@@ -51,13 +51,13 @@ def gains_at_joint(staged: Staged, config_of: ConfigOf = _itself) -> tuple[Any, 
 
 def bounds_at_joint(
     staged: Staged, of: Literal["effort", "speed"], config_of: ConfigOf = _itself
-) -> list[tuple[Any, str, float]]:
+) -> list[tuple[AnyStage, str, float]]:
     """Return what bounds efforts that drive, or speeds without load, at the joint: stage, field, and bound.
 
     Bounds before a transmission of the user's own are left out.
     """
     ratio = ratio_of(staged, config_of)
-    found: list[tuple[Any, str, float]] = []
+    found: list[tuple[AnyStage, str, float]] = []
     for stage in staged.stages:
         config = config_of(stage)
         if not isinstance(config, Config) or (_is_unknown(ratio) and not acts_at_joint(config)):

@@ -78,21 +78,21 @@ class TimedDelayConfig(LateConfig):
     KIND: ClassVar[str] = "delay"
     IN_STEPS: ClassVar[tuple[str, ...]] = ("steps", "random_steps")
 
-    seconds: float = parameter(0.0, **seconds_of("timedDelay"))
+    seconds: float = parameter(**seconds_of("timedDelay"))
     """Delay [s]."""
-    steps: float = parameter(0.0, **steps_of("timedDelay"))
+    steps: float = parameter(**steps_of("timedDelay"))
     """Delay in physics steps, added to `seconds`; with a `RateConfig` in steps of the controller."""
-    random_steps: int = parameter(0, **steps_of("timedDelay", "randomSteps") | {"type": "int", "fallback": 0})
+    random_steps: int = parameter(**steps_of("timedDelay", "randomSteps") | {"type": "int", "fallback": 0})
     """Largest number of physics steps that is drawn and added; 0 for a constant delay."""
     redraw_steps: int = parameter(
-        1, **not_negative("timedDelay", "redrawSteps", "physics steps", 1, type="int", upper=2**20) | {"lower": 1}
+        **not_negative("timedDelay", "redrawSteps", "physics steps", 1, type="int", upper=2**20) | {"lower": 1}
     )
     """Number of physics steps between two draws. If it is not 1, robots draw at different steps."""
-    hold_probability: float = parameter(0.0, **not_negative("timedDelay", "holdProbability", "", 0.0, upper=1.0))
+    hold_probability: float = parameter(**not_negative("timedDelay", "holdProbability", "", 0.0, upper=1.0))
     """Probability with which a draw is left out, from 0 to 1."""
-    seed: int = parameter(0, **seed_of("timedDelay"))
+    seed: int = parameter(**seed_of("timedDelay"))
     """Seed of the draws."""
-    max_steps: int = parameter(0, **most_of("timedDelay"))
+    max_steps: int = parameter(**most_of("timedDelay"))
     """Number of physics steps that are kept, the longest delay; 0 for what it needs at 0.25 ms and longer."""
 
     def delay_parts(self) -> tuple[float, float]:
@@ -112,11 +112,11 @@ class EffortDelayConfig(LateConfig):
     SCHEMA: ClassVar[str] = "ActuatorEffortDelayAPI"
     KIND: ClassVar[str] = "effort_delay"
 
-    seconds: float = parameter(0.0, **seconds_of("effortDelay"))
+    seconds: float = parameter(**seconds_of("effortDelay"))
     """Delay [s]."""
-    steps: float = parameter(0.0, **steps_of("effortDelay"))
+    steps: float = parameter(**steps_of("effortDelay"))
     """Delay in physics steps, added to `seconds`."""
-    max_steps: int = parameter(0, **most_of("effortDelay"))
+    max_steps: int = parameter(**most_of("effortDelay"))
     """Number of physics steps that are kept, the longest delay; 0 for what it needs at 0.25 ms and longer."""
 
     def delay_parts(self) -> tuple[float, float]:

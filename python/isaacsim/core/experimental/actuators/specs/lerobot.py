@@ -16,16 +16,14 @@ LeRobot leaves it out for them: give `in_servo=True`.
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final, cast
 
 from ..base.errors import shown
-from .arguments import path_of, require_file
+from .arguments import json_of, path_of
 
 UNITS: Final = ("normalized", "percent", "degrees", "ticks")
 """Units of positions: from -100 to 100, from 0 to 100, LeRobot's degrees, and ticks of the encoder."""
@@ -126,7 +124,7 @@ def load_lerobot_calibration(
         OSError: The file cannot be read.
     """
     file = path_of("path", path)
-    given = _content(file)
+    given = json_of(file, _MOST_BYTES, "a calibration of LeRobot")
     if problems := [why for name, one in given.items() for why in _problems(f"{file}: {name}", one)]:
         raise ValueError("\n".join(problems))
     ticks = dict(resolution) if isinstance(resolution, Mapping) else dict.fromkeys(given, resolution)
@@ -136,19 +134,6 @@ def load_lerobot_calibration(
         )
         for name, one in given.items()
     }
-
-
-def _content(file: Path) -> dict[str, Any]:
-    require_file(file)
-    if (size := file.stat().st_size) > _MOST_BYTES:
-        raise ValueError(f"{file} has {size} bytes: must be a calibration of LeRobot, {_MOST_BYTES} at most. Give one.")
-    try:
-        content = json.loads(file.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{file}: {error}: must be JSON. Give a calibration file of LeRobot.") from error
-    if not isinstance(content, dict) or not content:
-        raise ValueError(f"{file} holds {shown(content)}: must be a JSON object by motor. Give a file of LeRobot.")
-    return cast(dict[str, Any], content)
 
 
 def _problems(subject: str, given: object) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self, TypeVar, Unpack
 
 from ..base.errors import shown
 from .config import MAX_TABLE_ROWS, Config
-from .fields import Description, complaint, described, parameter, parameters_of
+from .fields import Description, complaint, described, parameter, parameters_of, required
 
 _Joint = TypeVar("_Joint", int, str)
 
@@ -48,23 +48,23 @@ class LinkageConfig(Config):
     SCHEMA: ClassVar[str] = "ActuatorLinkageAPI"
     KIND: ClassVar[str] = "linkage"
 
-    joints: list[str] = parameter(attribute="actuator:linkage:joints", type="token[]", unit="", fallback=None)
+    joints: list[str] = required(**described("linkage", "joints", "", None, type="token[]"))
     """Names of the joints that the shaft depends on, the same for all motors of a linkage, one to eight."""
-    coefficients: list[float] = parameter((), **_of_linkage("coefficients", ""))
+    coefficients: list[float] = parameter(**_of_linkage("coefficients", ""))
     """Angle of the shaft per position of each joint; empty with a table."""
-    offset: float = parameter(0.0, attribute="actuator:linkage:offset", type="float", unit="rad or m", fallback=0.0)
+    offset: float = parameter(**described("linkage", "offset", "rad or m", 0.0))
     """Angle of the shaft where all joints are at 0 [rad], of `coefficients`."""
-    lower: list[float] = parameter((), **_of_linkage("lower", "rad or m"))
+    lower: list[float] = parameter(**_of_linkage("lower", "rad or m"))
     """First position of each joint in the table [rad or m]."""
-    upper: list[float] = parameter((), **_of_linkage("upper", "rad or m"))
+    upper: list[float] = parameter(**_of_linkage("upper", "rad or m"))
     """Last position of each joint in the table [rad or m]; beyond, the shaft goes on with the slope at the end."""
-    rows: int = parameter(0, attribute="actuator:linkage:rows", type="int", unit="", fallback=0, lower=0, upper=10_000)
+    rows: int = parameter(**described("linkage", "rows", "", 0, type="int", lower=0, upper=10_000))
     """Number of positions of the first joint in the table, evenly spaced; those of a second joint vary faster."""
-    angles: list[float] = parameter((), **_of_linkage("angles", "rad or m"))
+    angles: list[float] = parameter(**_of_linkage("angles", "rad or m"))
     """Angle of the shaft at each node of the table [rad]."""
-    slopes: list[float] = parameter((), **_of_linkage("slopes", ""))
+    slopes: list[float] = parameter(**_of_linkage("slopes", ""))
     """Change of that angle per change of the first joint at each node, then likewise of the second one."""
-    unilateral: bool = parameter(False, attribute="actuator:linkage:unilateral", type="bool", unit="", fallback=False)
+    unilateral: bool = parameter(**described("linkage", "unilateral", "", False, type="bool"))
     """True for a cable, which pulls and never pushes: behind the limits of its motor, a negative effort becomes 0."""
 
     def __post_init__(self) -> None:

@@ -31,23 +31,23 @@ class LossesConfig(Config):
     SCHEMA: ClassVar[str] = "ActuatorLossesAPI"
     KIND: ClassVar[str] = "losses"
 
-    hysteresis: float = parameter(0.0, **_loss("hysteresis", "N·m or N"))
+    hysteresis: float = parameter(**_loss("hysteresis", "N·m or N"))
     """Loss of iron per speed, by hysteresis [N·m or N]."""
-    eddy: float = parameter(0.0, **_loss("eddy", "N·m·s/rad or N·s/m"))
+    eddy: float = parameter(**_loss("eddy", "N·m·s/rad or N·s/m"))
     """Loss of iron per square of the speed, by eddy currents [N·m·s/rad or N·s/m]."""
-    friction: float = parameter(0.0, **_loss("friction", "N·m or N"))
+    friction: float = parameter(**_loss("friction", "N·m or N"))
     """Dry friction whose heat counts here [N·m or N]."""
-    viscous: float = parameter(0.0, **_loss("viscous", "N·m·s/rad or N·s/m"))
+    viscous: float = parameter(**_loss("viscous", "N·m·s/rad or N·s/m"))
     """Viscous friction whose heat counts here [N·m·s/rad or N·s/m]."""
-    gear: float = parameter(0.0, **_loss("gear", "", upper=1.0))
+    gear: float = parameter(**_loss("gear", "", upper=1.0))
     """Share of the power of the motor that its gear loses: 1 less its efficiency."""
-    share: float = parameter(1.0, **_loss("share", "", 1.0, upper=1.0))
+    share: float = parameter(**_loss("share", "", 1.0, upper=1.0))
     """Share of the heat of friction and gear that warms the housing of the motor."""
-    idle_power: float = parameter(0.0, **_loss("idlePower", "W"))
+    idle_power: float = parameter(**_loss("idlePower", "W"))
     """Power of the driver without current [W]."""
-    flux_speed: float = parameter(math.inf, **_loss("fluxSpeed", "rad/s or m/s", math.inf, above=True, infinite=True))
+    flux_speed: float = parameter(**_loss("fluxSpeed", "rad/s or m/s", math.inf, above=True, infinite=True))
     """Speed from which on the driver weakens the field [rad/s or m/s]; inf for never."""
-    flux_loss: float = parameter(0.0, **_loss("fluxLoss", "W"))
+    flux_loss: float = parameter(**_loss("fluxLoss", "W"))
     """Heat of the current that takes away the whole field, 1.5·R_ph·(λ/L)² [W]."""
 
     def idle(self) -> dict[str, str]:

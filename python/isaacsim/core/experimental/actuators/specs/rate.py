@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from .config import Config
-from .fields import parameter
+from .fields import described, parameter
 
 
 @dataclass
@@ -22,17 +22,11 @@ class RateConfig(Config):
     SCHEMA: ClassVar[str] = "ActuatorRateAPI"
     KIND: ClassVar[str] = "rate"
 
-    decimation: int = parameter(
-        1, attribute="actuator:rate:decimation", type="int", unit="physics steps", fallback=1, lower=1, upper=4096
-    )
+    decimation: int = parameter(**described("rate", "decimation", "physics steps", 1, type="int", lower=1, upper=4096))
     """Number of physics steps from one computation to the next."""
-    frequency: float = parameter(
-        0.0, attribute="actuator:rate:frequency", type="float", unit="Hz", fallback=0.0, lower=0.0
-    )
+    frequency: float = parameter(**described("rate", "frequency", "Hz", 0.0, lower=0.0))
     """Computations per second [Hz], in place of `decimation`; at most one in a physics step. 0 for none."""
-    phase: float = parameter(
-        0.0, attribute="actuator:rate:phase", type="float", unit="", fallback=0.0, lower=0.0, upper=1.0
-    )
+    phase: float = parameter(**described("rate", "phase", "", 0.0, lower=0.0, upper=1.0))
     """Part of a period that has passed at a reset, from 0 to 1; robots may differ. The first step always computes."""
 
     def period(self, dt: float) -> float:

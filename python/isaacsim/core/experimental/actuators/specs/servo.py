@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Final, Self
 from ..base.errors import shown
 from .config import Config, ControlConfig
 from .electrical import ElectricalConfig
-from .fields import described, entries_of, parameter, parameters_of
+from .fields import described, entries_of, parameter, parameters_of, required
 from .stages import Staged
 
 PRESETS: Final[dict[str, dict[str, float]]] = {
@@ -54,34 +54,34 @@ class ServoControlConfig(ControlConfig):
     SCHEMA: ClassVar[str] = "ActuatorServoControlAPI"
     IN_VOLTS: ClassVar[bool] = True
 
-    kp: float = parameter(**_servo("kp", "", None))
+    kp: float = required(**_servo("kp", "", None))
     """Proportional gain as in the register of the servo."""
-    error_gain: float = parameter(**_servo("errorGain", "1/rad or 1/m", None))
+    error_gain: float = required(**_servo("errorGain", "1/rad or 1/m", None))
     """Duty per position error at a gain of 1 [1/rad or 1/m]; `PRESETS` has those of some servos."""
-    voltage: float = parameter(**_servo("voltage", "V", None, above=True))
+    voltage: float = required(**_servo("voltage", "V", None, above=True))
     """Voltage of the battery [V]; that of a `SupplyConfig` counts where there is one."""
-    max_duty: float = parameter(1.0, **_servo("maxDuty", "", 1.0, upper=1.0))
+    max_duty: float = parameter(**_servo("maxDuty", "", 1.0, upper=1.0))
     """Largest duty in either direction, from 0 to 1."""
-    min_duty: float = parameter(0.0, **_servo("minDuty", "", 0.0, upper=1.0))
+    min_duty: float = parameter(**_servo("minDuty", "", 0.0, upper=1.0))
     """Smallest duty in either direction that is not 0, the punch or startup force of some servos."""
-    deadband: float = parameter(0.0, **_servo("deadband", "rad or m", 0.0))
+    deadband: float = parameter(**_servo("deadband", "rad or m", 0.0))
     """Position error up to which the error counts as 0 [rad or m]."""
-    kd: float = parameter(0.0, **_servo("kd", "s", 0.0))
+    kd: float = parameter(**_servo("kd", "s", 0.0))
     """Derivative gain [s], with the units of `kp`."""
-    max_duty_rate: float = parameter(math.inf, **_servo("maxDutyRate", "1/s", math.inf, infinite=True))
+    max_duty_rate: float = parameter(**_servo("maxDutyRate", "1/s", math.inf, infinite=True))
     """Largest change of the duty [1/s]; inf means no limit."""
     profile_velocity: float = parameter(
-        math.inf, **_servo("profileVelocity", "rad/s or m/s", math.inf, above=True, infinite=True)
+        **_servo("profileVelocity", "rad/s or m/s", math.inf, above=True, infinite=True)
     )
     """Largest velocity of the setpoint [rad/s or m/s]; inf means no limit."""
     profile_acceleration: float = parameter(
-        math.inf, **_servo("profileAcceleration", "rad/s² or m/s²", math.inf, above=True, infinite=True)
+        **_servo("profileAcceleration", "rad/s² or m/s²", math.inf, above=True, infinite=True)
     )
     """Largest acceleration of the setpoint [rad/s² or m/s²]; inf means no limit.
 
     With both limits infinite the setpoint is the target.
     """
-    ki: float = parameter(0.0, **_servo("ki", "1/s", 0.0))
+    ki: float = parameter(**_servo("ki", "1/s", 0.0))
     """Integral gain [1/s], with the units of `kp`; its duty is bounded by `max_duty`."""
 
     def conflicts(self) -> list[str]:
@@ -104,7 +104,7 @@ class ServoControlConfig(ControlConfig):
         d: float | None = None,
         i: float | None = None,
         deadband_ticks: float | None = None,
-        **values: Any,
+        **values: object,
     ) -> Self:
         """Return the config of a servo.
 
@@ -161,13 +161,13 @@ class StartupPDControlConfig(ControlConfig):
 
     SCHEMA: ClassVar[str] = "ActuatorStartupPDControlAPI"
 
-    kp: float = parameter(**described("startupPd", "kp", "N·m/rad or N/m", 0.0, lower=0.0))
+    kp: float = required(**described("startupPd", "kp", "N·m/rad or N/m", 0.0, lower=0.0))
     """Proportional gain [N·m/rad or N/m]."""
-    kd: float = parameter(**described("startupPd", "kd", "N·m·s/rad or N·s/m", 0.0, lower=0.0))
+    kd: float = required(**described("startupPd", "kd", "N·m·s/rad or N·s/m", 0.0, lower=0.0))
     """Derivative gain [N·m·s/rad or N·s/m]."""
-    startup: float = parameter(0.0, **described("startupPd", "startup", "N·m or N", 0.0, lower=0.0))
+    startup: float = parameter(**described("startupPd", "startup", "N·m or N", 0.0, lower=0.0))
     """Effort towards the target, whatever its distance [N·m or N]; the joint chatters if it is above its friction."""
-    const_effort: float = parameter(0.0, **described("startupPd", "constEffort", "N·m or N", 0.0))
+    const_effort: float = parameter(**described("startupPd", "constEffort", "N·m or N", 0.0))
     """Effort added at every step [N·m or N]."""
 
     def gains_at_joint(self) -> tuple[float, float, float]:
@@ -175,7 +175,7 @@ class StartupPDControlConfig(ControlConfig):
         return self.kp, self.kd, 0.0
 
 
-def gains_of(staged: Staged, config_of: Callable[[Any], object]) -> tuple[Any, ...] | None:
+def gains_of(staged: Staged, config_of: Callable[[object], object]) -> tuple[Any, ...] | None:
     """Return proportional, derivative and integral gain of some stages, those of the motor before a transmission.
 
     None for what has none.

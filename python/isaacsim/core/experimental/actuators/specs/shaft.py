@@ -25,13 +25,13 @@ class ShaftFrictionConfig(Config):
     SCHEMA: ClassVar[str] = "ActuatorShaftFrictionAPI"
     KIND: ClassVar[str] = "shaft"
 
-    coulomb: float = parameter(0.0, **_of("shaftFriction", "coulomb", "N·m or N"))
+    coulomb: float = parameter(**_of("shaftFriction", "coulomb", "N·m or N"))
     """Dry friction [N·m or N]."""
-    viscous: float = parameter(0.0, **_of("shaftFriction", "viscous", "N·m·s/rad or N·s/m"))
+    viscous: float = parameter(**_of("shaftFriction", "viscous", "N·m·s/rad or N·s/m"))
     """Viscous friction [N·m·s/rad or N·s/m]."""
-    load: float = parameter(0.0, **_of("shaftFriction", "load", ""))
+    load: float = parameter(**_of("shaftFriction", "load", ""))
     """Dry friction per effort of the motor."""
-    assumed_inertia: float = parameter(0.0, **_of("shaftFriction", "assumedInertia", "kg·m² or kg"))
+    assumed_inertia: float = parameter(**_of("shaftFriction", "assumedInertia", "kg·m² or kg"))
     """Inertia of the joints as the shaft moves them [kg·m² or kg], without that of a rotor on it.
 
     Too small an estimate is safe, twice the true one vibrates. With 0 for any shaft, that of mass matrices is read in
@@ -51,7 +51,7 @@ class ShaftInertiaConfig(Config):
     SCHEMA: ClassVar[str] = "ActuatorShaftInertiaAPI"
     KIND: ClassVar[str] = "shaft"
 
-    inertia: float = parameter(0.0, **_of("shaftInertia", "inertia", "kg·m² or kg"))
+    inertia: float = parameter(**_of("shaftInertia", "inertia", "kg·m² or kg"))
     """Inertia at the shaft [kg·m² or kg]."""
-    assumed_inertia: float = parameter(0.0, **_of("shaftInertia", "assumedInertia", "kg·m² or kg"))
+    assumed_inertia: float = parameter(**_of("shaftInertia", "assumedInertia", "kg·m² or kg"))
     """Inertia of the joints as the shaft moves them [kg·m² or kg], as that of `ShaftFrictionConfig`."""

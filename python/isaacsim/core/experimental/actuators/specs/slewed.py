@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from .config import ControlConfig
-from .fields import described, parameter
+from .fields import described, parameter, required
 
 _slewed = functools.partial(described, "slewed")
 
@@ -24,21 +24,17 @@ class SlewedPIDControlConfig(ControlConfig):
 
     SCHEMA: ClassVar[str] = "ActuatorSlewedPIDControlAPI"
 
-    kp: float = parameter(**_slewed("kp", "N·m/rad or N/m", 0.0, lower=0.0))
+    kp: float = required(**_slewed("kp", "N·m/rad or N/m", 0.0, lower=0.0))
     """Proportional gain [N·m/rad or N/m]."""
-    ki: float = parameter(**_slewed("ki", "N·m/(rad·s) or N/(m·s)", 0.0, lower=0.0))
+    ki: float = required(**_slewed("ki", "N·m/(rad·s) or N/(m·s)", 0.0, lower=0.0))
     """Integral gain [N·m/(rad·s) or N/(m·s)]."""
-    kd: float = parameter(**_slewed("kd", "N·m·s/rad or N·s/m", 0.0, lower=0.0))
+    kd: float = required(**_slewed("kd", "N·m·s/rad or N·s/m", 0.0, lower=0.0))
     """Derivative gain [N·m·s/rad or N·s/m]."""
-    max_rate: float = parameter(
-        math.inf, **_slewed("maxRate", "rad/s or m/s", math.inf, lower=0.0, above=True, infinite=True)
-    )
+    max_rate: float = parameter(**_slewed("maxRate", "rad/s or m/s", math.inf, lower=0.0, above=True, infinite=True))
     """Largest velocity of the setpoint [rad/s or m/s]; inf means no limit."""
-    integral_max: float = parameter(
-        math.inf, **_slewed("integralMax", "rad·s or m·s", math.inf, lower=0.0, infinite=True)
-    )
+    integral_max: float = parameter(**_slewed("integralMax", "rad·s or m·s", math.inf, lower=0.0, infinite=True))
     """Largest integral in either direction [rad·s or m·s], not an effort; inf means no limit."""
-    const_effort: float = parameter(0.0, **_slewed("constEffort", "N·m or N", 0.0))
+    const_effort: float = parameter(**_slewed("constEffort", "N·m or N", 0.0))
     """Effort added at every step [N·m or N]."""
 
     def gains_at_joint(self) -> tuple[float, float, float]:

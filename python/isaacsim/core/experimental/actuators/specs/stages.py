@@ -10,10 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from ..base.errors import shown
 from .fields import complaint
+
+AnyStage: TypeAlias = Any
+"""A config of a stage, its component, or the class of either: each has the values of its own law."""
 
 
 @dataclass(frozen=True)
@@ -153,13 +156,13 @@ def moves_behind(stage: object) -> bool:
 class Staged:
     """What has stages: the ordered list of them, made of parts with names of their own and of the others."""
 
-    controller: Any
+    controller: AnyStage
     clamping: Any
-    delay: Any
+    delay: AnyStage
     others: Any
     """Stages of the kinds without a name of their own."""
 
-    def with_switches(self) -> tuple[Any, Any]:
+    def with_switches(self) -> tuple[AnyStage, Any]:
         """Controller and other stages, with a stage in place of a switch of the controller that is on."""
         if not (wrap := getattr(self.controller, "wrap", False)):
             return self.controller, self.others
@@ -172,9 +175,9 @@ class Staged:
         return replace(self.controller, wrap=False), [*self.others, *([] if is_there else [WrapConfig()])]
 
     @property
-    def by_kind(self) -> list[tuple[str, Any]]:
+    def by_kind(self) -> list[tuple[str, AnyStage]]:
         """Kind and stage of each, in the order in which they act."""
-        parts: list[tuple[str, Any]] = [(kind_of(stage) or "", stage) for stage in self.others]
+        parts: list[tuple[str, AnyStage]] = [(kind_of(stage) or "", stage) for stage in self.others]
         for name in NAMED:
             part = getattr(self, name)
             parts += [(name, one) for one in (part or () if KINDS[name].many else () if part is None else (part,))]
@@ -183,11 +186,11 @@ class Staged:
         return sorted(parts, key=lambda part: max(place_of(part[0]), behind and behind * moves_behind(part[1])))
 
     @property
-    def stages(self) -> tuple[Any, ...]:
+    def stages(self) -> tuple[AnyStage, ...]:
         """The stages in the order in which they act."""
         return tuple(stage for _, stage in self.by_kind)
 
-    def each(self, change: Callable[[Any], object]) -> dict[str, Any]:
+    def each(self, change: Callable[[AnyStage], object]) -> dict[str, Any]:
         """What `change` makes of each stage, as arguments of what holds stages: see `parts_of`."""
         parts: dict[str, Any] = {}
         for name in (*NAMED, "others"):
@@ -197,22 +200,22 @@ class Staged:
         return parts
 
     @property
-    def as_listed(self) -> tuple[Any, ...]:
+    def as_listed(self) -> tuple[AnyStage, ...]:
         """The stages in the order in which files list them, which is that of `LISTED`."""
         return tuple(sorted(self.stages, key=lambda stage: LISTED.index(kind_of(stage) or "")))
 
     @property
-    def sensing(self) -> tuple[Any, ...]:
+    def sensing(self) -> tuple[AnyStage, ...]:
         """The stages that say what the controller sees of the joint."""
         return tuple(stage for kind, stage in self.by_kind if kind in KINDS and KINDS[kind].senses)
 
     @property
-    def commanding(self) -> tuple[Any, ...]:
+    def commanding(self) -> tuple[AnyStage, ...]:
         """The stages that change commands before the controller, in the order in which they act."""
         return tuple(stage for kind, stage in self.by_kind if kind in KINDS and KINDS[kind].commands)
 
     @property
-    def after_controller(self) -> tuple[Any, ...]:
+    def after_controller(self) -> tuple[AnyStage, ...]:
         """The stages that get the effort, in the order in which they act; those of some kinds leave it as it is."""
         return tuple(stage for kind, stage in self.by_kind if KINDS[kind].takes_effort)
 
@@ -227,16 +230,16 @@ def is_linked(staged: Staged) -> bool:
     return any(KINDS[kind].couples for kind, _ in staged.by_kind if kind in KINDS)
 
 
-def without_idle(staged: Staged) -> list[Any]:
+def without_idle(staged: Staged) -> list[AnyStage]:
     """Return the stages of an actuator without a linkage that nothing turns, which is made of those of the motors."""
     is_idle = staged.controller is None and {"shaft", "transmission"}.isdisjoint(kind for kind, _ in staged.by_kind)
     return [stage for kind, stage in staged.by_kind if not (is_idle and kind == "linkage")]
 
 
-def places_of(staged: Staged) -> list[tuple[str, Any]]:
+def places_of(staged: Staged) -> list[tuple[str, AnyStage]]:
     """What to call each stage, and the stage, in the order in which files list them: `controller`, `clamping[0]`, …"""
     count: dict[str, int] = {}
-    found: list[tuple[str, Any]] = []
+    found: list[tuple[str, AnyStage]] = []
     for kind, stage in sorted(staged.by_kind, key=lambda part: [*LISTED, ""].index(part[0])):
         number = count[kind] = count.get(kind, -1) + 1
         found.append((f"{kind}[{number}]" if KINDS[kind].many else kind, stage))

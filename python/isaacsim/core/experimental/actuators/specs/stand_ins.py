@@ -13,10 +13,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from . import configs
 from .fields import parameters_of, violations
+from .stages import AnyStage
 from .transmission import at_joint, transmission_among
 
 LISTED = "actuator:standIns"
@@ -27,7 +27,7 @@ LISTED = "actuator:standIns"
 class StandIn:
     """The config of newton in place of one among others, how readers of it differ, and its kind if it is another."""
 
-    config: Callable[[Any, Sequence[configs.Config]], configs.Config | None]
+    config: Callable[[AnyStage, Sequence[configs.Config]], configs.Config | None]
     otherwise: str
     kind: str = ""
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from .config import ControlConfig
-from .fields import described, parameter
+from .fields import described, parameter, required
 
 
 @dataclass
@@ -23,13 +23,13 @@ class StepperControlConfig(ControlConfig):
 
     SCHEMA: ClassVar[str] = "ActuatorStepperControlAPI"
 
-    holding_effort: float = parameter(
+    holding_effort: float = required(
         **described("stepper", "holdingEffort", "N·m or N", None, lower=0.0, bounds="effort")
     )
     """Largest effort of the field at the rated current [N·m or N]."""
-    steps: float = parameter(**described("stepper", "steps", "1/rad or 1/m", None, lower=0.0, above=True))
+    steps: float = required(**described("stepper", "steps", "1/rad or 1/m", None, lower=0.0, above=True))
     """Full steps per turn, 200 for 1.8°; of a joint that slides 2π over the length of a step [1/rad or 1/m]."""
-    kd: float = parameter(0.0, **described("stepper", "kd", "N·m·s/rad or N·s/m", 0.0, lower=0.0))
+    kd: float = parameter(**described("stepper", "kd", "N·m·s/rad or N·s/m", 0.0, lower=0.0))
     """Damping of field and driver [N·m·s/rad or N·s/m]; a stepper alone has little."""
 
     def gains_at_joint(self) -> tuple[float, float, float]:

@@ -10,7 +10,7 @@ from itertools import chain
 from typing import ClassVar
 
 from .config import Config
-from .fields import described, parameter
+from .fields import described, parameter, required
 
 _supply = functools.partial(described, "supply", lower=0.0)
 
@@ -32,35 +32,33 @@ class SupplyConfig(Config):
     SCHEMA: ClassVar[str] = "ActuatorSupplyAPI"
     KIND: ClassVar[str] = "supply"
 
-    voltage: float = parameter(**_supply("voltage", "V", None, above=True))
+    voltage: float = required(**_supply("voltage", "V", None, above=True))
     """Open-circuit voltage [V]."""
-    resistance: float = parameter(0.0, **_supply("resistance", "Ω", 0.0))
+    resistance: float = parameter(**_supply("resistance", "Ω", 0.0))
     """Internal resistance, with that of the cables [Ω]."""
-    sag: float = parameter(0.0, **_supply("sag", "V/(N·m) or V/N", 0.0))
+    sag: float = parameter(**_supply("sag", "V/(N·m) or V/N", 0.0))
     """Fall of the voltage per sum of the efforts of all motors with this supply [V/(N·m) or V/N], a simpler model."""
-    min_voltage: float = parameter(0.0, **_supply("minVoltage", "V", 0.0))
+    min_voltage: float = parameter(**_supply("minVoltage", "V", 0.0))
     """Lowest voltage [V], at most `voltage`."""
-    regeneration: bool = parameter(
-        False, attribute="actuator:supply:regeneration", type="bool", unit="", fallback=False
-    )
+    regeneration: bool = parameter(**described("supply", "regeneration", "", False, type="bool"))
     """True if power that motors return raises the voltage; otherwise it is lost."""
-    max_voltage: float = parameter(math.inf, **_supply("maxVoltage", "V", math.inf, above=True, infinite=True))
+    max_voltage: float = parameter(**_supply("maxVoltage", "V", math.inf, above=True, infinite=True))
     """Voltage at which a brake resistor takes what motors return [V], at least `voltage`; inf for no bound."""
-    brake_resistance: float = parameter(0.0, **_supply("brakeResistance", "Ω", 0.0))
+    brake_resistance: float = parameter(**_supply("brakeResistance", "Ω", 0.0))
     """Brake resistor [Ω]: fully on it lets the voltage rise further; 0 for one that takes everything."""
-    capacity: float = parameter(math.inf, **_supply("capacity", "A·h", math.inf, above=True, infinite=True))
+    capacity: float = parameter(**_supply("capacity", "A·h", math.inf, above=True, infinite=True))
     """Charge of a full battery [A·h]; inf for one that never empties."""
-    charge: float = parameter(1.0, **_supply("charge", "", 1.0, upper=1.0))
+    charge: float = parameter(**_supply("charge", "", 1.0, upper=1.0))
     """Share of the capacity that is left at the start and after a reset, 0 … 1."""
-    empty_voltage: float = parameter(0.0, **_supply("emptyVoltage", "V", 0.0))
+    empty_voltage: float = parameter(**_supply("emptyVoltage", "V", 0.0))
     """Open-circuit voltage of an empty battery [V]."""
-    knee_charge: float = parameter(0.0, **_supply("kneeCharge", "", 0.0, upper=1.0))
+    knee_charge: float = parameter(**_supply("kneeCharge", "", 0.0, upper=1.0))
     """Share of the capacity below which the voltage falls faster; 0 for a straight line."""
-    knee_voltage: float = parameter(0.0, **_supply("kneeVoltage", "V", 0.0))
+    knee_voltage: float = parameter(**_supply("kneeVoltage", "V", 0.0))
     """Open-circuit voltage there [V]."""
-    max_power: float = parameter(math.inf, **_supply("maxPower", "W", math.inf, above=True, infinite=True))
+    max_power: float = parameter(**_supply("maxPower", "W", math.inf, above=True, infinite=True))
     """Power that all motors of the robot may draw [W]: windings then get a smaller share of their current."""
-    max_current: float = parameter(math.inf, **_supply("maxCurrent", "A", math.inf, above=True, infinite=True))
+    max_current: float = parameter(**_supply("maxCurrent", "A", math.inf, above=True, infinite=True))
     """Current of the source that they may draw [A], as a limit of power at the voltage of the step."""
 
     def conflicts(self) -> list[str]:

@@ -8,13 +8,13 @@ import math
 import numbers
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self, cast
+from typing import ClassVar, Self, cast
 
 from ..base.errors import shown
 from .config import Config
 from .electrical import ElectricalConfig
-from .fields import choice_of, described, entries_of, parameter
-from .stages import Staged
+from .fields import choice_of, described, entries_of, parameter, required
+from .stages import AnyStage, Staged
 
 COPPER = 0.00393
 """Temperature coefficient of copper [1/K]."""
@@ -40,42 +40,34 @@ class ThermalConfig(Config):
     SCHEMA: ClassVar[str] = "ActuatorThermalAPI"
     KIND: ClassVar[str] = "thermal"
 
-    winding_capacity: float = parameter(**_heat("windingCapacity", "J/K", None, lower=1e-6))
+    winding_capacity: float = required(**_heat("windingCapacity", "J/K", None, lower=1e-6))
     """Heat capacity C_w of the winding [J/K]."""
-    winding_resistance: float = parameter(**_heat("windingResistance", "K/W", None, lower=1e-6))
+    winding_resistance: float = required(**_heat("windingResistance", "K/W", None, lower=1e-6))
     """Thermal resistance R_w from the winding to the housing [K/W]."""
-    housing_capacity: float = parameter(
-        math.inf, **_heat("housingCapacity", "J/K", math.inf, lower=1e-6, infinite=True)
-    )
+    housing_capacity: float = parameter(**_heat("housingCapacity", "J/K", math.inf, lower=1e-6, infinite=True))
     """Heat capacity C_h of the housing [J/K]; inf for a housing that stays at ambient temperature."""
-    housing_resistance: float = parameter(
-        math.inf, **_heat("housingResistance", "K/W", math.inf, lower=1e-6, infinite=True)
-    )
+    housing_resistance: float = parameter(**_heat("housingResistance", "K/W", math.inf, lower=1e-6, infinite=True))
     """Thermal resistance R_h from the housing to the surroundings [K/W]; inf for a housing that is not cooled."""
-    ambient: float = parameter(25.0, **_heat("ambient", "°C", 25.0, lower=-200.0))
+    ambient: float = parameter(**_heat("ambient", "°C", 25.0, lower=-200.0))
     """Temperature T_a of the surroundings, and of a cold motor [°C]."""
-    motor_constant: float = parameter(
-        math.inf, **_heat("motorConstant", "N·m/√W or N/√W", math.inf, lower=1e-6, infinite=True)
-    )
+    motor_constant: float = parameter(**_heat("motorConstant", "N·m/√W or N/√W", math.inf, lower=1e-6, infinite=True))
     """Effort per square root of the loss at 25 °C, K/√R at the joint [N·m/√W or N/√W]; inf for that of the winding."""
-    temperature_coefficient: float = parameter(COPPER, **_heat("temperatureCoefficient", "1/K", COPPER, lower=0.0))
+    temperature_coefficient: float = parameter(**_heat("temperatureCoefficient", "1/K", COPPER, lower=0.0))
     """Increase of resistance and loss with the temperature of the winding from 25 °C on [1/K]; copper by default."""
-    derating_start: float = parameter(math.inf, **_heat("deratingStart", "°C", math.inf, infinite=True))
+    derating_start: float = parameter(**_heat("deratingStart", "°C", math.inf, infinite=True))
     """Temperature of the winding at which the derating starts [°C]; inf for 10 K below `max_temperature`."""
-    max_temperature: float = parameter(math.inf, **_heat("maxTemperature", "°C", math.inf, infinite=True))
+    max_temperature: float = parameter(**_heat("maxTemperature", "°C", math.inf, infinite=True))
     """Temperature of the winding at which the continuous share of the effort is left [°C]; inf for no derating."""
-    continuous_share: float = parameter(0.0, **_heat("continuousShare", "", 0.0, lower=0.0, upper=1.0))
+    continuous_share: float = parameter(**_heat("continuousShare", "", 0.0, lower=0.0, upper=1.0))
     """Share of the peak effort that is left at `max_temperature`: continuous effort over peak effort."""
-    reset: str = parameter("ambient", **choice_of("thermal", "reset", "ambient", "kept"))
+    reset: str = parameter(**choice_of("thermal", "reset", "ambient", "kept"))
     """Temperatures after a reset: `"ambient"`, or `"kept"` for a motor that stays as warm as it was."""
-    discretization: str = parameter(
-        "exact", **choice_of("thermal", "discretization", "exact", "mujoco", "mujoco_inductance")
-    )
+    discretization: str = parameter(**choice_of("thermal", "discretization", "exact", "mujoco", "mujoco_inductance"))
     """Step: `"exact"`; that of MuJoCo's `dcmotor`, `"mujoco"`; or of one with an inductance, `"mujoco_inductance"`."""
 
-    magnet_share: float = parameter(0.0, **_heat("magnetShare", "", 0.0, lower=0.0, upper=1.0))
+    magnet_share: float = parameter(**_heat("magnetShare", "", 0.0, lower=0.0, upper=1.0))
     """Where the magnets settle between the temperatures of housing, 0, and winding, 1."""
-    magnet_time: float = parameter(0.0, **_heat("magnetTime", "s", 0.0, lower=0.0))
+    magnet_time: float = parameter(**_heat("magnetTime", "s", 0.0, lower=0.0))
     """Time constant with which the magnets follow [s]; 0 for at once."""
 
     def conflicts(self) -> list[str]:
@@ -150,18 +142,18 @@ def heat_problems(staged: Staged, subject: str) -> list[str]:
     ]
 
 
-def with_copper(others: Sequence[Any]) -> list[Any]:
+def with_copper(others: Sequence[AnyStage]) -> list[AnyStage]:
     """Return the stages of a motor, with the temperature coefficient of its heat for a winding that has none."""
     winding, coefficient = _copper_of(others)
     return [dataclasses.replace(one, temperature_coefficient=coefficient) if one is winding else one for one in others]
 
 
-def _winding_and_heat(others: Iterable[object]) -> list[Any] | None:
+def _winding_and_heat(others: Iterable[object]) -> list[AnyStage] | None:
     both = [next((one for one in others if isinstance(one, kind)), None) for kind in _COPPER]
     return None if None in both else both
 
 
-def _copper_of(others: Sequence[Any]) -> tuple[Any, Any]:
+def _copper_of(others: Sequence[object]) -> tuple[AnyStage, AnyStage]:
     """The winding that has no temperature coefficient, and that of its heat; None without such a winding."""
     if not (both := _winding_and_heat(others)):
         return None, None
@@ -174,7 +166,7 @@ def _copper_of(others: Sequence[Any]) -> tuple[Any, Any]:
         return winding, {name: value or theirs.get(name, value) for name, value in mine.items()}
     if hasattr(own, "shape") and not hasattr(own, "numpy") and not isinstance(common, Mapping):
         return winding, own + (own == 0.0) * common
-    return (winding, cast(Any, common)) if entries_of(own) == [0.0] else (None, None)
+    return (winding, cast(AnyStage, common)) if entries_of(own) == [0.0] else (None, None)
 
 
 def copper_problems(staged: Staged, subject: str) -> list[str]:

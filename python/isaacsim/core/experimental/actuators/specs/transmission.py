@@ -16,7 +16,17 @@ from typing import Any, ClassVar, Final, Self, TypeVar, cast
 
 from ..base.errors import shown
 from .config import Config
-from .fields import FLOAT32_MAX, Description, Parameter, complaint, described, entries_of, parameter, parameters_of
+from .fields import (
+    FLOAT32_MAX,
+    Description,
+    Parameter,
+    complaint,
+    described,
+    entries_of,
+    parameter,
+    parameters_of,
+    required,
+)
 from .stages import Staged, acts_at_joint
 
 _Config = TypeVar("_Config", bound=Config)
@@ -48,25 +58,23 @@ class TransmissionConfig(Config):
     IS_RIGID: ClassVar[bool] = True
     """True if the rotor moves exactly as the joint does."""
 
-    ratio: float = parameter(**_of_transmission("ratio", "", None))
+    ratio: float = required(**_of_transmission("ratio", "", None))
     """Radians of the motor per radian or metre of the joint; negative where it turns the other way."""
-    offset: float = parameter(0.0, **_of_transmission("offset", "rad or m", 0.0))
+    offset: float = parameter(**_of_transmission("offset", "rad or m", 0.0))
     """Angle of the motor where the joint is at 0 [rad]."""
     targets: str = parameter(
-        "joint", **_of_transmission("targets", "", "joint") | {"type": "token", "choices": ("joint", "motor")}
+        **_of_transmission("targets", "", "joint") | {"type": "token", "choices": ("joint", "motor")}
     )
     """Whose targets and feedforward the caller sets: those of the `"joint"`, or of the `"motor"`."""
-    rotor_inertia: float = parameter(
-        0.0, **_of_transmission("rotorInertia", "kg·m² or kg", 0.0, lower=0.0, of_law=False)
-    )
+    rotor_inertia: float = parameter(**_of_transmission("rotorInertia", "kg·m² or kg", 0.0, lower=0.0, of_law=False))
     """Inertia of rotor and gear at the motor [kg·m²]; 0 leaves the armature of the joint as it is.
 
     Otherwise the joint has the armature `ratio²·rotor_inertia` while the actuators are attached. That of the file is
     the total at the joint: it is replaced, not added to.
     """
-    efficiency: float = parameter(1.0, **_of_transmission("efficiency", "", 1.0, **_SHARE | {"above": True}))
+    efficiency: float = parameter(**_of_transmission("efficiency", "", 1.0, **_SHARE | {"above": True}))
     """Share of the power that arrives at the joint where the motor drives, above 0 and up to 1."""
-    backdriving_efficiency: float = parameter(0.0, **_of_transmission("backdrivingEfficiency", "", 0.0, **_SHARE))
+    backdriving_efficiency: float = parameter(**_of_transmission("backdrivingEfficiency", "", 0.0, **_SHARE))
     """Share of the power that arrives at the motor where the joint drives it, up to 1; 0 means `efficiency`.
 
     What is lost is dry friction of the joint, see `specs/gear_losses.py`.
@@ -155,17 +163,17 @@ class ElasticTransmissionConfig(TransmissionConfig):
     SCHEMA: ClassVar[str] = "ActuatorElasticTransmissionAPI"
     IS_RIGID: ClassVar[bool] = False
 
-    rotor_inertia: float = parameter(**_of_transmission("rotorInertia", "kg·m² or kg", None, lower=0.0, above=True))
+    rotor_inertia: float = required(**_of_transmission("rotorInertia", "kg·m² or kg", None, lower=0.0, above=True))
     """Inertia of rotor and gear at the motor [kg·m²], above 0."""
-    stiffness: float = parameter(**_of_transmission("stiffness", "N·m/rad or N/m", None, lower=0.0, above=True))
+    stiffness: float = required(**_of_transmission("stiffness", "N·m/rad or N/m", None, lower=0.0, above=True))
     """Stiffness of the spring at the joint [N·m/rad or N/m], above 0."""
-    damping: float = parameter(0.0, **_of_transmission("damping", "N·m·s/rad or N·s/m", 0.0, lower=0.0))
+    damping: float = parameter(**_of_transmission("damping", "N·m·s/rad or N·s/m", 0.0, lower=0.0))
     """Damping of the spring at the joint [N·m·s/rad or N·s/m]; with backlash only between teeth that touch."""
-    backlash: float = parameter(0.0, **_of_transmission("backlash", "rad or m", 0.0, lower=0.0))
+    backlash: float = parameter(**_of_transmission("backlash", "rad or m", 0.0, lower=0.0))
     """Whole free play at the joint [rad or m]; 0 for none."""
-    rotor_damping: float = parameter(0.0, **_of_transmission("rotorDamping", "N·m·s/rad or N·s/m", 0.0, lower=0.0))
+    rotor_damping: float = parameter(**_of_transmission("rotorDamping", "N·m·s/rad or N·s/m", 0.0, lower=0.0))
     """Viscous friction of the rotor at the motor [N·m·s/rad or N·s/m]."""
-    assumed_inertia: float = parameter(0.0, **_of_transmission("assumedInertia", "kg·m² or kg", 0.0, lower=0.0))
+    assumed_inertia: float = parameter(**_of_transmission("assumedInertia", "kg·m² or kg", 0.0, lower=0.0))
     """Effective inertia of the joint [kg·m² or kg] for simulators that do not provide it; else it is not used."""
 
     def at_rest(self, effort: float) -> float:

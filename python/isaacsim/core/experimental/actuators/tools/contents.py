@@ -1,10 +1,11 @@
-"""What files contain that anyone may have written: arrays in NPZ files, and numbers in cells of tables."""
+"""Contents of files: arrays of NPZ files and cells of tables that anyone may have written, and values of JSON."""
 
 from __future__ import annotations
 
+import math
 import os
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +30,15 @@ def arrays_in(path: Path, rule: str) -> dict[str, np.ndarray]:
         # each library that unpacks has errors of its own
         except Exception as error:
             raise ValueError(f"{path}: {str(error) or type(error).__name__:.300}: {rule}") from None
+
+
+def for_json(value: object) -> object:
+    """Return a value as JSON can hold it: numbers that are not finite become text, "inf"."""
+    if isinstance(value, dict):
+        return {key: for_json(item) for key, item in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [for_json(item) for item in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def require_plain(cells: Iterable[object]) -> None:

@@ -16,7 +16,7 @@ from ...specs.arguments import require_type
 from ...specs.configs import DelayConfig
 
 
-def build_controller(cls: type[Controller], kwargs: dict[str, Any], n: int, device: object) -> Controller:
+def build_controller(cls: type[Controller], kwargs: dict[str, object], n: int, device: object) -> Controller:
     """Return a controller of `cls`, ours or newton's, with each scalar argument repeated for `n` robots; deprecated.
 
     Raises ValueError if `cls` is no controller class, or an argument is missing or out of range.
@@ -25,7 +25,7 @@ def build_controller(cls: type[Controller], kwargs: dict[str, Any], n: int, devi
     return _built(cls, kwargs, n, device, "controller")
 
 
-def build_clamping(cls: type[Clamping], kwargs: dict[str, Any], n: int, device: object) -> Clamping:
+def build_clamping(cls: type[Clamping], kwargs: dict[str, object], n: int, device: object) -> Clamping:
     """Return a clamp, as `build_controller` a controller, of a pair of `ActuatorParsed.component_specs`; deprecated."""
     warn_once("build_clamping", "a config, `ActuatorConfig(..., [MaxEffortClampingConfig(30.0)])`, or the class itself")
     return _built(cls, kwargs, n, device, "clamping")

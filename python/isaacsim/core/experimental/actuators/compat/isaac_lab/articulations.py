@@ -19,6 +19,7 @@ from ...base.callers import level_outside
 from ...base.values import as_numpy
 from ...specs.arguments import number_of
 from ...specs.patterns import assigned
+from .kinds import Cfg
 
 # placement of a robot: fields of `init_state`, and their defaults
 _ROOT = {"pos": (0.0, 0.0, 0.0), "rot": (1.0, 0.0, 0.0, 0.0), "lin_vel": (0.0,) * 3, "ang_vel": (0.0,) * 3}
@@ -44,18 +45,18 @@ def is_whole(given: object) -> bool:
     return hasattr(given, "actuators") and hasattr(given, "init_state")
 
 
-def groups_in(given: Any) -> Any:
+def groups_in(given: Cfg) -> Cfg:
     """Return the groups of an articulation's cfg; anything else unchanged."""
     return given.actuators if is_whole(given) else given
 
 
-def not_taken(cfg: Any) -> list[str]:
+def not_taken(cfg: Cfg) -> list[str]:
     """Return names of the fields of an articulation's cfg that describe the robot and are ignored."""
     found = [f"init_state.{name}" for name, none in _ROOT.items() if _is_set(cfg.init_state, name, none)]
     return found + [name for name, none in _OTHERS.items() if _is_set(cfg, name, none)]
 
 
-def all_but_groups(given: Any) -> list[str]:
+def all_but_groups(given: Cfg) -> list[str]:
     """Return the fields of `not_taken`, and those of the state of joints; none for a dictionary of groups."""
     if not is_whole(given):
         return []
@@ -73,7 +74,7 @@ def warn_of_the_rest(cfg: object) -> None:
         )
 
 
-def beginning_of(cfg: Any, articulation: Any) -> Beginning:
+def beginning_of(cfg: Cfg, articulation: Any) -> Beginning:
     """Return the initial joint state of an articulation; ValueError lists all patterns and values that are unusable."""
     problems: list[str] = []
     names = list(articulation.dof_names)

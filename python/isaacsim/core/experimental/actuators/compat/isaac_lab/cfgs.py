@@ -264,7 +264,7 @@ class ActuatorNetGRUCfg(IdealPDActuatorCfg):
     """Of efforts [N·m or N]."""
 
 
-def of_fields(name: str, fields: Mapping[str, Any]) -> ActuatorBaseCfg:
+def of_fields(name: str, fields: Mapping[str, object]) -> ActuatorBaseCfg:
     """Return the cfg with a class's name from fields in a file, with limits of 2.3 by their names of 3.0."""
     given = dict(fields)
     later = EARLIER | ({"effort_limit": "joint_effort_limit"} if name == "ImplicitActuatorCfg" else {})

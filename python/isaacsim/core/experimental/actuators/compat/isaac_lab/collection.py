@@ -9,11 +9,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partialmethod
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import warp as wp
 
+from ...base.memory import Tensor
 from ...base.quiet_warp import device_of
 from ...base.values import ArrayLike, Indices, resolve_indices
 from . import models
@@ -31,27 +32,27 @@ class Control(Protocol):
     device: str
 
     @property
-    def joint_pos(self) -> Any:
+    def joint_pos(self) -> Tensor:
         """Positions of all joints, an array or with a tensor `torch`."""
 
     @property
-    def joint_vel(self) -> Any:
+    def joint_vel(self) -> Tensor:
         """Velocities, the same."""
 
-    def find_joints(self, name_keys: Any) -> tuple[Any, list[str]]:
+    def find_joints(self, name_keys: object) -> tuple[Tensor, list[str]]:
         """Return columns and names of joints by patterns."""
         ...
 
-    def get_default_joint_properties(self, joint_ids: Any) -> Mapping[str, ArrayLike]:
+    def get_default_joint_properties(self, joint_ids: object) -> Mapping[str, ArrayLike]:
         """Return the values of the robot by name, `(num_instances, joints)`."""
         ...
 
     def write_resolved_joint_properties(
-        self, properties: dict[str, Any], joint_ids: Any, *, implicit: bool, native_managed: bool
+        self, properties: dict[str, object], joint_ids: object, *, implicit: bool, native_managed: bool
     ) -> None:
         """Give values to the solver; drives of joints that are not `implicit` are off."""
 
-    def submit_commands(self, collection: Any) -> None:
+    def submit_commands(self, collection: object) -> None:
         """Give the `output_command` to the solver."""
 
 
@@ -63,12 +64,12 @@ class Shared:
         """The array of Warp."""
 
     @property
-    def torch(self) -> Any:
+    def torch(self) -> Tensor:
         """The tensor of Torch."""
         return wp.to_torch(self.warp)
 
     @property
-    def values(self) -> Any:
+    def values(self) -> Tensor:
         """The tensor of Torch if the program has imported it or the device is no CPU, or else the array of NumPy."""
         return self.torch if "torch" in sys.modules or not device_of(self.warp.device).is_cpu else self.warp.numpy()
 
@@ -93,7 +94,7 @@ class Command:
         rows = resolve_indices(env_ids, array.shape[0], "env_ids")[:, None]
         columns = resolve_indices(joint_ids, array.shape[1], "joint_ids")
         wanted = tuple(array.shape) if full_data else (len(rows), len(columns))
-        values: Any = value.numpy() if isinstance(value, wp.array) else value
+        values: Tensor = value.numpy() if isinstance(value, wp.array) else value
         if tuple(values.shape) != wanted:
             raise ValueError(f"value has shape {tuple(values.shape)}: must have {wanted}. Give a row for each robot.")
         array[rows, columns] = values[rows, columns] if full_data else values
@@ -193,11 +194,11 @@ class ActuatorCollection(Mapping[str, ActuatorBase]):
         for model in self._models.values():
             model.reset(env_ids)
 
-    def _made(self, cfg: Any, names: Sequence[str], columns: Sequence[int]) -> ActuatorBase:
+    def _made(self, cfg: object, names: Sequence[str], columns: Sequence[int]) -> ActuatorBase:
         kind = getattr(models, model_of(cfg), None)
         if kind is None:
             raise ValueError(f"{type(cfg).__name__} has no model that runs alone. Give its group to from_groups.")
-        ids: Any = slice(None) if len(columns) == self._control.num_joints else np.array(columns)
+        ids: Tensor = slice(None) if len(columns) == self._control.num_joints else np.array(columns)
         if "torch" in sys.modules and not isinstance(ids, slice):
             ids = sys.modules["torch"].as_tensor(ids, device=self._control.device)
         robot = self._control.get_default_joint_properties(ids)
@@ -205,7 +206,7 @@ class ActuatorCollection(Mapping[str, ActuatorBase]):
         return kind(cfg, names, ids, control.num_instances, control.device, **robot, rules=self._rules, seed=self._seed)
 
 
-def read_group_parameter(collection: ActuatorCollection, name: str, component: str, attr: str) -> Any:
+def read_group_parameter(collection: ActuatorCollection, name: str, component: str, attr: str) -> Tensor:
     """Return the current values of a parameter of a group.
 
     Args:
@@ -249,7 +250,7 @@ def write_group_parameter(
         KeyError: There is no such group.
         ValueError: Its actuators have no such parameter, or a value cannot be used.
     """
-    live: Any = collection[name].component_parameter(component, attr)
+    live: Tensor = collection[name].component_parameter(component, attr)
     live = wp.to_torch(live) if isinstance(live, wp.array) else live
     rows = slice(None) if env_ids is None else env_ids
     rows = np.arange(len(live))[rows] if isinstance(rows, slice) else resolve_indices(rows, len(live), "env_ids")

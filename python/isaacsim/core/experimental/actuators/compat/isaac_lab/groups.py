@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import warp as wp
@@ -17,7 +17,7 @@ from ...simulators.motor_properties import effort_limits, read_property, wanted_
 from ...simulators.port import ArticulationPort
 from ...specs.distributions import Uniform
 from ...specs.patterns import assigned
-from .kinds import IMPLICIT, require_known_model
+from .kinds import IMPLICIT, Cfg, require_known_model
 from .motors import actuators_of, delay_range
 from .resolve import DEFAULTS, EXPLICIT_EFFORT_LIMIT_SIM, PROPERTIES, Resolved, Rules, resolve
 from .table import ResolutionTable, Row
@@ -48,7 +48,7 @@ class Groups:
 
 def joints_of_groups(
     groups: Mapping[str, object], names: Sequence[str], problems: list[str]
-) -> dict[str, tuple[Any, list[int]]]:
+) -> dict[str, tuple[Cfg, list[int]]]:
     """Return the cfg of each group, and the columns of its joints, without groups that have none.
 
     Collects problems: a joint in two groups, a group without joints, or a cfg that cannot be used.
@@ -56,7 +56,7 @@ def joints_of_groups(
     if not isinstance(groups, Mapping):
         raise ValueError(f"groups = {groups!r:.120}: must be a dictionary. Write {{name: cfg}}.")
     owner: dict[str, str] = {}
-    found: dict[str, tuple[Any, list[int]]] = {}
+    found: dict[str, tuple[Cfg, list[int]]] = {}
     for group, cfg in groups.items():
         try:
             require_known_model(cfg)
@@ -75,7 +75,7 @@ def joints_of_groups(
     return found
 
 
-def _matched(cfg: Any, names: Sequence[str], subject: str, problems: list[str]) -> Collection[str]:
+def _matched(cfg: Cfg, names: Sequence[str], subject: str, problems: list[str]) -> Collection[str]:
     expressions = [cfg.joint_names_expr] if isinstance(cfg.joint_names_expr, str) else list(cfg.joint_names_expr)
     if not expressions:
         problems.append(f"{subject} = []: must name joints. Add a pattern.")

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any, TypeAlias
+
+Cfg: TypeAlias = Any
+"""A cfg of a user: of Isaac Lab, whatever its version, or of this package."""
+
 _NOT_RUN = {
     "ActuatorNetGRUResidualCfg": "its network adds to the joint's own drive. Give the drive as ImplicitActuatorCfg, "
     "and step the network yourself as feedforward effort",

@@ -19,14 +19,14 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import ClassVar, Protocol, TypeVar
 
 import numpy as np
 import warp as wp
 
 from ...base.callers import level_outside
 from ...base.errors import NotCopied
-from ...base.memory import Array, apart, warp_view
+from ...base.memory import Array, Tensor, apart, warp_view
 from ...base.quiet_warp import device_of
 from ...base.untraced import untraced
 from ...base.values import ArrayLike, Indices, as_integers, as_numpy, resolve_indices
@@ -35,7 +35,7 @@ from ...loops.arrays import ActuatedArrays
 from ...loops.foreign import given_back, is_immutable, taken
 from ...specs.arguments import names_of, whole_of
 from ...specs.distributions import Uniform
-from .kinds import has_later_names
+from .kinds import Cfg, has_later_names
 from .motors import actuators_of, delay_range
 from .resolve import EARLIER, EXPLICIT_EFFORT_LIMIT_SIM, LATER, PROPERTIES, Rules, resolve
 
@@ -43,22 +43,22 @@ from .resolve import EARLIER, EXPLICIT_EFFORT_LIMIT_SIM, LATER, PROPERTIES, Rule
 class Action(Protocol):
     """Arrays of its input that a model reads and writes."""
 
-    joint_positions: Any
-    joint_velocities: Any
-    joint_efforts: Any
+    joint_positions: Tensor
+    joint_velocities: Tensor
+    joint_efforts: Tensor
 
 
 @dataclass
 class ArticulationActions:
     """Targets and efforts of joints, arrays `(num_envs, num_joints)` or None; any object with these fields will do."""
 
-    joint_positions: Any = None
+    joint_positions: Tensor = None
     """Position targets [rad or m]."""
-    joint_velocities: Any = None
+    joint_velocities: Tensor = None
     """Velocity targets [rad/s or m/s]."""
-    joint_efforts: Any = None
+    joint_efforts: Tensor = None
     """Feedforward efforts, and after `compute` the efforts to apply [N·m or N]."""
-    joint_indices: Any = None
+    joint_indices: Tensor = None
     """Numbers of the joints; ignored."""
 
 
@@ -80,7 +80,7 @@ class _Parameter:
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
 
-    def __get__(self, model: ActuatorBase | None, owner: type) -> Any:
+    def __get__(self, model: ActuatorBase | None, owner: type) -> Tensor:
         if model is None:
             return self
         if self._name in EARLIER:
@@ -163,7 +163,7 @@ class ActuatorBase(NotCopied):
 
     def __init__(
         self,
-        cfg: Any,
+        cfg: Cfg,
         joint_names: Sequence[str],
         joint_ids: slice | ArrayLike,
         num_envs: int,
@@ -198,7 +198,7 @@ class ActuatorBase(NotCopied):
         self._take_earlier(cfg, limits, "effort_limit", of_effort, effort_limit)
         self._take_earlier(cfg, limits, "velocity_limit", "actuator_velocity_limit", velocity_limit)
 
-        def of_robot(*names: str) -> Any:
+        def of_robot(*names: str) -> Tensor:
             return next((limits[name] for name in names if limits[name] is not None), np.inf)
 
         robot = {
@@ -227,15 +227,15 @@ class ActuatorBase(NotCopied):
         self._arrays = ActuatedArrays(self._joint_names, actuators, num_envs, device=self._where)
         self._arrays.observe_efforts()
         self._like = _example(robot.values())
-        self._parameters: dict[str, Any] = {}
+        self._parameters: dict[str, Tensor] = {}
         self.gear_ratio = self._tensor(np.tile(self._resolved.gear_ratio, (num_envs, 1)))
         """Turns of the motor per turn of the joint, `(num_envs, num_joints)`."""
         self.applied_effort = self._tensor(np.zeros(self._shape, np.float32))
         """Efforts of the last `compute` after the limits [N·m or N]."""
         # efforts before the limits that a subclass assigned in its `compute`
-        self._computed_effort: Any = None
+        self._computed_effort: Tensor = None
         # array whose library the last efforts have; None before the first
-        self._made: Any = None
+        self._made: Tensor = None
         # True if a subclass of the user has limits of its own
         owner = next(model for model in type(self).__mro__ if "_clip_effort" in vars(model))
         self._clips = owner.__module__ != __name__
@@ -246,7 +246,7 @@ class ActuatorBase(NotCopied):
         except TypeError:
             self._clips_by_speed = False
         # velocities of the last `compute`, for subclasses
-        self._joint_vel: Any = self._tensor(np.zeros(self._shape, np.float32))
+        self._joint_vel: Tensor = self._tensor(np.zeros(self._shape, np.float32))
         self._lags, self._counts = np.zeros(self._shape[0], np.int32), np.zeros(self._shape[0], np.int64)
         self._draws: Draws | None = None
         low, high = delay_range(self.cfg, self._resolved)
@@ -292,7 +292,7 @@ class ActuatorBase(NotCopied):
                     actuator.delay.delay_steps.assign(self._lags)
         self._arrays.reset(indices=rows)
 
-    def component_parameter(self, component: str, name: str) -> Any:
+    def component_parameter(self, component: str, name: str) -> Tensor:
         """Return the live values of a parameter of the actuators, `(num_envs, num_joints)`.
 
         Args:
@@ -315,7 +315,7 @@ class ActuatorBase(NotCopied):
             )
         return self._tensor(_table_of([getattr(part, name) for part in parts]))
 
-    def solver_properties(self) -> dict[str, Any]:
+    def solver_properties(self) -> dict[str, Tensor]:
         """Return properties of the joints for the solver by name, `(num_envs, num_joints)`."""
         return {EARLIER.get(name, name): self._tensor(self._resolved.values[name]) for name in PROPERTIES}
 
@@ -335,7 +335,7 @@ class ActuatorBase(NotCopied):
     # content
 
     @property
-    def computed_effort(self) -> Any:
+    def computed_effort(self) -> Tensor:
         """Efforts of the last `compute` before the limits [N·m or N], `(num_envs, num_joints)`.
 
         A subclass may assign those of its own `compute`.
@@ -347,13 +347,13 @@ class ActuatorBase(NotCopied):
             return self._computed_effort
         if self._made is None:
             return self._tensor(np.zeros(self._shape, np.float32))
-        computed: Any = np.ascontiguousarray(self._arrays.computed_efforts, np.float32)
+        computed: Tensor = np.ascontiguousarray(self._arrays.computed_efforts, np.float32)
         if not self._where.is_cpu:
             computed = wp.array(computed, dtype=wp.float32, device=self._where)
         return given_back(computed, self._made)
 
     @computed_effort.setter
-    def computed_effort(self, efforts: Any) -> None:
+    def computed_effort(self, efforts: object) -> None:
         self._computed_effort = efforts
 
     @property
@@ -372,7 +372,7 @@ class ActuatorBase(NotCopied):
         return self._joint_names
 
     @property
-    def joint_indices(self) -> Any:
+    def joint_indices(self) -> Tensor:
         """Columns of the joints, as given."""
         return self._joint_indices
 
@@ -391,7 +391,7 @@ class ActuatorBase(NotCopied):
 
     # inside
 
-    def _take_earlier(self, cfg: object, limits: dict[str, Any], name: str, later: str, value: Any) -> None:
+    def _take_earlier(self, cfg: object, limits: dict[str, Tensor], name: str, later: str, value: Tensor) -> None:
         """Set the value of the robot for a limit to that with its name of 2.3, if that is given."""
         if value is None:
             return
@@ -404,11 +404,11 @@ class ActuatorBase(NotCopied):
     def _model(cls) -> str:
         return next(one.__name__ for one in cls.__mro__ if one.__module__ == __name__)
 
-    def _clip_effort(self, effort: Any, joint_vel: Any = None) -> Any:
+    def _clip_effort(self, effort: object, joint_vel: object = None) -> Tensor:
         """Return efforts within the limits of the model at speeds, by default `_joint_vel`; may be overridden."""
         return self._limited(effort, self._joint_vel if joint_vel is None else joint_vel)
 
-    def _applied(self) -> Any:
+    def _applied(self) -> Tensor:
         """Return the efforts of the last step within the limits of a subclass."""
         efforts = self._clip_effort(self.computed_effort, *[self._joint_vel][: self._clips_by_speed])
         shape = getattr(efforts, "shape", None)
@@ -421,11 +421,11 @@ class ActuatorBase(NotCopied):
         return efforts
 
     # cfgs of Isaac Lab have a control law, one limit and a delay, and no other stages
-    def _limited(self, efforts: object, speeds_now: object) -> Any:
+    def _limited(self, efforts: object, speeds_now: object) -> Tensor:
         """Return efforts within the limits of the plan, at the last positions and some speeds."""
         limited = self._empty()
         arrays = efforts, limited, self._empty() if self._made is None else self._made, speeds_now
-        there: list[Any] = [warp_view(taken(one, "efforts")) for one in arrays]
+        there: list[Tensor] = [warp_view(taken(one, "efforts")) for one in arrays]
         robots = wp.array(np.arange(self._num_envs, dtype=np.uint32), device=self._where)
         for at, actuator in enumerate(self._arrays.actuators):
             source, target, positions, speeds = (one[:, at] for one in there)
@@ -442,7 +442,7 @@ class ActuatorBase(NotCopied):
         _write(copied, array)
         return copied
 
-    def _step(self, action: Action, joint_pos: Any, joint_vel: Any) -> None:
+    def _step(self, action: Action, joint_pos: Tensor, joint_vel: Tensor) -> None:
         joint_pos, joint_vel = _as_computed(joint_pos), _as_computed(joint_vel)
         # a new array in each step, as users keep them
         out = None if is_immutable(joint_pos) else given_back(self._empty(), joint_pos)
@@ -462,12 +462,12 @@ class ActuatorBase(NotCopied):
         if self._clips:
             self.applied_effort = self._applied()
 
-    def _rows(self, env_ids: Any) -> np.ndarray:
+    def _rows(self, env_ids: Tensor) -> np.ndarray:
         if env_ids is None or isinstance(env_ids, slice):
             return np.arange(self._shape[0])[env_ids or slice(None)]
         return resolve_indices(env_ids.tolist() if hasattr(env_ids, "tolist") else env_ids, self._shape[0], "env_ids")
 
-    def _parameter(self, name: str) -> Any:
+    def _parameter(self, name: str) -> Tensor:
         if name not in self._parameters:
             if name in self._PLANNED:
                 self._parameters[name] = self.component_parameter(*self._PLANNED[name])
@@ -475,7 +475,7 @@ class ActuatorBase(NotCopied):
                 self._parameters[name] = self._tensor(self._resolved.values[name])
         return self._parameters[name]
 
-    def _tensor(self, array: object) -> Any:
+    def _tensor(self, array: object) -> Tensor:
         """Return an array as one of the library of the attributes, on the device."""
         if isinstance(array, np.ndarray) and not self._where.is_cpu:
             array = wp.array(array, dtype=wp.float32, device=self._where)
@@ -484,7 +484,7 @@ class ActuatorBase(NotCopied):
         return array if self._like is None else given_back(array, self._like)
 
 
-def _as_computed(array: Any) -> Any:
+def _as_computed(array: Tensor) -> Tensor:
     """Return a tensor of Torch of another float or layout as the laws take it; anything else unchanged."""
     if not hasattr(array, "is_floating_point") or not array.is_floating_point():
         return array
@@ -504,7 +504,7 @@ class ImplicitActuator(IdealPDActuator):
     is_implicit_model: ClassVar[bool] = True
     _PLANNED: ClassVar[dict[str, tuple[str, str]]] = _GAINS | {"effort_limit_sim": ("clamping", "max_effort")}
 
-    def _parameter(self, name: str) -> Any:
+    def _parameter(self, name: str) -> Tensor:
         values, of_solver = self._resolved.values, f"{name}_sim"
         # limits that are the solver's follow them
         return super()._parameter(of_solver if of_solver in values and values[of_solver] is values[name] else name)
@@ -525,7 +525,7 @@ class DCMotor(IdealPDActuator):
     _saturation_effort = _Parameter()
 
     @property
-    def _vel_at_effort_lim(self) -> Any:
+    def _vel_at_effort_lim(self) -> Tensor:
         """Speed at which the motor brakes with its largest effort."""
         return self.actuator_velocity_limit * (1.0 + self.actuator_effort_limit / self._saturation_effort)
 
@@ -539,11 +539,11 @@ class RemotizedPDActuator(DelayedPDActuator):
 
     _PLANNED: ClassVar[dict[str, tuple[str, str]]] = _GAINS
 
-    def _clip_effort(self, effort: Any, joint_vel: Any = None) -> Any:
+    def _clip_effort(self, effort: object, joint_vel: object = None) -> Tensor:
         """Return efforts unchanged, as the table is applied after the limits; may be overridden."""
         return effort
 
-    def _applied(self) -> Any:
+    def _applied(self) -> Tensor:
         return self._limited(super()._applied(), self._joint_vel)
 
 
@@ -553,7 +553,7 @@ class _NetworkState:
     def __set_name__(self, owner: type, name: str) -> None:
         self._kind, self._per_env = name.split("_")[1], name.endswith("_per_env")
 
-    def __get__(self, model: ActuatorNetLSTM | None, owner: type) -> Any:
+    def __get__(self, model: ActuatorNetLSTM | None, owner: type) -> Tensor:
         if model is None:
             return self
         if model._states is None:
@@ -573,8 +573,8 @@ class ActuatorNetLSTM(DCMotor):
 
     _PLANNED: ClassVar[dict[str, tuple[str, str]]] = _DC_MOTOR
     # those that the user reads, by kind; None before
-    _states: dict[str, Any] | None = None
-    _inputs: tuple[Any, ...] = ()
+    _states: dict[str, Tensor] | None = None
+    _inputs: tuple[Tensor, ...] = ()
 
     sea_hidden_state = _NetworkState()
     """Hidden states, `(layers, num_envs · num_joints, hidden size)`."""
@@ -586,7 +586,7 @@ class ActuatorNetLSTM(DCMotor):
     """Cell states, the same."""
 
     @property
-    def sea_input(self) -> Any:
+    def sea_input(self) -> Tensor:
         """Position errors [rad or m] and velocities of the last `compute`, `(num_envs · num_joints, 1, 2)`, a copy."""
         q, qd, target = (as_numpy(one) for one in self._inputs or np.zeros((3, *self._shape), np.float32))
         return self._tensor(np.stack([target - q, qd], -1).reshape(-1, 1, 2))
@@ -596,7 +596,7 @@ class ActuatorNetLSTM(DCMotor):
         """Zero the states of robots; see `ActuatorBase.reset`."""
         self._with_states(lambda: super(ActuatorNetLSTM, self).reset(env_ids))
 
-    def _step(self, action: Action, joint_pos: Any, joint_vel: Any) -> None:
+    def _step(self, action: Action, joint_pos: object, joint_vel: object) -> None:
         self._inputs = tuple(self._copied(one) for one in (joint_pos, joint_vel, action.joint_positions))
         self._with_states(lambda: super(ActuatorNetLSTM, self)._step(action, joint_pos, joint_vel))
 
@@ -613,7 +613,7 @@ class ActuatorNetLSTM(DCMotor):
         for kind, states in self._read_states().items():
             _write(self._states[kind], states)
 
-    def _read_states(self) -> dict[str, Any]:
+    def _read_states(self) -> dict[str, Tensor]:
         saved = self._arrays.save_state()
         return {
             kind: self._tensor(np.stack([saved[f"{name}.controller.{kind}"] for name in self._joint_names], 2))
@@ -633,7 +633,7 @@ class ActuatorNetGRU(IdealPDActuator):
     _PLANNED: ClassVar[dict[str, tuple[str, str]]] = {"effort_limit": ("clamping", "max_effort")}
 
 
-def _write(array: Any, values: object) -> None:
+def _write(array: Tensor, values: object) -> None:
     if isinstance(array, wp.array):
         array.assign(values)
     else:
@@ -649,7 +649,7 @@ def _example(given: Iterable[object]) -> object:
     return None if torch is None else torch.empty(0)
 
 
-def _table_of(columns: Sequence[Any]) -> wp.array:
+def _table_of(columns: Sequence[Tensor]) -> wp.array:
     """Return the table of columns that are adjacent in memory; writes to it are writes to them."""
     first, last = columns[0], columns[-1]
     pitch = (last.ptr - first.ptr) // max(len(columns) - 1, 1) if len(columns) > 1 else 4
@@ -657,7 +657,7 @@ def _table_of(columns: Sequence[Any]) -> wp.array:
     if [one.ptr for one in columns] != where:
         raise RuntimeError("the columns of a parameter do not lie side by side. Write to each joint's own.")
     shape = len(first), len(columns)
-    table: Any = wp.array(
+    table: Tensor = wp.array(
         ptr=first.ptr, dtype=first.dtype, shape=shape, strides=(first.strides[0], pitch), device=first.device
     )
     # they own the memory

@@ -30,7 +30,7 @@ from ...laws.controller_neural_mlp import ControllerNeuralMLP
 from ...laws.delay import Delay
 from ...specs import configs
 from ...specs.motors import MotorConfig
-from .kinds import DC_MOTORS, DELAYED, IMPLICIT, NETWORKS, SERVOS
+from .kinds import DC_MOTORS, DELAYED, IMPLICIT, NETWORKS, SERVOS, Cfg
 from .resolve import Resolved
 from .servos import servo_of
 
@@ -45,7 +45,7 @@ _COLUMNS = {"pos_error_normalization": "position_error", "vel_normalization": "v
 _SMALLEST_STD = 1e-8
 
 
-def delay_range(cfg: Any, resolved: Resolved) -> tuple[int, int]:
+def delay_range(cfg: Cfg, resolved: Resolved) -> tuple[int, int]:
     """Return smallest and largest delay of a group [physics steps]; zeros for models without."""
     if resolved.model not in DELAYED:
         return 0, 0
@@ -60,7 +60,7 @@ def delay_range(cfg: Any, resolved: Resolved) -> tuple[int, int]:
 
 
 def actuators_of(
-    cfg: Any, resolved: Resolved, num_robots: int, device: wp.DeviceLike
+    cfg: Cfg, resolved: Resolved, num_robots: int, device: wp.DeviceLike
 ) -> list[tuple[ActuatorConfig, str]]:
     """Return an actuator for each joint, with its name; delays are 0 until they are drawn."""
     longest = delay_range(cfg, resolved)[1]
@@ -83,7 +83,7 @@ def actuators_of(
 
 
 def configs_of(
-    cfg: Any, model: str, values: Mapping[str, Any]
+    cfg: Cfg, model: str, values: Mapping[str, Any]
 ) -> tuple[configs.ControlConfig, list[configs.ClampingConfig], list[configs.Config]]:
     """Return control law, limits and other stages of a model, from values by field as `resolve` returns them."""
     if model in SERVOS:
@@ -121,7 +121,7 @@ def motor_of_group(cfg: object, resolved: Resolved) -> MotorConfig:
     return MotorConfig(controller, limits, configs.DelayConfig(longest) if longest else None, others=others)
 
 
-def metadata_of(cfg: Any, model: str) -> dict[str, object]:
+def metadata_of(cfg: Cfg, model: str) -> dict[str, object]:
     """Return the metadata of a network in a cfg, in the format of files; ValueError if a normalization is none."""
     if model == "ActuatorNetGRU":
         inputs = _normalization(cfg, _COLUMNS)
@@ -135,7 +135,7 @@ def metadata_of(cfg: Any, model: str) -> dict[str, object]:
     return metadata | {"effort_scale": cfg.torque_scale, "input_idx": [int(steps) for steps in cfg.input_idx]}
 
 
-def not_in_network(cfg: Any, model: str) -> list[str]:
+def not_in_network(cfg: Cfg, model: str) -> list[str]:
     """Return the names of the metadata of a network that the cfg has, and its file has not or otherwise."""
     wanted = metadata_of(cfg, model)
     try:
@@ -164,7 +164,7 @@ def _normalization(cfg: object, fields: Mapping[str, str]) -> dict[str, dict[str
     return found
 
 
-def _table(cfg: Any) -> tuple[list[float], list[float]]:
+def _table(cfg: Cfg) -> tuple[list[float], list[float]]:
     given = cfg.joint_parameter_lookup
     rows = np.asarray(given.tolist() if hasattr(given, "tolist") else given, float)
     if rows.ndim != 2 or rows.shape[1] != 3:

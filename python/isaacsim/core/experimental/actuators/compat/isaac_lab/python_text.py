@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeGuard, cast
 
+from ...base.values import is_number
+
 # bounds of a text and of its values, which keep arithmetic short
 _MOST_ROUNDS = 10_000
 _LARGEST_TEXT = 10_000_000
@@ -248,7 +250,7 @@ class _Reader:
         value = self._value(node.operand)
         if isinstance(value, Unread):
             return value
-        if not _is_number(value) or not isinstance(node.op, ast.USub | ast.UAdd):
+        if not is_number(value) or not isinstance(node.op, ast.USub | ast.UAdd):
             return _unread(node, "cannot be read")
         return -value if isinstance(node.op, ast.USub) else value
 
@@ -368,10 +370,6 @@ def _named(name: str) -> object:
     return _CONSTANTS.get(name, Imported(name))
 
 
-def _is_number(value: object) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
 def _has_place(base: object, key: object) -> TypeGuard[dict[object, object] | list[object]]:
     """Return True for a dictionary that can have a key, and for a list with an index."""
     if isinstance(base, list):
@@ -387,7 +385,7 @@ def _are_operands(function: object, first: object, second: object) -> bool:
     """Return True for numbers, and for texts or lists that are put together."""
     if isinstance(first, str | list | tuple):
         return function is operator.add and type(first) is type(second)
-    return _is_number(first) and _is_number(second)
+    return is_number(first) and is_number(second)
 
 
 def _arithmetic(node: ast.expr | ast.stmt, operation: ast.operator, first: Any, second: Any) -> object:

@@ -33,6 +33,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ...base.callers import level_outside
+from ...base.memory import Tensor
 from ...base.values import ArrayLike
 from ...specs.patterns import assigned
 from .kinds import DC_MOTORS, IMPLICIT, NETWORKS, SERVOS, WITH_BACKLASH, has_later_names, is_ours, model_of
@@ -391,7 +392,7 @@ class _Reader:
             return ones[0]
         return gear
 
-    def of_robot(self, value: Any, subject: str) -> np.ndarray:
+    def of_robot(self, value: Tensor, subject: str) -> np.ndarray:
         """Return a property of the robot as `(robots, joints)`."""
         array = np.asarray(value.tolist() if hasattr(value, "tolist") else value, np.float32)
         shape = self.num_robots, len(self.names)

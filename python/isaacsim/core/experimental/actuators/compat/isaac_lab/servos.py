@@ -15,6 +15,7 @@ from typing import Any
 from ...specs.bam import play_of
 from ...specs.configs import FrictionConfig
 from ...specs.motors import MotorConfig
+from .kinds import Cfg
 
 # value without effect, and what to do instead
 _NOT_RUN = {
@@ -60,13 +61,13 @@ def _missing(values: Mapping[str, object]) -> list[str]:
     ]
 
 
-def stall_effort(cfg: Any) -> float:
+def stall_effort(cfg: Cfg) -> float:
     """Return the effort of the held motor at full voltage [N·m]."""
     motor = _motor(cfg)
     return float(cfg.vin) * float(motor["kt"]) / float(motor["resistance"])
 
 
-def servo_of(cfg: Any, armature: float, backlash: float | None = None) -> MotorConfig:
+def servo_of(cfg: Cfg, armature: float, backlash: float | None = None) -> MotorConfig:
     """Return a servo without limit and delay, with the armature [kg·m²] and the whole free play [rad] of its joint."""
     parameters = _motor(cfg) | {"kp": cfg.kp_fw, "vin": cfg.vin}
     # numbers of other friction models are not used, as in BAM
@@ -80,7 +81,7 @@ def servo_of(cfg: Any, armature: float, backlash: float | None = None) -> MotorC
     return dataclasses.replace(made, others=others)
 
 
-def _motor(cfg: Any) -> dict[str, Any]:
+def _motor(cfg: Cfg) -> dict[str, Any]:
     """Return the numbers of the motor of a cfg, ours or Isaac Lab's own, with those that its class has."""
     motor = cfg.motor
     if isinstance(motor, Mapping):

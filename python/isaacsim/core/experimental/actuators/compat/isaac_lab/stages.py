@@ -17,7 +17,7 @@ from ...specs.motors import MotorConfig
 from . import cfgs as known_cfgs
 from .articulations import all_but_groups, groups_in
 from .groups import joints_of_groups, resolved_of
-from .kinds import DELAYED, IMPLICIT, MODELS, NETWORKS, model_of
+from .kinds import DELAYED, IMPLICIT, MODELS, NETWORKS, Cfg, model_of
 from .motors import delay_range, motor_of_group, not_in_network
 from .resolve import DRIVE, EXPLICIT_EFFORT_LIMIT_SIM, PROPERTIES, Resolved, Rules
 
@@ -39,7 +39,7 @@ _ON_JOINTS = {
 
 
 def to_usd(
-    cfgs: Any, stage: Stage, root: str, *, rules: Rules | None = None, overwrite_existing: bool = False
+    cfgs: Cfg, stage: Stage, root: str, *, rules: Rules | None = None, overwrite_existing: bool = False
 ) -> list[str]:
     """Write groups into a stage; an error writes nothing.
 
@@ -174,7 +174,7 @@ def _lost_of_groups(cfgs: Mapping[str, object], resolved: Mapping[str, Resolved]
             yield f"{group}: {line}"
 
 
-def _lost(cfg: Any, resolved: Resolved) -> list[str]:
+def _lost(cfg: Cfg, resolved: Resolved) -> list[str]:
     """Return what neither prims nor joints can hold of a cfg."""
     found: list[str] = []
     low, high = delay_range(cfg, resolved)

@@ -45,7 +45,7 @@ class Actuator(NotCopied):
         return wp.array(list(range(self.num_actuators)), dtype=wp.uint32, device=self.input_indices.device)
 
     @classmethod
-    def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:
+    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
         """Return the arguments of the constructor, with defaults where `args` has none; others are dropped.
 
         Raises:

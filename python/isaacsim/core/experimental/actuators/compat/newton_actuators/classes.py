@@ -255,7 +255,7 @@ class ActuatorRemotizedPD(ActuatorDelayedPD):
         return {name: np.atleast_1d(as_numbers(one, name)).astype(float).tolist() for name, one in found.items()}
 
     @classmethod
-    def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:
+    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, Any]:
         """Return the arguments of the constructor, the table as tuples; see `Actuator.resolve_arguments`."""
         resolved = super().resolve_arguments(args)
         return resolved | {name: tuple(resolved[name]) for name in ("lookup_angles", "lookup_torques")}
@@ -275,7 +275,7 @@ class _Network(PlannedActuator):
     }
     network, network_path = of.NETWORK, of.NETWORK_PATH
 
-    def __init__(self, *args: object, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
         if self.network is None:
             self.network = self._plan.controller.network

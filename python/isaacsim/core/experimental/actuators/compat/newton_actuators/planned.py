@@ -81,7 +81,7 @@ class PlannedActuator(Actuator):
         lines = [f"    {name}: {meaning}" for name, meaning in meanings.items()]
         cls.__doc__ = "\n".join([inspect.cleandoc(cls.__doc__ or ""), "", "Args:", *lines])
 
-    def __init__(self, *args: object, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         try:
             bound = self._signature.bind(*args, **kwargs)
         except TypeError as error:
@@ -115,7 +115,7 @@ class PlannedActuator(Actuator):
         return None
 
     @classmethod
-    def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:
+    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, Any]:
         """Return the arguments of the constructor, with defaults where `args` has none; others are dropped.
 
         Raises:

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, cast
 import numpy as np
 import warp as wp
 
-from ...base.memory import Array, numpy_view
+from ...base.memory import Array, Tensor, numpy_view
 from ...laws.contract.base import clear_kernel
 from ...laws.contract.catalogue import laws
 from ...laws.contract.law import FELT_SIGNALS, LawClass
@@ -376,7 +376,7 @@ class Pipeline:
         arrays = [view(one) for one in self.arrays_of(state)]
         return States(rings, view(state.num_pushes), view(state.write_idx), arrays)
 
-    def arrays_of(self, state: StepState) -> list[Any]:
+    def arrays_of(self, state: StepState) -> list[Tensor]:
         """Return the arrays of the laws of a state: those of laws around the core's and Warp's last."""
         numbers = self._ranked()
         return [array for number in numbers for array in state.laws[number]]
@@ -574,7 +574,7 @@ def cut_gradients(tape: wp.Tape, states: Sequence[object], mask: wp.array | None
         tape.record_func(back, arrays)
 
 
-def _arrays_of(state: StepState | None, pipeline: Pipeline) -> list[Any]:
+def _arrays_of(state: StepState | None, pipeline: Pipeline) -> list[Tensor]:
     """The arrays of a state that may have gradients: those of the ring, then those of the laws."""
     if state is None:
         return []

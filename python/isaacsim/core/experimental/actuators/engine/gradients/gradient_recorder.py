@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, NoReturn, Protocol
 import numpy as np
 
 from ...base import native
-from ...base.memory import Array, numpy_view
+from ...base.memory import Array, Tensor, numpy_view
 from ...laws.contract.base import Component
 from ...laws.contract.law import LawClass
 
@@ -16,10 +16,10 @@ from ...laws.contract.law import LawClass
 class States(NamedTuple):
     """Arrays of a state: rings of the delay, none without one; its counters; arrays of the laws, in their order."""
 
-    rings: Sequence[Any]
-    num_pushes: Any
-    write_idx: Any
-    laws: Sequence[Any]
+    rings: Sequence[Tensor]
+    num_pushes: Tensor
+    write_idx: Tensor
+    laws: Sequence[Tensor]
 
 
 class StepInputs(NamedTuple):
@@ -32,7 +32,7 @@ class StepInputs(NamedTuple):
 
     signals: Sequence[Array | None]
     indices: Sequence[Array]
-    parameters: Sequence[Any]
+    parameters: Sequence[Array]
     state: Any
     lag: Array | None
     dt: float
@@ -71,7 +71,7 @@ class GradientRecorder(Protocol):
 class CoreGradients:
     """The recorder of the native core, which takes NumPy arrays; arguments are those of `native.core.Gradients`."""
 
-    def __init__(self, *arguments: Any) -> None:
+    def __init__(self, *arguments: object) -> None:
         self._core = native.core.Gradients(*arguments)
 
     def note(self, inputs: StepInputs) -> Any:

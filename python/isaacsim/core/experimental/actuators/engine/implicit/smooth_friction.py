@@ -19,6 +19,7 @@ import warp as wp
 
 from ...laws.contract import friction_step
 from ...laws.contract.functions import tanh
+from ...specs.stages import AnyStage
 
 # smallest width of an interval that is smooth
 _THIN: Final = 1.0e-30
@@ -32,7 +33,7 @@ def smoothly_bounded(value: float, lower: float, upper: float) -> float:
     return middle + half * tanh((value - middle) / scale)
 
 
-def calling(law: Any, name: str, **functions: object) -> Any:
+def calling(law: AnyStage, name: str, **functions: object) -> AnyStage:
     """Return a `wp.func` of the source of another one that calls other functions by the same names."""
     known: FunctionType = law.func
     copied = FunctionType(known.__code__, known.__globals__ | functions, name, known.__defaults__, known.__closure__)
@@ -59,7 +60,7 @@ def _smooth(function: Any, *callers: object) -> Any:
 
 
 @functools.cache
-def smooth_law(law: Any) -> Any:
+def smooth_law(law: AnyStage) -> AnyStage:
     """Return the law with a smooth bound of the dry friction; None for a law that does not step any."""
     function = getattr(law, "LAW", None)
     smooth = None if function is None else _smooth(function)

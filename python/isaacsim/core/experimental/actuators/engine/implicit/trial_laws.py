@@ -28,7 +28,7 @@ from ...laws.contract.law import value_or_zero
 from ...laws.controller_pd import ControllerPD
 from ...laws.delay import Delay
 from ...laws.networks.neural import ControllerNeural
-from ...specs.stages import KINDS
+from ...specs.stages import KINDS, AnyStage
 from ..calls import ActuatorLike, step_of
 from ..launches import Launches
 from ..plan import has_law, network_law_of
@@ -58,7 +58,7 @@ def require_solvable(actuator: ActuatorLike) -> None:
             )
 
 
-def _reason_against(stage: Any) -> str | None:
+def _reason_against(stage: AnyStage) -> str | None:
     kind = getattr(stage, "KIND", "")
     if not has_law(stage):
         is_network = isinstance(stage, ControllerNeural) or newton_classes.is_network(type(stage))
@@ -83,7 +83,7 @@ class _Part:
     """Some stages of an actuator, as `step_of` takes them."""
 
     label: str
-    stages: tuple[Any, ...]
+    stages: tuple[AnyStage, ...]
     num_actuators: int
     device: wp.Device
 
@@ -129,17 +129,17 @@ class TrialLaws:
         self._output: tuple[object, object] = (None, None)
         self._launches = Launches(device)
 
-    def _part(self, label: str, stages: tuple[object, ...]) -> Any:
+    def _part(self, label: str, stages: tuple[object, ...]) -> _Part:
         return _Part(label, stages, self._count, self._device)
 
-    def _held_law(self) -> Any:
+    def _held_law(self) -> AnyStage:
         law = self._actuator.controller
         name = _held_name(law)
         if self.network is not None:
             return self.network.law
         if name is None:
             return law
-        held: Any = component_class(name)
+        held: AnyStage = component_class(name)
         return held(**{one: self._bias if one == "const_effort" else getattr(law, one) for one in held.PARAMETERS})
 
     def _bind(self, step: Step, commands: Sequence[wp.array], efforts: Array, indices: wp.array) -> None:
@@ -185,7 +185,7 @@ class TrialLaws:
         wp.launch(_add_kernel, self._count, [self.computed, indices], outputs, device=self._device, record_tape=False)
 
 
-def overrides_preparation(law: Any) -> bool:
+def overrides_preparation(law: AnyStage) -> bool:
     """Return True if a controller overrides `prepare_implicit`."""
     return type(law).prepare_implicit is not Controller.prepare_implicit
 

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 import warp as wp
 
-from ...base.memory import Array, numpy_view, warp_view
+from ...base.memory import Array, Tensor, numpy_view, warp_view
 
 SIGNALS = ("positions", "velocities", "position_targets", "velocity_targets", "feedforward")
 """Names of the five inputs in errors, in their order."""
@@ -36,7 +36,7 @@ class Columns:
     """
 
     columns: Sequence[int]  # of each slot
-    inputs: Sequence[Array]
+    inputs: Sequence[Tensor]
     efforts: Array
     names: Sequence[str] = COLUMN_NAMES  # of inputs and efforts in errors
     custom: Mapping[str, Array] = field(default_factory=dict)  # the caller's, `(robots, ·)`, already checked
@@ -88,7 +88,7 @@ class Indices:
     the layout of velocities; None for a missing one.
     """
 
-    inputs: Sequence[Any]
+    inputs: Sequence[Tensor]
     indices: Sequence[Array]
     efforts: Array  # float32 `(·,)`
     effort_indices: Array
@@ -188,7 +188,7 @@ def _largest(index: Array) -> int:
     return known[1]
 
 
-def _on_cpu(array: Any) -> bool:
+def _on_cpu(array: Tensor) -> bool:
     return isinstance(array, np.ndarray) or array.device.is_cpu
 
 

@@ -6,13 +6,13 @@ Both count in periods of the controller, where it has a rate.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from ...laws.contract.late import SPARE_ROWS
 from ...laws.rate_hold import steps_in_period
-from ...specs.stages import KINDS
+from ...specs.stages import KINDS, AnyStage
 
 if TYPE_CHECKING:
     from ...laws.networks.network_law import NetworkLaw
@@ -70,7 +70,7 @@ class KeptDelays:
         self._known = dt
 
     def _require(self, stage: PlannedStage, dt: np.ndarray | float) -> None:
-        law: Any = stage.law
+        law: AnyStage = stage.law
         steps, seconds = (self._step.values(stage.rows[name]) for name in (law.STEPS, law.SECONDS))
         delays, most = steps + seconds / dt, stage.depth - SPARE_ROWS
         late = np.argwhere(stage.used & (delays > most + _ROUNDING))

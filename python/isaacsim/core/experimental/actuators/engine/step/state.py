@@ -20,12 +20,12 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import warp as wp
 
-from ...base.memory import Array, apart
+from ...base.memory import Array, Tensor, apart
 from ...base.version import __version__
 from ...specs.signals import SIGNALS
 from ...specs.stages import KINDS
@@ -51,14 +51,14 @@ class StepState:
     network run over robots and slots along axis 1.
     """
 
-    buffer_pos: Any  # position targets of the last steps, float32 `(depth, ·)`
-    buffer_vel: Any  # velocity targets, likewise
-    buffer_act: Any  # feedforward, likewise
-    num_pushes: Any  # rows with a command, int32 `(·,)`: 0 or `depth` after a step
-    write_idx: Any  # row written last, int32 `(1,)`
-    laws: list[tuple[Any, ...]] = field(default_factory=list)
+    buffer_pos: Tensor  # position targets of the last steps, float32 `(depth, ·)`
+    buffer_vel: Tensor  # velocity targets, likewise
+    buffer_act: Tensor  # feedforward, likewise
+    num_pushes: Tensor  # rows with a command, int32 `(·,)`: 0 or `depth` after a step
+    write_idx: Tensor  # row written last, int32 `(1,)`
+    laws: list[tuple[Tensor, ...]] = field(default_factory=list)
 
-    def arrays(self) -> Iterator[Any]:
+    def arrays(self) -> Iterator[Tensor]:
         """All arrays, those of the delay first."""
         yield from (self.buffer_pos, self.buffer_vel, self.buffer_act, self.num_pushes, self.write_idx)
         for law in self.laws:

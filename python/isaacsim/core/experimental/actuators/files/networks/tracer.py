@@ -179,7 +179,7 @@ class Tracer:
         y = y if scale is None else self.binary("mul", y, scale)
         return y if bias is None else self.binary("add", y, bias)
 
-    def reshape(self, x: Tensor, target: Sequence[Any]) -> Tensor:
+    def reshape(self, x: Tensor, target: Sequence[object]) -> Tensor:
         """Return a tensor with other axes of length 1; -1 is one open length, `ROWS` the number of rows."""
         if isinstance(x, np.ndarray):
             return _reshaped_constant(x, target)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol, cast
 
 from ...base.errors import NetworkError
+from ...base.values import is_number
 from .features import COLUMNS, Feature
 from .network import Kind
 
@@ -74,7 +75,7 @@ def check_metadata(metadata: Mapping[str, Any], network: Sizes) -> Metadata:
         if key in metadata:
             has, said = getattr(network, key), metadata[key]
             # a float such as 2.0 is accepted
-            fits = isinstance(said, int | float) and not isinstance(said, bool) and said == has
+            fits = is_number(said) and said == has
             _must(fits, key, said, f"be {has} as in the network")
     common = _common(metadata)
     custom = _custom_inputs(metadata, kind)
@@ -192,7 +193,7 @@ def _must(fits: bool, key: str, value: object, rule: str) -> None:
 
 
 def _number(key: str, value: object, rule: str) -> float:
-    fits = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= 3.4e38
+    fits = is_number(value) and abs(value) <= 3.4e38
     _must(fits, key, value, rule)
     return float(cast("float", value))
 

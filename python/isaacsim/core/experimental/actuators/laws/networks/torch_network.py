@@ -20,6 +20,7 @@ import warp as wp
 
 from ...base.errors import NetworkError
 from ...base.extras import needs
+from ...base.memory import Tensor
 from .calls import Array, Calls, Device
 from .metadata import read_sidecar
 from .network import NUM_STATES, Kind
@@ -27,7 +28,6 @@ from .network import NUM_STATES, Kind
 # Torch is not installed where types are checked
 Torch = Any
 Module = Any
-Tensor = Any
 # a module, the metadata of its file, and those that the file implies
 Loaded = tuple[Module, dict[str, object], dict[str, object]]
 
@@ -71,7 +71,7 @@ class TorchNetwork:
     `input_columns`; `num_layers` and `hidden_size` if the module has no LSTM or GRU that holds them.
     """
 
-    def __init__(self, module: Module, metadata: Mapping[str, Any]) -> None:
+    def __init__(self, module: Module, metadata: Mapping[str, object]) -> None:
         self._module = module
         module.float()
         # an exported module keeps its mode

@@ -11,12 +11,12 @@ from __future__ import annotations
 import dataclasses
 import weakref
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import warp as wp
 
-from ...base.errors import HostError, NotCopied, shown
+from ...base.errors import Closing, HostError, NotCopied, shown
 from ...base.quiet_warp import start_warp
 from ...base.values import ArrayLike, Indices, resolve_indices
 from ...specs.arguments import require_type, whole_of
@@ -210,7 +210,7 @@ class OwnArticulation(DofProperties):
             self._state_was_set(name, indices, dof_indices)
 
 
-class MujocoSimulation(NotCopied):
+class MujocoSimulation(Closing, NotCopied):
     """Your own MuJoCo model and data: MJCF or `MjSpec`, no USD.
 
     It is the current simulation until it is closed. Every body is an articulation by its name, with the hinges and
@@ -361,12 +361,6 @@ class MujocoSimulation(NotCopied):
         _open.discard(self)
         leave(self)
         self.bus.emit_stop()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     # backend of the articulations
 

@@ -23,7 +23,7 @@ from ...files.usd.mujoco_properties import joint_bounds
 from ...files.usd.schema import applied_schemas
 from ...files.usd.units import DEGREE
 from .frames import Frame, frame
-from .parsed import Parsed
+from .parsed import Description, Parsed
 from .scene import FIELDS, Axis, Loop, Mimic
 from .tree import WORLD, Branch, Edge
 
@@ -221,7 +221,7 @@ def loop_of(prim: Usd.Prim, joint: Joint, numbers: Mapping[int, int]) -> Loop:
     )
 
 
-def _joint(prim: Usd.Prim, kind: str, described: Any, ends: tuple[int, int], length: float) -> Joint:
+def _joint(prim: Usd.Prim, kind: str, described: Description, ends: tuple[int, int], length: float) -> Joint:
     path = prim.GetPath()
     constraint = next(filter(None, map(_CONSTRAINTS.get, applied_schemas(prim))), None)
     if constraint is None and kind in ("distance", "custom"):
@@ -249,7 +249,7 @@ def _joint(prim: Usd.Prim, kind: str, described: Any, ends: tuple[int, int], len
     return Joint(edge, constraint or kind, axes, frames)
 
 
-def _free_axes(prim: Usd.Prim, kind: str, described: Any) -> tuple[tuple[str, str], ...]:
+def _free_axes(prim: Usd.Prim, kind: str, described: Description) -> tuple[tuple[str, str], ...]:
     """USD's name and the letter of each free axis."""
     return tuple(
         (name, name[-1] if kind == "d6" else "XYZ"[int(described.axis)]) for name in articulation.axes_of(prim)

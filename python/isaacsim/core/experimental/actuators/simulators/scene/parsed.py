@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from pxr import Sdf, Tf, Usd, UsdPhysics
 
@@ -28,18 +28,22 @@ _JOINTS = {
 _SHAPES = {kind for name, kind in UsdPhysics.ObjectType.names.items() if name.endswith("Shape")}
 
 
+Description: TypeAlias = Any
+"""What USD's parser says of a prim; the types of its library do not have these."""
+
+
 @dataclass
 class Parsed:
     """The parser's descriptions by path, sorted by path."""
 
-    scenes: dict[Sdf.Path, Any] = field(default_factory=dict)
-    bodies: dict[Sdf.Path, Any] = field(default_factory=dict)
+    scenes: dict[Sdf.Path, Description] = field(default_factory=dict)
+    bodies: dict[Sdf.Path, Description] = field(default_factory=dict)
     # kind and description
-    joints: dict[Sdf.Path, tuple[str, Any]] = field(default_factory=dict)
-    shapes: dict[Sdf.Path, Any] = field(default_factory=dict)
-    materials: dict[Sdf.Path, Any] = field(default_factory=dict)
-    groups: dict[Sdf.Path, Any] = field(default_factory=dict)
-    articulations: dict[Sdf.Path, Any] = field(default_factory=dict)
+    joints: dict[Sdf.Path, tuple[str, Description]] = field(default_factory=dict)
+    shapes: dict[Sdf.Path, Description] = field(default_factory=dict)
+    materials: dict[Sdf.Path, Description] = field(default_factory=dict)
+    groups: dict[Sdf.Path, Description] = field(default_factory=dict)
+    articulations: dict[Sdf.Path, Description] = field(default_factory=dict)
 
 
 def parse(stage: Usd.Stage) -> Parsed:

@@ -21,6 +21,8 @@ from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemaini
 from rich.progress import Progress as Bar
 from rich.table import Table as RichTable
 
+from ...base.values import is_number
+from ..contents import for_json
 from ..plots.units import are_mixed, heading, numbers_of
 from ..progress import Progress
 from .answer import Answer, Table
@@ -66,7 +68,7 @@ def _print(text: str, console: Console) -> None:
 
 def show_json(answer: Answer) -> None:
     """Print an answer for programs: an object with a list per table, `notes` and `is_wrong`; no NaN and no infinity."""
-    content: dict[str, object] = {table.name: [_plain(dict(row)) for row in table.rows] for table in answer.tables}
+    content: dict[str, object] = {table.name: [for_json(dict(row)) for row in table.rows] for table in answer.tables}
     content |= {"notes": list(answer.notes), "is_wrong": answer.is_wrong}
     # escape characters outside a limited encoding
     is_unicode = (sys.stdout.encoding or "").lower().startswith("utf")
@@ -99,7 +101,7 @@ def _table(
     """Return a table of columns, numbers to the right."""
     table = RichTable(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, width=sum(widths) + 2 * len(widths))
     for head, column, room in zip(heads, values, widths, strict=True):
-        is_right = all(map(_is_number, column))
+        is_right = all(value is None or is_number(value) for value in column)
         table.add_column(escape(head), justify="right" if is_right else "left", overflow="fold", width=room)
     for cells in zip(*texts, strict=True):
         table.add_row(*map(escape, cells))
@@ -172,10 +174,6 @@ def _texts(values: Sequence[object], head: str) -> list[str]:
     return [text_of(round(one, decimals) + 0.0 if rounds and isinstance(one, float) else one) for one in values]
 
 
-def _is_number(value: object) -> bool:
-    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
-
-
 def text_of(value: object) -> str:
     """Return a value as tables show it: a hyphen for None, four digits of numbers, lists with commas."""
     if value is None:
@@ -187,17 +185,6 @@ def text_of(value: object) -> str:
     if isinstance(value, Sequence) and not isinstance(value, str):
         return ", ".join(map(text_of, value))
     return str(value)
-
-
-def _plain(value: object) -> object:
-    """Return a value as JSON can hold it: numbers that are not finite become text, "inf"."""
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_plain(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    return value
 
 
 @contextlib.contextmanager

@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,6 +30,9 @@ from ...files.networks.convert import convert_checkpoint
 from ...specs.configs import ClampingConfig, MaxEffortClampingConfig, PDControlConfig
 from ...specs.engine_friction import is_friction
 from ...specs.motors import MotorConfig
+
+if TYPE_CHECKING:
+    from ...compat.isaac_lab.kinds import Cfg
 
 OF_JOINTS = {
     "velocity_limit_sim": "velocity limit",
@@ -97,7 +100,7 @@ def drive_of(stiffness: float, damping: float, effort_limit: float) -> MotorConf
     return MotorConfig(PDControlConfig(stiffness, damping), _without_infinity([MaxEffortClampingConfig(effort_limit)]))
 
 
-def _motors(cfg: Any, resolved: Resolved) -> list[MotorConfig]:
+def _motors(cfg: Cfg, resolved: Resolved) -> list[MotorConfig]:
     """Return the motor of each joint of an explicit group."""
     names = resolved.names
     if resolved.model in NETWORKS and not_in_network(cfg, resolved.model):

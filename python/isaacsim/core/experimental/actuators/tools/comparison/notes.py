@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeGuard
 
 from ...base.errors import listed
+from ...base.values import is_number
 from ...specs.arguments import MODEL_FILES
 from ..export.losses import said_together
 from ..export.robot import ExportedRobot, joint_of
@@ -184,7 +184,7 @@ def text(value: object) -> str:
     """Return a value as text."""
     if value is None:
         return "none"
-    if _is_number(value):
+    if is_number(value):
         return f"{value:.4g}".replace("inf", "∞")
     if isinstance(value, list | tuple):
         # of an inertia, the diagonal tells most
@@ -204,7 +204,7 @@ def hints(rows: Sequence[Row]) -> list[str]:
 
 
 def _hint(name: str, first: object, second: object) -> str | None:
-    if not (_is_number(first) and _is_number(second) and first and second):
+    if not (is_number(first) and is_number(second) and first and second):
         return None
     small, large = sorted((abs(first), abs(second)))
     if math.isclose(large / small, _DEGREES, rel_tol=_SAME):
@@ -212,7 +212,3 @@ def _hint(name: str, first: object, second: object) -> str | None:
     if ("effort" in name or "limit" in name) and large > _NO_LIMIT * max(small, 1.0):
         return "is the larger one no limit?"
     return None
-
-
-def _is_number(value: object) -> TypeGuard[float]:
-    return isinstance(value, float | int) and not isinstance(value, bool)

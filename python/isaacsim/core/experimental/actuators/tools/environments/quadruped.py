@@ -16,7 +16,7 @@ class Quadruped(gymnasium.Env[np.ndarray, np.ndarray]):
         self.observation_space = self._robots.single_observation_space
         self.action_space = self._robots.single_action_space
 
-    def reset(self, *, seed: Any = None, options: Any = None) -> tuple[np.ndarray, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: object = None) -> tuple[np.ndarray, dict[str, Any]]:
         """Begin an episode."""
         super().reset(seed=seed)
         observations, told = self._robots.reset(seed=seed, options=options)

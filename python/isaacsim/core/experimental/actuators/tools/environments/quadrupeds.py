@@ -51,7 +51,7 @@ class Quadrupeds(gymnasium.vector.VectorEnv):
         self._state, self._done = self._robots.buffers(), np.zeros(num_envs, bool)
         self._stance, self._steps = self._state.positions[0].copy(), np.zeros(num_envs, int)
 
-    def reset(self, *, seed: Any = None, options: Any = None) -> tuple[np.ndarray, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: object = None) -> tuple[np.ndarray, dict[str, Any]]:
         """Begin an episode of all robots, with new motors."""
         super().reset(seed=seed)
         self._motors.randomize(self._vary, seed=int(self.np_random.integers(2**31)))

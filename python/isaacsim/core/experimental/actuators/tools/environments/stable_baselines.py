@@ -1,7 +1,5 @@
 """A gymnasium vector environment as the `VecEnv` of Stable-Baselines3."""
 
-from typing import Any
-
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from stable_baselines3.common.vec_env import VecEnv  # pyright: ignore[reportMissingImports]
@@ -55,19 +53,19 @@ class StableBaselinesEnv(VecEnv):
         """Close the environment."""
         self.envs.close()
 
-    def get_attr(self, attr_name: str, indices: Any = None) -> list[object]:
+    def get_attr(self, attr_name: str, indices: object = None) -> list[object]:
         """Return an attribute of the environment, once per index."""
         return [getattr(self.envs, attr_name)] * len(self._get_indices(indices))
 
-    def set_attr(self, attr_name: str, value: object, indices: Any = None) -> None:
+    def set_attr(self, attr_name: str, value: object, indices: object = None) -> None:
         """Raise: robots share attributes."""
         raise NotImplementedError(f"set_attr({attr_name!r}): robots share attributes. Set it on `envs`.")
 
-    def env_method(self, method_name: str, *args: object, indices: Any = None, **options: object) -> list[object]:
+    def env_method(self, method_name: str, *args: object, indices: object = None, **options: object) -> list[object]:
         """Raise: robots share methods."""
         raise NotImplementedError(f"env_method({method_name!r}): robots share methods. Call it on `envs`.")
 
-    def env_is_wrapped(self, wrapper_class: object, indices: Any = None) -> list[bool]:
+    def env_is_wrapped(self, wrapper_class: object, indices: object = None) -> list[bool]:
         """Return False for each index: single robots are not wrapped."""
         return [False] * len(self._get_indices(indices))
         # docs: end adapter

@@ -16,6 +16,7 @@ from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from ...base.saving import whole_file
+from ...base.values import is_number, shortest
 from ...files.motor_files import formats
 from ...specs.configs import MaxEffortClampingConfig, PDControlConfig, PIDControlConfig
 from ...specs.motors import MotorConfig
@@ -29,7 +30,7 @@ _PARAMETERS = "ros__parameters"
 def write_ros2(robot: ExportedRobot, out: Path, losses: Sequence[str]) -> None:
     """Write the folder, with what it does not say, a sentence each; files of these names are replaced."""
     gains = {
-        key: [_real(joint.value(name)) if joint.has_gains else math.nan for joint in robot.joints]
+        key: [shortest(joint.value(name)) if joint.has_gains else math.nan for joint in robot.joints]
         for key, name in {"position": "kp", "velocity": "kd"}.items()
     }
     message = {"name": [joint.name for joint in robot.joints], **gains, "effort": []}
@@ -71,28 +72,23 @@ def read_ros2(folder: str | os.PathLike[str]) -> dict[str, MotorConfig]:
     return {name: _motor(one, limits.get(name, {}), message.get(name, {})) for name, one in gains.items()}
 
 
-def _real(value: float) -> float:
-    """Return the number that the text of a float32 has."""
-    return float(text_of(value))
-
-
 def _limits(robot: ExportedRobot) -> dict[str, object]:
     found: dict[str, object] = {}
     for joint in robot.joints:
         said: dict[str, object] = {"has_position_limits": joint.position_limits is not None}
         if joint.position_limits is not None:
-            said["min_position"], said["max_position"] = map(_real, joint.position_limits)
+            said["min_position"], said["max_position"] = map(shortest, joint.position_limits)
         speed = joint.features.get("velocity_limit", math.inf)
         for name, most in {"velocity": speed, "effort": joint.largest_effort}.items():
             said[f"has_{name}_limits"] = math.isfinite(most)
-            said |= {f"max_{name}": _real(most)} if math.isfinite(most) else {}
+            said |= {f"max_{name}": shortest(most)} if math.isfinite(most) else {}
         found[joint.name] = said
     return found
 
 
 def _pid(joint: ExportedJoint) -> dict[str, float]:
     ki = joint.value("ki")
-    found = {"p": _real(joint.value("kp")), "i": _real(ki), "d": _real(joint.value("kd"))}
+    found = {"p": shortest(joint.value("kp")), "i": shortest(ki), "d": shortest(joint.value("kd"))}
     if "integral_max" in joint.features:
         # the clamp of ROS is that of the effort of the integral
         found["i_clamp"] = ki * joint.value("integral_max")
@@ -164,7 +160,7 @@ def _gains_of_message(file: Path) -> dict[str, dict[str, float]]:
 
 
 def _number(value: object, subject: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if not is_number(value):
         raise ValueError(f"{subject} = {value!r:.60}: must be a number. Correct it.")
     return float(value)
 

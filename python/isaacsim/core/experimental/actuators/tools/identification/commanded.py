@@ -6,10 +6,11 @@ import contextlib
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...base.errors import Closing
 from ...extension.articulation_actuators import ArticulationActuators
 from ...simulators.simulation import Simulation
 from ...specs.motors import MotorConfig
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 _EXPECTED = r".* (will vibrate at dt|may chatter|have no effort limit)"
 
 
-class CommandedRobot:
+class CommandedRobot(Closing):
     """A robot whose motors follow commands of some joints, while the others hold their initial position.
 
     Use it as a context manager, or call `close`. `joints` are the columns of all arrays, `dt` is the time between
@@ -56,12 +57,6 @@ class CommandedRobot:
     def close(self) -> None:
         """Close the simulation."""
         self._close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def run(
         self,

@@ -8,10 +8,10 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
-from typing import Self
 
 import numpy as np
 
+from ...base.errors import Closing
 from ...simulators.port import turning
 from ...specs.motors import MotorConfig
 from .commanded import CommandedRobot
@@ -43,7 +43,7 @@ def replays_of(
     ]
 
 
-class Shipped:
+class Shipped(Closing):
     """Replays of the logs that judge motors, with motors that nothing changes, in a thread beside other work.
 
     Use it as a context manager. It opens the robots itself, not in its thread: simulations are opened one by one.
@@ -75,12 +75,6 @@ class Shipped:
         """End the thread, and close the simulations."""
         self._close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def _go_on(self, _: int) -> None:
         if self._ended.is_set():
             raise CancelledError
@@ -96,7 +90,7 @@ def where_moving(errors: np.ndarray, logs: Sequence[MotorLog]) -> tuple[float, .
 # replays: the whole robot, simulated under the commands of a log
 
 
-class Replaying:
+class Replaying(Closing):
     """A whole robot at the first sample of an evenly sampled log, whose commands it will follow.
 
     Use it as a context manager, or call `close`. Joints without a column hold their initial position; motors were not
@@ -131,12 +125,6 @@ class Replaying:
     def close(self) -> None:
         """Close the simulation."""
         self._commanded.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 def replay(

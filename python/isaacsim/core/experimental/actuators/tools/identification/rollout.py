@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from .decoupling import Decoupled
 from .log import MotorLog
 from .outputs import OUTPUTS
 from .parameters import OF_LOG, PARAMETERS, fields_of
+
+if TYPE_CHECKING:
+    from ...engine.step.interface import Step
 
 # longest physics step of a rollout [s]
 _LONGEST = 0.00084
@@ -165,7 +168,7 @@ class Rollout:
             live[:] = [row[name] for row in fields]
 
 
-def _watched(step: Any, columns: Collection[str]) -> dict[str, np.ndarray]:
+def _watched(step: Step, columns: Collection[str]) -> dict[str, np.ndarray]:
     """Return the arrays of a step that hold columns of logs, a number per variant, by name of the column."""
     found: dict[str, np.ndarray] = {}
     if "effort" in columns:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...base.errors import SimulationDivergedError
+from ...base.values import SupportsNumpy
 from ...simulators.dof_properties import DofType
 from ..feedback import largest_efforts, largest_speeds
 from ..plots.units import Units, units_of
 from .commanded import CommandedRobot
+
+if TYPE_CHECKING:
+    from ...simulators.simulation import Simulation
 
 SAFE = 0.9
 """Share of speed and effort limits that may be used."""
@@ -65,7 +69,7 @@ def limits_of(commanded: CommandedRobot, joints: Sequence[str]) -> Limits:
     """Return the limits of the joints that get commands: the smaller ones of robot file and motors."""
     robots, at = commanded.robots, commanded.columns
 
-    def read(array: Any) -> np.ndarray:
+    def read(array: SupportsNumpy) -> np.ndarray:
         return array.numpy()[0, at].astype(float)
 
     names = list(robots.dof_names)
@@ -215,7 +219,7 @@ def _complete(values: np.ndarray, count: int) -> np.ndarray:
 class Contacts:
     """Links that touch each other and did not at first."""
 
-    def __init__(self, simulation: Any) -> None:
+    def __init__(self, simulation: Simulation) -> None:
         self._simulation, self._model = simulation, simulation.model
         model = self._model
         colliding = (model.geom_contype != 0) | (model.geom_conaffinity != 0)

@@ -14,7 +14,7 @@ from ...specs.configs import ClampingConfig, Config, ControlConfig, DelayConfig,
 from ...specs.fields import Parameter, parameters_of
 from ...specs.joint_side import bounds_at_joint, gains_at_joint
 from ...specs.linkage import LinkageConfig
-from ...specs.stages import KINDS, Staged, follows_limits, is_linked, kind_of, parts_of
+from ...specs.stages import KINDS, AnyStage, Staged, follows_limits, is_linked, kind_of, parts_of
 
 DrivenBy = Literal["actuator", "motor", "USD drive", "MJCF actuator", "MjcActuator", "another joint", "nothing"]
 
@@ -60,7 +60,7 @@ class InspectedOwnValue:
     law: str
     parameter: str
     value: InspectedValue
-    others: Any
+    others: Sequence[AnyStage]
 
 
 @dataclass(frozen=True)

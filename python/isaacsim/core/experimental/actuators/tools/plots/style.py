@@ -91,7 +91,7 @@ def caption(panel: Axes, text: str) -> None:
     panel.set_title(text, loc="left", fontsize="medium")
 
 
-def key(panel: Axes, lines: Mapping[str, Mapping[str, Any]], areas: Mapping[str, str] | None = None) -> None:
+def key(panel: Axes, lines: Mapping[str, Mapping[str, object]], areas: Mapping[str, str] | None = None) -> None:
     """Explain styles of lines and colors of areas, by the words for them, to the right of the title of a panel."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
@@ -143,7 +143,7 @@ def line_of(number: int) -> dict[str, Any]:
 
 def lines(
     panel: Axes,
-    x: Any,
+    x: npt.ArrayLike,
     curves: np.ndarray,
     names: Sequence[str] | None = None,
     colors: Sequence[str] | None = None,

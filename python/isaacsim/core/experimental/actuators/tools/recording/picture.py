@@ -95,7 +95,7 @@ class _Curves:
         self.lines: dict[str, Mapping[str, Any]] = {}
         self.areas: dict[str, str] = {}
 
-    def add(self, values: np.ndarray, word: str, is_main: bool, style: Mapping[str, Any], first: int = 0) -> None:
+    def add(self, values: np.ndarray, word: str, is_main: bool, style: Mapping[str, object], first: int = 0) -> None:
         """Plot a quantity, `(steps, joints)`, in colors from the `first` on; grey if not the main one of one joint."""
         for column, joint in enumerate(self.joints):
             own = {"color": GREY} if self.alone and not is_main else line_of(first + column)

@@ -19,7 +19,7 @@ Its gains do not multiply L, so there is no crossover at which a factor makes L 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -157,7 +157,7 @@ class _Plant:
         self.shares = timing.filter_shares(dt)
         self.measured, self.acting = (weights[0] for weights in timing.weights(dt))
 
-    def responses(self, frequencies: np.ndarray, gains: tuple[Any, Any, Any]) -> tuple[np.ndarray, np.ndarray]:
+    def responses(self, frequencies: np.ndarray, gains: Sequence[float | np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         """Return the open loop, and the closed loop without a delay of commands."""
         kp, kd, ki = gains
         z = np.exp(2j * math.pi * frequencies * self.dt)
@@ -175,7 +175,7 @@ class _Plant:
         return np.where(loop == 0.0, _NOTHING, loop), np.where(followed == 0.0, _NOTHING, followed)
 
     def _at_end(
-        self, z: np.ndarray, law: tuple[np.ndarray, Any], velocity: np.ndarray, position: np.ndarray
+        self, z: np.ndarray, law: tuple[np.ndarray, float | np.ndarray], velocity: np.ndarray, position: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the open and the closed loop of an effort at the end of the step, with stiffness and damping."""
         stiffness, kd = law

@@ -58,7 +58,7 @@ class ClosedLoops:
 
     def stability(self, rows: np.ndarray, dt: float | None) -> Stability:
         """Return the stability margins of some robots."""
-        robots = self._robots.articulation
+        robots: Any = self._robots.articulation
         if not self._assembly.actuators:
             raise HostError(
                 f"{self._owner!r}: has no actuators: must have some for stability(). Describe motors, and pass them to "

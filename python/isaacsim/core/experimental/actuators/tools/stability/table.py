@@ -19,6 +19,7 @@ from ...specs.config import Config
 from ...specs.fields import violations
 from ...specs.implicit import ImplicitConfig
 from ...specs.stages import parts_of
+from ..contents import for_json
 from ..plots.units import heading, numbers_of
 from .chatter import AssumedInertia
 from .implicit import Implicit, is_sensed, mode_of
@@ -168,7 +169,7 @@ class Stability:
     def to_json(self) -> str:
         """Return everything as a JSON object; infinity is the text `inf`."""
         robots = [dataclasses.asdict(robot) | {"verdict": robot.verdict} for robot in self.robots]
-        return json.dumps(_plain({**dataclasses.asdict(self), "robots": robots, "stable": self.stable}))
+        return json.dumps(for_json({**dataclasses.asdict(self), "robots": robots, "stable": self.stable}))
 
     def __str__(self) -> str:
         lines = [line for robot in self.robots for line in self._lines(robot)]
@@ -469,12 +470,3 @@ def _below(number: float) -> str:
         return "0"
     digit = 10.0 ** (math.floor(math.log10(number)) - 2)
     return f"{math.floor(number / digit) * digit:.3g}"
-
-
-def _plain(value: object) -> object:
-    """Return a value as JSON can hold it."""
-    if isinstance(value, dict):
-        return {key: _plain(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    return str(value) if isinstance(value, float) and not math.isfinite(value) else value

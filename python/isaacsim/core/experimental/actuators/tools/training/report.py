@@ -28,7 +28,7 @@ class Curves:
     predicted: np.ndarray
 
 
-def write_report(folder: Path, content: dict[str, Any], curves: Curves) -> Path:
+def write_report(folder: Path, content: dict[str, object], curves: Curves) -> Path:
     """Write picture and errors; see `TrainedActuator.report`."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in (("training.json", json.dumps(content, indent=1)), ("training.md", _page(content))):

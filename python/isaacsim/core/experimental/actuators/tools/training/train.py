@@ -19,8 +19,10 @@ from typing import Any
 import numpy as np
 
 from ...base.extras import needs
+from ...base.memory import Tensor
 from ...laws.networks.metadata import MOST_STEPS, Metadata
 from ...laws.networks.network import GRUCell, Kind, Linear, LSTMCell, Network, Operation, Unary
+from ...laws.networks.torch_network import Module
 from ...specs.arguments import number_of, require_type
 from .log import ActuatorLog, features_of
 from .trained import TrainedActuator, rms_of
@@ -287,7 +289,7 @@ def _one_thread(torch: ModuleType) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def _model(kind: Kind, inputs: int, hidden: tuple[int, ...]) -> Any:
+def _model(kind: Kind, inputs: int, hidden: tuple[int, ...]) -> Module:
     """Return a model of Torch; `_network_of` uses the names of its weights."""
     nn = _torch().nn
     if kind == "mlp":
@@ -298,13 +300,13 @@ def _model(kind: Kind, inputs: int, hidden: tuple[int, ...]) -> Any:
     return nn.ModuleDict({"body": body, "head": nn.Linear(hidden[-1], 1)})
 
 
-def _outputs(model: Any, x: Any) -> Any:
+def _outputs(model: Module, x: Tensor) -> Tensor:
     """Return outputs `(steps, rows)` of inputs `(steps, rows, inputs)`, from an initial state of zero."""
     values = model["body"](x)
     return model["head"](values[0] if isinstance(values, tuple) else values)[..., 0]
 
 
-def _batches(kind: Kind, x: Any, y: Any, warm_up: int) -> Iterator[tuple[Any, Any]]:
+def _batches(kind: Kind, x: Tensor, y: Tensor, warm_up: int) -> Iterator[tuple[Tensor, Tensor]]:
     """Iterate over an epoch in random order: inputs `(steps, rows, inputs)` and the efforts of the last steps."""
     torch, batch = _torch(), _BATCH[kind]
     if kind == "mlp":

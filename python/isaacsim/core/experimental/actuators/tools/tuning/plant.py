@@ -288,7 +288,7 @@ def opened(
     with contextlib.ExitStack() as stack, warnings.catch_warnings():
         # margins and motion themselves show it
         warnings.filterwarnings("ignore", r".* (will vibrate at dt|may chatter|have no effort limit|begin outside)")
-        copies: tuple[Any, ...] = robot, dt, count
+        copies = robot, dt, count
         if engine == "physx":
             # imported here: MJCF and URDF need no USD
             from ...files.usd.stage import copies_of
@@ -315,7 +315,11 @@ def opened(
 
 
 def plant_of(
-    actuators: ArticulationActuators, robots: Any, dt: float, motors: Mapping[str, MotorConfig], closed: int
+    actuators: ArticulationActuators,
+    robots: Any,
+    dt: float,
+    motors: Mapping[str, MotorConfig],
+    closed: int,
 ) -> Plant:
     """Return the robot in the poses of all copies, the first of which are closed together."""
     owner, count = actuators._loops(), len(robots.paths)
@@ -382,7 +386,7 @@ def _spread(motors: Mapping[str, MotorConfig], joint: str) -> tuple[float, float
     return low - armature, high - armature
 
 
-def _of(value: Any, joint: str) -> Any:
+def _of(value: object, joint: str) -> Any:
     """Return the value of a joint of one by pattern."""
     number = first_matching(value, joint) if isinstance(value, Mapping) else None
     return value if number is None else number
@@ -393,7 +397,7 @@ def with_law(
 ) -> dict[str, MotorConfig]:
     """Return a motor by joint, each with a control law to be tuned: PD with gains of 0 where there is none."""
     with Simulation(robot, dt, fixed_base=True) as simulation:
-        robots: Any = simulation.articulation("/")
+        robots: PhysicsArticulation = simulation.articulation("/")
         names = list(robots.dof_names)
         known = motors_of_robot(simulation) if motors is None else dict(motors)
         follow = Binding(robots).following_dofs(simulation.stage, matched(known, names))

@@ -25,6 +25,7 @@ from ..recording.recording import Recording
 if TYPE_CHECKING:
     from ...extension.articulation_actuators import ArticulationActuators
     from ...laws.contract.base import Component
+    from ...simulators.mujoco.host import MujocoHost
 
 # duration of charts [s]
 HISTORY = 3.0
@@ -107,7 +108,7 @@ class _Watched:
 class Live:
     """One environment and robot of a playing simulation at a time."""
 
-    def __init__(self, sim: Any, host: Any) -> None:
+    def __init__(self, sim: Any, host: MujocoHost) -> None:
         self._sim, self._host = sim, host
         self._records = contextlib.ExitStack()
         self.is_held = False
@@ -225,7 +226,8 @@ class Live:
 
     def target_poses(self) -> np.ndarray:
         """Return the same with robots at their targets; joints without position control stay."""
-        arrays = self._host.arrays()
+        if (arrays := self._host.arrays()) is None:
+            return self.poses()
         width = len(self._driven)
         mine = slice(self.env * width, (self.env + 1) * width)
         held = self._driven | (arrays.stiffnesses[mine] > 0)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from typing import Any
 
 from ...simulators.mujoco.picture import DrawingWindow
 from ..plots.units import units_of
@@ -26,7 +25,7 @@ class Window:
 
     def __init__(self, live: Live, ask: Callable[..., None]) -> None:
         self._ask, self._drawing = ask, live.drawing
-        self._window: Any = DrawingWindow(live.drawing, self._on_key)
+        self._window = DrawingWindow(live.drawing, self._on_key)
         self._written = -math.inf
         self._was_paused = False
         self._message, self._message_at = "", -math.inf

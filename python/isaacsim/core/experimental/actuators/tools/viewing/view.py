@@ -6,11 +6,14 @@ import logging
 import queue
 import time
 from collections.abc import Callable
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol
 
-from ...base.errors import HostError, NotCopied
+from ...base.errors import Closing, HostError, NotCopied
 from ...base.extras import needs
 from .live import REQUESTS, Live
+
+if TYPE_CHECKING:
+    from ...simulators.mujoco.host import MujocoHost
 
 _log = logging.getLogger(__name__)
 # smallest time between two frames [s of wall clock]
@@ -48,7 +51,7 @@ class Screen(Protocol):
         """Close it."""
 
 
-class View(NotCopied):
+class View(Closing, NotCopied):
     """A live view of a simulation; made by `Simulation.view`.
 
     Requests of the page or window are carried out in `sync`, in the thread of the loop. A failed request is reported
@@ -128,12 +131,6 @@ class View(NotCopied):
         self._live.close()
         if screen is not None:
             screen.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         where = "closed" if self._screen is None else self.url or "a window"
@@ -219,7 +216,7 @@ class _Pace:
 
 
 def open_view(
-    sim: Any, host: Any, native: bool | None, address: tuple[str, int, list[str]], open_browser: bool | None
+    sim: Any, host: MujocoHost, native: bool | None, address: tuple[str, int, list[str]], open_browser: bool | None
 ) -> View:
     """Return a view, see `Simulation.view`; the address is that of the page, its port, and further host names."""
     from ...simulators.mujoco.picture import has_display

@@ -15,12 +15,14 @@ import warnings
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from http import HTTPStatus
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import viser
 import websockets.asyncio.server
 from viser import uplot
+from websockets.asyncio.server import ServerConnection
+from websockets.http11 import Request
 
 from ...base.errors import HostError
 from ..plots.units import BOTH, Units, are_mixed, heading, units_of
@@ -29,6 +31,9 @@ from .visitors import host_names, refusal
 
 _log = logging.getLogger(__name__)
 Ask = Callable[..., None]
+_Chart = viser.GuiUplotHandle
+_Value = TypeVar("_Value")
+_Handle = TypeVar("_Handle", bound=viser.GuiInputHandle[Any])
 
 # panels of numbers and charts are drawn less often than robots [s of wall clock]
 _PANEL_PERIOD = 1 / 10
@@ -105,10 +110,10 @@ class Page:
         server.gui.set_panel_label("live view")
         self._nodes: list[viser.SceneNodeHandle] = []
         self._all: Any = None
-        self._env: Any = None
-        self._robot: Any = None
-        self._panel: Any = None
-        self._drawing: Any = None
+        self._env: viser.GuiInputHandle[float] | None = None
+        self._robot: viser.GuiDropdownHandle[str] | None = None
+        self._panel: viser.GuiFolderHandle | None = None
+        self._drawing: object = None
         self._choices: object = None
         self._subject: object = None
         self._panel_shown = -math.inf
@@ -190,35 +195,39 @@ class Page:
 
     def _draw(self, live: Live) -> None:
         """Build the scene."""
-        self._drawing, scene = live.drawing, self._server.scene
+        self._drawing = drawing = live.drawing
+        scene = self._server.scene
         for node in self._nodes:
             node.remove()
         self._nodes = []
         self._bodies, self._ghosts = {}, {}
-        (low, high), ground = self._drawing.box, self._drawing.ground
+        (low, high), ground = drawing.box, drawing.ground
         size = float(np.linalg.norm(high - low))
         cell = 10.0 ** round(math.log10(size / 10))
-        grid: dict[str, Any] = {
-            "cell_size": cell,
-            "section_size": 10 * cell,
-            "cell_color": (226, 230, 234),
-            "section_color": (185, 192, 200),
-        }
-        place: dict[str, Any] = {"position": (0.0, 0.0, ground), "infinite_grid": True, "fade_distance": 20 * size}
-        self._nodes.append(scene.add_grid("/ground", **grid, **place, shadow_opacity=0.25))
-        for number, piece in enumerate(self._drawing.pieces):
+        grid = scene.add_grid(
+            "/ground",
+            position=(0.0, 0.0, ground),
+            infinite_grid=True,
+            fade_distance=20 * size,
+            cell_size=cell,
+            section_size=10 * cell,
+            cell_color=(226, 230, 234),
+            section_color=(185, 192, 200),
+            shadow_opacity=0.25,
+        )
+        self._nodes.append(grid)
+        # its own shadows would be speckled on double-sided meshes
+        add_mesh = functools.partial(scene.add_mesh_simple, side="double", receive_shadow=False)
+        for number, piece in enumerate(drawing.pieces):
             red, green, blue, opacity = piece.color
-            # its own shadows would be speckled on double-sided meshes
-            shape: dict[str, Any] = {"faces": piece.faces, "side": "double", "receive_shadow": False}
-            color = tuple(round(255 * part) for part in (red, green, blue))
+            color = round(255 * red), round(255 * green), round(255 * blue)
             frame = self._frame(self._bodies, f"/body/{piece.body}", piece.body)
             seen = None if opacity >= 1 else opacity
-            scene.add_mesh_simple(f"{frame}/{number}", piece.vertices, **shape, color=color, opacity=seen)
+            add_mesh(f"{frame}/{number}", piece.vertices, piece.faces, color=color, opacity=seen)
             if piece.robot:
                 frame = self._frame(self._ghosts, f"/target/{piece.body}", piece.body)
-                scene.add_mesh_simple(
-                    f"{frame}/{number}", piece.ghost, **shape, color=_GHOST, opacity=0.35, cast_shadow=False
-                )
+                mesh = f"{frame}/{number}", piece.ghost, piece.faces
+                add_mesh(*mesh, color=_GHOST, opacity=0.35, cast_shadow=False)
         self._view_of = (low + high) / 2, size
         for client in self._server.get_clients().values():
             self._place_camera(client)
@@ -276,8 +285,8 @@ class Page:
         self._chosen = next(iter(driven), 0)
         self._scales: dict[int, float] = {}
         with self._all:
-            self._panel = gui.add_folder(None)
-        with self._panel:
+            self._panel = panel = gui.add_folder(None)
+        with panel:
             with gui.add_folder(heading("efforts", "effort", _turns(live, driven)), visible=bool(driven)):
                 self._bars = gui.add_html("")
                 gui.add_html(_legend([live.joints[at] for at in driven]))
@@ -298,7 +307,7 @@ class Page:
                     self._add_gains(live)
         self._panel_shown = -math.inf
 
-    def _slider(self, live: Live, column: int) -> Any:
+    def _slider(self, live: Live, column: int) -> viser.GuiSliderHandle[float]:
         joint, now = live.joints[column], float(live.targets()[column])
         lower, upper = min(joint.lower, now), max(joint.upper, now)
         step = _step(upper - lower)
@@ -320,16 +329,23 @@ class Page:
 
         return self._listen(slider, ask)
 
-    def _add_chart(self, key: str, series: tuple[uplot.Series, ...]) -> tuple[Any, Any]:
+    def _add_chart(self, key: str, series: tuple[uplot.Series, ...]) -> tuple[viser.GuiHtmlHandle, _Chart]:
         """Return the key of a chart, and the chart."""
         nothing = np.zeros(2)
         scales = {"x": uplot.Scale(time=False, range=(-HISTORY, 0.0))}
         axes = (uplot.Axis(label="time [s]", labelSize=18, size=30), uplot.Axis(size=54, space=24))
-        # the uppermost number needs half a line
-        room: dict[str, Any] = {"height": 160, "padding": (10, 12, 0, 0)}
-        options: dict[str, Any] = {"scales": scales, "axes": axes, "legend": uplot.Legend(show=False), **room}
         shown = self._server.gui.add_html(key)
-        return shown, self._server.gui.add_uplot((nothing,) * len(series), series, **options)
+        chart = self._server.gui.add_uplot(
+            (nothing,) * len(series),
+            series,
+            scales=scales,
+            axes=axes,
+            legend=uplot.Legend(show=False),
+            height=160,
+            # the uppermost number needs half a line
+            padding=(10, 12, 0, 0),
+        )
+        return shown, chart
 
     def _add_gains(self, live: Live) -> None:
         """Replace the sliders by those for the gains of the chosen joint."""
@@ -430,10 +446,10 @@ class Page:
 
     # callbacks of the page, in other threads
 
-    def _listen(self, handle: Any, ask: Callable[[Any], None]) -> Any:
+    def _listen(self, handle: _Handle, ask: Callable[[Any], None]) -> _Handle:
         """Make a request on a change by the user; changes by the program are none."""
 
-        def changed(event: viser.GuiEvent[Any]) -> None:
+        def changed(event: viser.GuiEvent[_Handle]) -> None:
             if event.client is not None:
                 self._moved[id(handle)] = time.monotonic()
                 value = self._known[id(handle)] = event.target.value
@@ -443,7 +459,7 @@ class Page:
         handle.on_update(changed)
         return handle
 
-    def _follow(self, handle: Any, value: float) -> None:
+    def _follow(self, handle: viser.GuiInputHandle[float], value: float) -> None:
         """Show a value of the program, unless the user holds the slider."""
         lower, upper, step = self._ranges[id(handle)]
         value = min(max(value, lower), upper)
@@ -451,7 +467,7 @@ class Page:
         if not abs(handle.value - value) <= step:
             self._set(handle, round(value, _digits(step)))
 
-    def _set(self, handle: Any, value: object) -> None:
+    def _set(self, handle: viser.GuiInputHandle[_Value], value: _Value) -> None:
         # a new value of the user, not yet passed to `changed`, must not be lost
         is_held = time.monotonic() - self._moved.get(id(handle), -math.inf) < _HANDS_OFF
         known = self._known[id(handle)]
@@ -538,7 +554,7 @@ def _motions(unit: str) -> tuple[str, tuple[uplot.Series, ...]]:
     return f"<div class='live-text'>position [{unit}]: {key}</div>", series
 
 
-def _draw_curves(chart: Any, found: Sequence[np.ndarray], least: float) -> None:
+def _draw_curves(chart: _Chart, found: Sequence[np.ndarray], least: float) -> None:
     """Show times and curves, over a range that is not smaller than twice the least."""
     time_before, *curves = found
     if len(time_before) > 1:
@@ -596,8 +612,13 @@ def _checking(own: str, allowed: set[str]) -> Iterator[list[object]]:
     module: Any = websockets.asyncio.server
     serve, handlers = module.serve, []
 
-    def serve_checked(handler: Any, *arguments: Any, process_request: Any = None, **options: Any) -> Any:
-        def check(connection: Any, request: Any) -> Any:
+    def serve_checked(
+        handler: Callable[..., object],
+        *arguments: object,
+        process_request: Callable[[ServerConnection, Request], object] | None = None,
+        **options: object,
+    ) -> object:
+        def check(connection: ServerConnection, request: Request) -> object:
             hosts, origins = (request.headers.get_all(name) for name in ("Host", "Origin"))
             reason = refusal(hosts, origins, own, allowed)
             spoken = request.headers.get("Sec-WebSocket-Protocol", "")

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Self
 
-from ....base.errors import HostError, NotCopied, did_you_mean
+from ....base.errors import Closing, HostError, NotCopied, did_you_mean
 from ....simulators.current import use_host
 from ....simulators.simulation import Simulation
 from ....specs.arguments import number_of, require_type, whole_of
@@ -15,7 +14,7 @@ from .load import load_graphs
 from .node import Clock
 
 
-class GraphRunner(NotCopied):
+class GraphRunner(Closing, NotCopied):
     """Runs the action graphs of a simulation's stage while it steps the simulation.
 
     Frames come every `substeps` physics steps: *On Playback Tick* and *On Tick* happen before the first of them.
@@ -111,12 +110,6 @@ class GraphRunner(NotCopied):
         self._subscription.close()
         for graph in self.graphs:
             graph.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _on_stop(self) -> None:
         self._earlier_plays += self.simulation.time

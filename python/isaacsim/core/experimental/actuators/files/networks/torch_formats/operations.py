@@ -332,7 +332,7 @@ def _cat(b: Builder, values: Sequence[Tensor], dim: int = 0) -> Tensor:
 
 
 @operation("clone")
-def _clone(b: Builder, x: Any, memory_format: object = None) -> Any:
+def _clone(b: Builder, x: object, memory_format: object = None) -> Any:
     return Value(x.source, x.shape) if isinstance(x, Value) else x
 
 
