@@ -30,7 +30,7 @@ from isaacsim.core.experimental.actuators.laws.networks.network import (
 from isaacsim.core.experimental.actuators.laws.networks.program import Program
 from isaacsim.core.experimental.actuators.laws.networks.warp_evaluator import WarpEvaluator
 from network_oracle import evaluate
-from refusals import cases
+from refusals import cases, refused
 from warm_python import warm_python
 
 pytestmark = pytest.mark.usefixtures("optimized_kernels")
@@ -161,7 +161,6 @@ def motion(rows: int, inputs: int, step: int) -> np.ndarray:
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", NETWORKS)
 def test_agrees_with_float64(name, engine) -> None:
-    """Results differ by 1e-5 of the largest output at most; recurrent networks run 1000 steps."""
     network, rows = NETWORKS[name], 33
     given, hidden, cell, errors, largest = Rows(engine, network, rows), None, None, [], 0.0
     for step in range(1000 if network.cells else 3):
@@ -319,7 +318,6 @@ def test_powers_of_what_is_not_finite(base, exponent, inverse) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_arrays_may_be_parts_of_larger_ones(engine) -> None:
-    """Strided rows of NumPy and Warp give the results of contiguous arrays; memory between rows is not written."""
     network, rows = NETWORKS["lstm (2, 8, 2)"], 37
     own = Rows(engine, network, rows)
     wide_x, wide_y = np.full((rows, 5), 9, np.float32), np.full((rows, 3), 9, np.float32)
@@ -356,8 +354,7 @@ def test_arrays_that_do_not_fit_are_refused(engine) -> None:
             given.evaluate(*arguments)
     read_only = state[0].view()
     read_only.flags.writeable = False
-    with pytest.raises(ValueError, match="state_out must be writeable"):
-        given.evaluate(x, y, state, [read_only])
+    refused(ValueError, lambda: given.evaluate(x, y, state, [read_only]), "state_out must be writeable")
 
 
 @native_only
@@ -415,5 +412,4 @@ def test_a_call_takes_no_memory(name, engine) -> None:
 
 
 def test_the_best_engine_is_taken() -> None:
-    """C++ if the core is built, else Warp."""
     assert make_evaluator(mlp((2, 1)), 3).name.startswith("warp" if core is None else "native")
