@@ -413,17 +413,11 @@ def test_friction_of_a_joint_without_motor_stays_at_the_joint() -> None:
     "motors, words",
     ({"a": [LAW, aa.LinkageConfig.tendon({"a": 1.0, "x": 1.0})]}, "must be a joint of"),
     (
-        {
-            "a": [LAW, aa.LinkageConfig.tendon({"a": 1.0, "b": 1.0})],
-            "[bc]": [aa.FrictionConfig(viscous=0.3)],
-        },
+        {"a": [LAW, aa.LinkageConfig.tendon({"a": 1.0, "b": 1.0})], "[bc]": [aa.FrictionConfig(viscous=0.3)]},
         "'b' must have a motor of its own",
     ),
     (
-        {
-            "a": [LAW, aa.LinkageConfig.tendon({"a": 1.0, "b": 1.0})],
-            "b": [LAW],
-        },
+        {"a": [LAW, aa.LinkageConfig.tendon({"a": 1.0, "b": 1.0})], "b": [LAW]},
         "joint 'b' must have an actuator with a LinkageConfig",
     ),
     (

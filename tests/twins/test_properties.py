@@ -23,7 +23,7 @@ from played import played_arrays
 ROBOTS, JOINTS, STEPS, DT, LONGEST = 3, 2, 12, 0.01, 4
 ROOT = "/Robot"
 SIGNALS = ("positions", "velocities", "position_targets", "velocity_targets")
-pytestmark = pytest.mark.usefixtures("engine_kind")
+pytestmark = [pytest.mark.usefixtures("engine_kind"), pytest.mark.slow]
 # the engine stays the same through all examples of a test
 search = settings(
     max_examples=40,
@@ -137,7 +137,6 @@ def run(configs: Sequence[aa.ActuatorConfig], signals: np.ndarray, reset=None) -
 
 @search
 @given(st.data(), seeds, resets)
-@pytest.mark.slow
 def test_delay_is_an_older_command(engine_kind, data, seed, reset) -> None:
     joints = data.draw(several[engine_kind])
     signals = random_signals(seed)
@@ -155,7 +154,6 @@ def test_delay_is_an_older_command(engine_kind, data, seed, reset) -> None:
 @search
 @given(st.data(), seeds, st.integers(1, STEPS - 1), st.lists(st.booleans(), min_size=ROBOTS, max_size=ROBOTS))
 @pytest.mark.parametrize("as_mask", [True, False])
-@pytest.mark.slow
 def test_reset_is_a_fresh_start_for_its_robots_and_nothing_for_the_others(
     engine_kind, as_mask, data, seed, at, mask
 ) -> None:
@@ -174,7 +172,6 @@ def test_reset_is_a_fresh_start_for_its_robots_and_nothing_for_the_others(
 
 @search
 @given(st.data(), seeds)
-@pytest.mark.slow
 def test_robots_and_joints_do_not_know_each_other(engine_kind, data, seed) -> None:
     joints = data.draw(several[engine_kind])
     signals = random_signals(seed)
@@ -192,7 +189,6 @@ def test_robots_and_joints_do_not_know_each_other(engine_kind, data, seed) -> No
 
 @search
 @given(seeds, st.permutations(range(4)), st.sets(st.integers(1, 3)))
-@pytest.mark.slow
 def test_grouping_of_joints_into_prims_changes_no_bit(seed, order, cuts) -> None:
     names = ["hip", "knee", "ankle", "toe"]
     edges = [0, *sorted(cuts), 4]
@@ -232,7 +228,6 @@ def test_grouping_of_joints_into_prims_changes_no_bit(seed, order, cuts) -> None
 
 @search
 @given(st.data(), seeds, resets, st.integers(0, STEPS - 1), st.integers(0, STEPS - 1))
-@pytest.mark.slow
 def test_saved_state_goes_on_as_if_nothing_had_happened(engine_kind, data, seed, reset, at, broken) -> None:
     joints = data.draw(several[engine_kind])
     signals = random_signals(seed)
@@ -267,7 +262,6 @@ def test_saved_state_goes_on_as_if_nothing_had_happened(engine_kind, data, seed,
     arrays(np.float32, (2, ROBOTS), elements=any_limit),
     seeds,
 )
-@pytest.mark.slow
 def test_without_gains_the_feedforward_is_the_effort(feedforward, limits, seed) -> None:
     signals = random_signals(seed, steps=2)
     signals[:, 4] = feedforward
@@ -319,7 +313,6 @@ def efforts_on_one_joint(wrapper: aa.ArticulationActuators, host: ArraysHost, si
 
 @settings(search, max_examples=150)
 @given(clamps_from_usd(), gains, gains, any_signals)
-@pytest.mark.slow
 def test_no_effort_exceeds_the_plain_limit_of_a_prim(clamps, kp, kd, signals) -> None:
     limit = next(clamp.max_effort for clamp in clamps if isinstance(clamp, aa.MaxEffortClampingConfig))
     stage = bare_robot(["knee"], ROOT)
@@ -334,7 +327,6 @@ def test_no_effort_exceeds_the_plain_limit_of_a_prim(clamps, kp, kd, signals) ->
 
 @settings(search, max_examples=150)
 @given(st.data(), any_limit, gains, gains, any_signals)
-@pytest.mark.slow
 def test_no_effort_exceeds_the_limit_at_the_end_of_a_list(engine_kind, data, limit, kp, kd, signals) -> None:
     most = 4 if engine_kind == "native" else 2
     before = data.draw(st.lists(st.one_of(*usd_clamps.values()), max_size=most))
@@ -361,7 +353,6 @@ def open_loop(clamps: Sequence[aa.Clamping], signals: np.ndarray) -> tuple[np.nd
 
 @settings(search, max_examples=60)
 @given(st.one_of(*usd_clamps.values()), arrays(np.float32, (3, 8), elements=any_effort))
-@pytest.mark.slow
 def test_clamping_twice_is_clamping_once(config, signals) -> None:
     once, twice = (
         open_loop([component_of[type(config)].from_config(config, 8, "cpu") for _ in range(times)], signals)
@@ -379,7 +370,6 @@ motor = st.tuples(any_effort, any_limit, positive, any_limit)
 
 @settings(search, max_examples=60)
 @given(st.lists(motor, min_size=8, max_size=8))
-@pytest.mark.slow
 def test_bounds_of_a_motor_are_an_interval(motors) -> None:
     speeds, *parameters = np.array(motors, np.float32).T
     peak = parameters[2]

@@ -45,7 +45,9 @@ def make(kind: str, network: Network, rows: int) -> Evaluator:
     return WarpEvaluator(Program(network), rows, "cpu")
 
 
-ENGINES = [pytest.param("native", marks=native_only), "warp"]
+@pytest.fixture(params=[pytest.param("native", marks=native_only), "warp"])
+def engine(request: pytest.FixtureRequest) -> str:
+    return request.param
 
 
 class Draw:
@@ -158,7 +160,6 @@ def motion(rows: int, inputs: int, step: int) -> np.ndarray:
     return (2 * np.sin(phases * (1 + 0.05 * step))).astype(np.float32)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", NETWORKS)
 def test_agrees_with_float64(name, engine) -> None:
     network, rows = NETWORKS[name], 33
@@ -172,7 +173,6 @@ def test_agrees_with_float64(name, engine) -> None:
     assert max(errors) <= 1e-5 * largest and largest > 0
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", NETWORKS)
 def test_a_row_does_not_depend_on_the_others(name, engine) -> None:
     network, most = NETWORKS[name], max(ROWS)
@@ -216,7 +216,6 @@ def test_all_instruction_sets_give_the_same_bits() -> None:
     assert len(set(told.values())) == 1, told
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("name", ["mlp (6, 32, 32, 32, 1)", "relu", "lstm (2, 8, 2)", "gru (2, 8, 2)", "between"])
 def test_a_bad_row_gets_nan_keeps_its_state_and_touches_no_other(name, value, engine) -> None:
@@ -237,7 +236,6 @@ def test_a_bad_row_gets_nan_keeps_its_state_and_touches_no_other(name, value, en
         np.testing.assert_array_equal(new[:, others], right[:, others])
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @cases(
     "function, limits",
     ("tanh", (-1, 1)),
@@ -256,7 +254,6 @@ def test_extreme_inputs_saturate(function, limits, engine) -> None:
     assert abs(tiny - zero) <= 2e-42
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("kind", ["lstm", "gru"])
 def test_extreme_inputs_leave_recurrent_layers_bounded(kind, engine) -> None:
     network = recurrent(kind)
@@ -267,7 +264,6 @@ def test_extreme_inputs_leave_recurrent_layers_bounded(kind, engine) -> None:
         np.testing.assert_allclose(given.step(x), expected, atol=1e-6)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_functions_of_numbers_everywhere(engine) -> None:
     x = np.concatenate([np.linspace(-12, 12, 997), np.logspace(-30, 1, 100), -np.logspace(-30, 1, 100)])
     x = x.astype(np.float32)
@@ -316,7 +312,6 @@ def test_powers_of_what_is_not_finite(base, exponent, inverse) -> None:
     np.testing.assert_allclose(Rows("native", network, len(x)).step(x), expected, rtol=1e-6)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_arrays_may_be_parts_of_larger_ones(engine) -> None:
     network, rows = NETWORKS["lstm (2, 8, 2)"], 37
     own = Rows(engine, network, rows)
@@ -336,7 +331,6 @@ def test_arrays_may_be_parts_of_larger_ones(engine) -> None:
     np.testing.assert_array_equal(of_warp.numpy(), own.step(wide_x[:, 1:3]))
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_arrays_that_do_not_fit_are_refused(engine) -> None:
     given = make(engine, recurrent("gru"), 3)
     x, y, state = np.zeros((3, 2), np.float32), np.zeros(3, np.float32), [np.zeros((2, 3, 8), np.float32)]
@@ -381,7 +375,6 @@ def test_the_core_refuses_lines_that_lead_out_of_their_network(name) -> None:
             build(sizes, [*lines[:number], changed, *lines[number + 1 :]])
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", ["mlp (6, 32, 32, 32, 1)", "lstm (2, 8, 2)"])
 def test_a_call_takes_no_memory(name, engine) -> None:
     given = Rows(engine, NETWORKS[name], 12, in_place=False)

@@ -54,11 +54,7 @@ def test_slides_and_hinges_behind_them() -> None:
 
 @cases(
     "axes, second, why",
-    (
-        {JOINTS[0]: (1.0, 1.0), JOINTS[1]: (1.0, 1.0)},
-        {},
-        "(cord: its joints feel 1 : 0.5 of its tension, in another",
-    ),
+    ({JOINTS[0]: (1.0, 1.0), JOINTS[1]: (1.0, 1.0)}, {}, "(cord: its joints feel 1 : 0.5 of its tension, in another"),
     ({JOINTS[0]: (1.0, -1.0)}, {}, "(cord: its joints feel -1 of its tension"),
     ({JOINTS[0]: (1.0, 1.0), JOINTS[2]: (1.0, 1.0)}, {}, "no axis of it at the joint before"),
     (dict.fromkeys(JOINTS, (1.0, 1.0)), {"axis": "Z"}, "what hinge feels of it at third depends on the pose"),
