@@ -18,7 +18,6 @@ def test_nothing_is_said_where_there_is_one(tmp_path, suffix) -> None:
 
 @pytest.mark.parametrize(("names", "there"), [([], ""), (OTHERS, ", though for 3.4, 3.5"), (["core.pyi"], "")])
 def test_missing_core_is_named_by_python(tmp_path, names, there, monkeypatch) -> None:
-    """With those that are there, what runs instead, and what to do."""
     monkeypatch.delenv("ACTUATORS_CORE", raising=False)
     for name in names:
         (tmp_path / name).touch()

@@ -35,8 +35,7 @@ with MujocoSimulation(model, mujoco.MjData(model)):
     ids=["loop", "file", "own model"],
 )
 def test_output_is_the_programs_alone(program, result) -> None:
-    command = [sys.executable, "-c", program]
-    done = ran(command, check=True, cwd=REPOSITORY)
+    done = ran([sys.executable, "-c", program], check=True, cwd=REPOSITORY)
     assert (done.stdout, done.stderr) == (result, "")
 
 

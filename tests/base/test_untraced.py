@@ -101,7 +101,6 @@ def test_a_mark_is_no_call_more() -> None:
 
 
 def test_values_that_jax_traces_are_refused() -> None:
-    """By name, with what to do instead, which works; indices too."""
     jax = pytest.importorskip("jax")
     from jax.experimental import io_callback
 

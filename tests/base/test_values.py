@@ -1,7 +1,6 @@
 """What setters accept, and what they say about the rest."""
 
 import numpy as np
-import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators.base.values import as_numpy, broadcast, resolve_indices, shortest
 from refusals import cases, refused
@@ -89,9 +88,7 @@ def test_values_become_float32() -> None:
     assert broadcast(np.arange(3, dtype=np.int64), (2, 3), "targets").dtype == np.float32
 
 
-@pytest.mark.parametrize(
-    "values", [[1, 2], [[1, 2, 3]] * 3, np.zeros((1, 2, 3)), np.zeros((2, 2)), []], ids=lambda v: str(np.shape(v))
-)
+@cases("values", [1, 2], [[1, 2, 3]] * 3, np.zeros((1, 2, 3)), np.zeros((2, 2)), [], ids=lambda v: str(np.shape(v)))
 def test_wrong_shape_is_told_with_the_right_one(values) -> None:
     refused(ValueError, lambda: broadcast(values, (2, 3), "targets"), r"targets has shape .*: must fit \(2, 3\)")
 
@@ -104,7 +101,6 @@ def test_wrong_shape_is_told_with_the_right_one(values) -> None:
     (1e39, r"targets\[0, 0\] = 1e\+39"),
 )
 def test_value_that_is_not_finite_is_located(values, where) -> None:
-    """Too large for float32 counts too."""
     refused(ValueError, lambda: broadcast(values, (2, 3), "targets"), where)
 
 

@@ -124,7 +124,6 @@ def test_same_signatures(name) -> None:
 )
 @pytest.mark.parametrize("hooked", [False, True], ids=["in one call", "hook by hook"])
 def test_same_efforts(name, lag, extras, hooked, rng) -> None:
-    """70 random steps on picked entries of wider arrays, beyond no-load speed too, with a reset on the way."""
     peer, p = newton_actuators(), parameters(rng, lag, extras)
     at, out = (places(*rng.permutation(SIZE)[:N]) for _ in range(2))
     module = ours
@@ -273,9 +272,7 @@ def test_same_arguments(name) -> None:
         assert getattr(ours, name).resolve_arguments(full | {"gear": 2.0})["gear"] == 2.0
 
 
-@pytest.mark.parametrize(
-    "short", ["output_indices", "kp", "kd", "ki", "max_force", "constant_force", "integral_max", "velocity_limit"]
-)
+@cases("short", "output_indices", "kp", "kd", "ki", "max_force", "constant_force", "integral_max", "velocity_limit")
 @pytest.mark.parametrize("name", [name for name in CLASSES if "Net" not in name and name != "Actuator"])
 def test_lengths_are_compared_with_the_number_of_actuators(name, short, rng) -> None:
     p, at, out = parameters(rng, 2, True), places(*range(N)), places(*range(N))
@@ -600,7 +597,6 @@ def test_what_gets_lost_is_told(values, lost) -> None:
 
 
 def test_prim_of_a_stage_becomes_an_actuator() -> None:
-    """Read from USD, resolved and driven; the gear of 0.1.0 where it is asked for."""
     stage = Usd.Stage.CreateInMemory()
     prim = stage.DefinePrim("/Robot/hip_drive", "Actuator")
     prim.CreateRelationship("newton:actuator:target").AddTarget("/Robot/hip")
@@ -643,8 +639,7 @@ def test_rows_of_the_migration_page_give_the_same_efforts(old, new, tmp_path, rn
             },
         )
 
-    scope = {name: build(getattr(ours, name)) for name in CLASSES} | {"at": places(*range(N))}
-    actuator = eval(old, scope)
+    actuator = eval(old, {name: build(getattr(ours, name)) for name in CLASSES} | {"at": places(*range(N))})
     names = [f"joint{n}" for n in range(N)]
     arrays = ActuatedArrays(names, {".*": eval(new, {name: getattr(package, name) for name in package.__all__})})
     state, largest = actuator.state(), 0.0
@@ -665,7 +660,6 @@ def test_every_class_has_a_row() -> None:
 
 
 def test_cutoff_is_the_curve_of_the_oracle(rng) -> None:
-    """The law in float64, over all four quadrants."""
     count = 400
     effort, speed = rng.normal(size=count) * 60, rng.normal(size=count) * 15
     values = [rng.uniform(10, 90, count), rng.uniform(2, 20, count), rng.uniform(10, 60, count)]

@@ -18,6 +18,7 @@ from isaacsim.core.experimental.actuators.tools.inspection.lint import fix
 from newton_drives import Ours, Theirs, compare_with_newton, motion
 from places import ROBOTS
 from pxr import Sdf
+from refusals import cases
 
 with quiet_warp(), warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -58,17 +59,9 @@ GROUPS = {
 }
 
 
-def with_motors(stage) -> None:
-    aa.add_motors(ANYMAL, MOTORS, stage=stage, overwrite_existing=True)
-
-
-def with_groups(stage) -> None:
-    to_usd(GROUPS, stage, ANYMAL, overwrite_existing=True)
-
-
-def with_saved_motors(stage) -> None:
+def saved() -> dict:
     aa.save_motors("motors.json", MOTORS)
-    aa.add_motors(ANYMAL, aa.load_motors("motors.json"), stage=stage, overwrite_existing=True)
+    return aa.load_motors("motors.json")
 
 
 def written(folder: Path, robot: str, edit: Callable) -> Path:
@@ -109,7 +102,13 @@ def test_no_shipped_robot_is_left_out() -> None:
     assert {robot for robot, _ in mark.args[1]} == {file.stem for file in ROBOTS.glob("*.usda")}
 
 
-@pytest.mark.parametrize("edit", [with_motors, with_groups, with_saved_motors])
+@cases(
+    "edit",
+    lambda stage: aa.add_motors(ANYMAL, MOTORS, stage=stage, overwrite_existing=True),
+    lambda stage: to_usd(GROUPS, stage, ANYMAL, overwrite_existing=True),
+    lambda stage: aa.add_motors(ANYMAL, saved(), stage=stage, overwrite_existing=True),
+    ids=["motors", "groups", "saved motors"],
+)
 def test_files_that_we_write(edit, tmp_path) -> None:
     require_same(written(tmp_path, "anymal_c", edit), 12)
 
@@ -122,9 +121,7 @@ def test_motors_of_an_mjcf_file(tmp_path) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "law", [aa.GearedPDControlConfig(2.0, 0.1, GEAR, 1.5), aa.GearedPIDControlConfig(2.0, 3.0, 0.1, 0.5, GEAR, 1.5)]
-)
+@cases("law", aa.GearedPDControlConfig(2.0, 0.1, GEAR, 1.5), aa.GearedPIDControlConfig(2.0, 3.0, 0.1, 0.5, GEAR, 1.5))
 def test_a_geared_motor_is_driven_at_the_joint(law, tmp_path) -> None:
     motors = {".*": [law, aa.MaxEffortClampingConfig(200.0)]}
     file = written(tmp_path, "arm_2dof", lambda stage: aa.add_motors(ARM, motors, stage=stage, overwrite_existing=True))

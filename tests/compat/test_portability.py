@@ -153,7 +153,6 @@ def compare(file: Path, through_ours: bool = False) -> None:
 @pytest.mark.parametrize("through_ours", [False, True])
 @pytest.mark.parametrize("motor", MOTORS)
 def test_same_file_gives_the_same_efforts(motor, through_ours, robots, tmp_path) -> None:
-    """500 random steps; newton's model stepped by its own actuators, and by our plan of them."""
     compare(file_with(tmp_path, robots, MOTORS[motor]), through_ours)
 
 

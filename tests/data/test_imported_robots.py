@@ -20,7 +20,6 @@ every_robot = pytest.mark.parametrize("robot", ROBOTS)
 
 @every_robot
 def test_motors_hold_and_move_it(robot) -> None:
-    """After a second of finite motion within limits, joints and base are where they were sent."""
     root, _, driven, _ = ROBOTS[robot]
     with Simulation(FOLDER / f"{robot}.usda") as sim:
         articulation = Articulation(root)

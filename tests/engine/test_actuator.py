@@ -64,7 +64,6 @@ def memory_of(state) -> list[np.ndarray]:
 @pytest.mark.parametrize("bad", [True, False])
 @pytest.mark.parametrize("in_place", [True, False])
 def test_everything_agrees_with_the_oracle(in_place, bad, rng) -> None:
-    """PID, four delays and three clamps, with two states and with one, resets by mask, numbers that are not finite."""
     clamps = [("dc", 20.0, 2.0, 15.0), ("table", [-1.0, 0.0, 1.0], [5.0, 20.0, 10.0]), ("max", 12.0)]
     joints = [oracle.Joint(9.0, 1.0, 40.0, 0.1, clamps=clamps, delay_steps=lag) for lag in range(N)]
     actuator = pid_with_everything()
@@ -100,8 +99,7 @@ def test_states_in_place_and_in_turn_hold_the_same_bits(rng) -> None:
         actuators[0].step(state, control, one, one, DT)
         actuators[1].step(state, other, now, after, DT)
         np.testing.assert_array_equal(control.joint_f.numpy(), other.joint_f.numpy())
-        for mine, others in zip(memory_of(one), memory_of(after), strict=True):
-            np.testing.assert_array_equal(mine, others)
+        np.testing.assert_equal(memory_of(one), memory_of(after))
         now, after = after, now
 
 
@@ -120,8 +118,7 @@ def test_current_state_is_untouched(rng) -> None:
         actuator.step(state, control, now, after, DT)
         results.append(control.joint_f.numpy().copy())
     np.testing.assert_array_equal(*results)
-    for values, copy in zip(memory_of(now), before, strict=True):
-        np.testing.assert_array_equal(values, copy)
+    np.testing.assert_equal(memory_of(now), before)
 
 
 def test_next_state_may_be_any_other(rng) -> None:
@@ -133,8 +130,7 @@ def test_next_state_may_be_any_other(rng) -> None:
     state, control = frame(rng)
     actuator.step(state, control, now, third, DT)
     actuator.step(state, control, now, after, DT)
-    for mine, others in zip(memory_of(third), memory_of(after), strict=True):
-        np.testing.assert_array_equal(mine, others)
+    np.testing.assert_equal(memory_of(third), memory_of(after))
 
 
 def test_efforts_are_added(rng) -> None:
@@ -193,7 +189,6 @@ def test_position_targets_stand_where_their_own_indices_say(rng) -> None:
 @pytest.mark.parametrize("names", [("joint_target_pos", "joint_target_vel"), ("joint_target_q", "joint_target_qd")])
 @pytest.mark.parametrize("as_mapping", [True, False])
 def test_both_names_of_the_targets_are_found(names, as_mapping) -> None:
-    """Control objects of newton 1.2 and of later versions serve alike, as do mappings."""
     control = dict(zip((*names, "joint_f"), (full(2), full(0), full(0)), strict=True))
     state = {"joint_q": full(0), "joint_qd": full(0)}
     out = control["joint_f"]
@@ -261,8 +256,7 @@ def test_parameters_are_live(attribute, given, rng) -> None:
     states = [[one.state(), one.state()] for one in (changed, new)]
     (owner, target) = ((one.delay, one.controller, one.clamping[0]) for one in (changed, new))
     owner, target = (next(part for part in one if attribute in vars(part)) for one in (owner, target))
-    signals = [frame(rng) for _ in range(8)]
-    for step, (state, control) in enumerate(signals):
+    for step, (state, control) in enumerate([frame(rng) for _ in range(8)]):
         if step == 4:
             if given == "written":
                 getattr(owner, attribute).fill_(3)
@@ -321,7 +315,6 @@ def test_clamps_may_be_added_later(rng) -> None:
     ("joint_act", "feedforward"),
 )
 def test_bad_input_stops_one_joint_for_one_step(name, word, value, rng) -> None:
-    """Effort 0 and the integral held there, a fault that names it; every bit of the others as without."""
     results = []
     for bad in (False, True):
         actuator = pid_with_everything()
@@ -354,13 +347,11 @@ def test_effort_that_is_not_finite_is_a_fault(clamp) -> None:
     control = SimpleNamespace(joint_target_pos=full(2), joint_target_vel=full(0), joint_f=full(1))
     actuator.step(SimpleNamespace(joint_q=full(0), joint_qd=full(0)), control)
     assert control.joint_f.numpy().tolist() == [3, 1, 1, 1]
-    assert [(fault.dof_name, fault.robot, fault.inputs) for fault in actuator.faults] == [
-        ("", robot, ("effort",)) for robot in (1, 2, 3)
-    ]
+    expected = [("", robot, ("effort",)) for robot in (1, 2, 3)]
+    assert [(fault.dof_name, fault.robot, fault.inputs) for fault in actuator.faults] == expected
 
 
 def test_limit_that_is_no_number_is_a_fault() -> None:
-    """The effort is 0, not NaN."""
     actuator = aa.Actuator(indices(range(N)), pd(), None, [aa.ClampingMaxEffort(floats([5, np.nan, -1, 5]))])
     control = SimpleNamespace(joint_target_pos=full(2), joint_target_vel=full(0), joint_f=full(0))
     actuator.step(SimpleNamespace(joint_q=full(0), joint_qd=full(0)), control)
@@ -395,7 +386,6 @@ def test_state_whose_arrays_were_replaced_is_read_anew(rng) -> None:
 
 @pytest.mark.slow
 def test_agrees_with_newton(rng) -> None:
-    """The same components, indices and signals over 200 steps, resets by mask included."""
     with quiet_warp():
         peer = pytest.importorskip("newton.actuators", reason="newton is not installed")
     ours = pid_with_everything()
@@ -429,8 +419,7 @@ def test_wrapper_shows_actuators_that_say_where_they_stand() -> None:
     from isaacsim.core.experimental.actuators import ActuatorConfig, ArticulationActuators, use_host
     from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 
-    host = ArraysHost(["hip", "knee", "ankle"], N)
-    with use_host(host):
+    with use_host(ArraysHost(["hip", "knee", "ankle"], N)):
         wrapper = ArticulationActuators.from_actuators("/Robot_.*", [(ActuatorConfig(pd()), "knee")])
         (actuator,) = wrapper.actuators
         assert actuator is wrapper.actuators[0] and actuator.indices.numpy().tolist() == [1, 4, 7, 10]

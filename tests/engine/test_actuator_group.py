@@ -88,7 +88,6 @@ def compare(make: Callable[[], list[aa.Actuator]], steps: int = 12, bad: bool = 
 
 @pytest.mark.parametrize("bad", [True, False])
 def test_group_is_its_actuators_one_after_the_other(bad) -> None:
-    """Efforts, computed efforts, states and faults, for different laws, numbers of joints and index maps."""
     compare(lambda: various(1), bad=bad)
 
 

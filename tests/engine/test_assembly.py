@@ -39,7 +39,6 @@ class Bench:
 
 
 def test_strided_rows_are_read_and_written_in_place() -> None:
-    """Arrays whose rows lie further apart than their width are used without copying."""
     bench = Bench()
     wide = [np.zeros((ROBOTS, 9), np.float32) for _ in range(6)]
     bench.engine.bind([0, 1], [array[:, 3:5] for array in wide[:5]], wide[5][:, 3:5])

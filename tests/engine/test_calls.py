@@ -20,16 +20,8 @@ from refusals import cases, refused
 from warp_arrays import floats, indices
 
 N, DT = 4, 0.01
+pytestmark = pytest.mark.usefixtures("backend")
 STATE, CONTROL = ("joint_q", "joint_qd"), ("joint_target_pos", "joint_target_vel", "joint_act", "joint_f")
-
-
-@pytest.fixture(autouse=True, params=["native", "warp"])
-def path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    if request.param == "warp":
-        monkeypatch.setattr(native, "core", None)
-    elif native.core is None:
-        pytest.skip("the native core was not built")
-    return request.param
 
 
 def full(value: float, dtype=wp.float32, count: int = N) -> wp.array:
@@ -102,9 +94,7 @@ def test_what_does_not_fit_is_refused(change: Any, words: str, rng: np.random.Ge
     change(actuator, state, control)
     for _ in range(2):
         refused(ValueError, lambda: actuator.step(state, control, now, after, DT), words)
-    found = (efforts.numpy(), *memory_of(now), *memory_of(after))
-    for values, copy in zip(found, before, strict=True):
-        np.testing.assert_array_equal(values, copy)
+    np.testing.assert_equal([efforts.numpy(), *memory_of(now), *memory_of(after)], before)
 
 
 def read_only() -> np.ndarray:
@@ -186,9 +176,8 @@ def test_time_step_may_be_nothing(rng) -> None:
     refused(ValueError, lambda: pd().step(*frame(rng), dt=-1), "dt = -1")
 
 
-def test_steps_launch_nothing(path, rng, monkeypatch) -> None:
-    """No kernel, no copy by Warp, whichever arrays and states come, new ones included."""
-    if path == "warp":
+def test_steps_launch_nothing(backend, rng, monkeypatch) -> None:
+    if backend == "Warp":
         pytest.skip("Warp launches")
     actuator, group = made(), aa.ActuatorGroup([made(), pd()])
     now, after, states = actuator.state(), actuator.state(), group.state()
@@ -202,14 +191,6 @@ def test_steps_launch_nothing(path, rng, monkeypatch) -> None:
         assert control.joint_f.numpy().any()
 
 
-def as_dict(source) -> dict:
-    return dict(vars(source))
-
-
-def as_mapping(source) -> UserDict:
-    return UserDict(vars(source))
-
-
 def as_slots(source):
     one = type("Slots", (), {"__slots__": (*vars(source), "__weakref__")})()
     for name, value in vars(source).items():
@@ -221,7 +202,11 @@ def as_properties(source):
     return type("Properties", (), {name: property(lambda _, v=value: v) for name, value in vars(source).items()})()
 
 
-@pytest.mark.parametrize("kind", [as_dict, as_mapping, as_slots, as_properties])
+@cases(
+    "kind",
+    *(lambda source: dict(vars(source)), lambda source: UserDict(vars(source)), as_slots, as_properties),
+    ids=["dict", "mapping", "slots", "properties"],
+)
 def test_whatever_holds_the_arrays_they_are_found(kind, rng) -> None:
     actuators, states = (made(), made()), (made().state(), made().state())
     for _ in range(5):
@@ -384,8 +369,7 @@ def test_nothing_is_written_when_one_of_several_cannot_step(rng) -> None:
     if native.core is None:
         pytest.skip("one after the other, those before it have stepped")
     refused(ValueError, lambda: group.step(*given, states, states, DT), "index 17 into joint_q")
-    for values, copy in zip((given[1].joint_f.numpy(), *memory_of(states[0])), before, strict=True):
-        np.testing.assert_array_equal(values, copy)
+    np.testing.assert_equal([given[1].joint_f.numpy(), *memory_of(states[0])], before)
 
 
 def test_more_arrays_than_one_actuator_has() -> None:
@@ -517,7 +501,7 @@ def test_what_was_bound_stays_alive(rng) -> None:
     assert actuator.faults == [] and len(garbage) == 200
 
 
-def test_nothing_is_kept_alive_for_ever(path, rng) -> None:
+def test_nothing_is_kept_alive_for_ever(backend, rng) -> None:
     """Actuators, groups and what they were bound to go when nobody holds them; old frames go before that."""
     actuator, other = made(), made()
     group = aa.ActuatorGroup([actuator, other])
@@ -532,7 +516,7 @@ def test_nothing_is_kept_alive_for_ever(path, rng) -> None:
     del given, pair
     gc.collect()
     # launches stay recorded with what they stand on
-    most = 4 if path == "native" else 16
+    most = 4 if backend == "core" else 16
     assert sum(one() is not None for one in frames) <= most and sum(one() is not None for one in pairs) <= most
     watched = [*frames, *pairs, *map(weakref.ref, (actuator, other, group, states[0]))]
     del actuator, other, group, states
@@ -577,8 +561,8 @@ class OfCore:
 
 
 @pytest.fixture
-def native_only(path: str) -> None:
-    if path == "warp":
+def native_only(backend: str) -> None:
+    if backend == "Warp":
         pytest.skip("the core's own")
 
 
@@ -650,9 +634,7 @@ def test_what_the_core_has_met_it_steps_alone(rng, monkeypatch) -> None:
     assert actuator.compiled().steps == 2
 
 
-@pytest.mark.parametrize(
-    "dt", [-1.0, np.nan, np.inf, -(10**400), 10**400], ids=["negative", "nan", "inf", "small", "large"]
-)
+@cases("dt", -1.0, np.nan, np.inf, -(10**400), 10**400, ids=["negative", "nan", "inf", "small", "large"])
 def test_seconds_that_are_no_step_are_refused(rng, dt) -> None:
     actuator = made()
     state = actuator.state()

@@ -19,17 +19,9 @@ WIDE: dict[str, Any] = {"lower": (-0.6, -0.4), "upper": (0.6, 0.4)}
 DIFFERENTIAL = aa.LinkageConfig.differential("pitch", "roll")
 PARALLEL = aa.LinkageConfig.parallel_ankle("pitch", "roll", **ANKLE, **WIDE)
 KNEE = aa.LinkageConfig.four_bar("knee", 0.05, 0.2, 0.06, 0.2, 0.7, 2.5)
-ENGINES = [pytest.param(True, id="core"), pytest.param(False, id="warp")]
-
-
-@pytest.fixture(params=ENGINES)
-def _engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not request.param:
-        monkeypatch.setattr(native, "core", None)
 
 
 def drawn(rng: np.random.Generator, robots: int = 4, spread: float = 0.3) -> list[NDArray[np.float32]]:
-    """Positions, velocities, targets and feedforward of the joints, the knee bent."""
     found = [spread * rng.normal(size=(robots, 3)).astype(np.float32) for _ in range(5)]
     found[0][:, 1] += 1.5
     return found
@@ -65,13 +57,11 @@ def motors(first: aa.LinkageConfig, second: aa.LinkageConfig, *stages: Any) -> d
     return {"pitch": [*stages, first], "roll": [*stages, second], "knee": [aa.PDControlConfig(10.0, 1.0)]}
 
 
-@pytest.mark.usefixtures("_engine")
+@pytest.mark.usefixtures("backend")
 @pytest.mark.parametrize("shafts", [DIFFERENTIAL, PARALLEL], ids=["linear", "table"])
 @pytest.mark.parametrize("targets", ["joint", "motor"])
-@pytest.mark.slow("warp")
-def test_motors_act_through_the_slopes(
-    shafts: tuple[aa.LinkageConfig, aa.LinkageConfig], targets: str, rng: np.random.Generator
-) -> None:
+@pytest.mark.slow("Warp")
+def test_motors_act_through_the_slopes(shafts, targets, rng) -> None:
     ratio, kp, kd, most = -4.0, 3.0, 0.2, 2.5
     gear = aa.TransmissionConfig(ratio=ratio, offset=0.1, targets=targets)
     arrays = aa.ActuatedArrays(
@@ -98,18 +88,15 @@ def test_motors_act_through_the_slopes(
     np.testing.assert_allclose(found[:, 1], expected, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.usefixtures("_engine")
+@pytest.mark.usefixtures("backend")
 @pytest.mark.parametrize("shafts", [DIFFERENTIAL, PARALLEL], ids=["linear", "table"])
-@pytest.mark.slow("warp")
-def test_power_of_the_shafts_is_that_of_the_joints(
-    shafts: tuple[aa.LinkageConfig, aa.LinkageConfig], rng: np.random.Generator
-) -> None:
-    """To 1e-6 of what flows through both shafts."""
+@pytest.mark.slow("Warp")
+def test_power_of_the_shafts_is_that_of_the_joints(shafts, rng) -> None:
     arrays = aa.ActuatedArrays(NAMES, motors(*shafts, aa.PDControlConfig(3.0, 0.2)), num_robots=200)
-    arrays._assembly.observe(True)
+    arrays.observe_efforts()
     q, qd, *_ = signals = drawn(rng, 200)
     efforts, joints = step(arrays, signals)[:, [0, 2]], [0, 2]
-    shaft = arrays._assembly.observed()[0][:, joints].astype(float)
+    shaft = arrays.computed_efforts[:, joints].astype(float)
     turned = np.einsum("nij,nj->ni", shaft_of(shafts, q[:, joints].astype(float))[1], qd[:, joints])
     flows = np.abs(shaft * turned).sum(1) + np.abs(efforts * qd[:, joints]).sum(1)
     assert np.abs((shaft * turned).sum(1) - (efforts * qd[:, joints]).sum(1)).max() > 0
@@ -118,7 +105,7 @@ def test_power_of_the_shafts_is_that_of_the_joints(
     )
 
 
-@pytest.mark.usefixtures("_engine")
+@pytest.mark.usefixtures("backend")
 def test_rotors_turn_on_as_the_slopes_change(rng: np.random.Generator) -> None:
     """Less J·Ġ·q̇, in a table whose rotors do not couple the joints: one of one joint."""
     gear = aa.TransmissionConfig(ratio=5.0, rotor_inertia=2e-3)
@@ -141,10 +128,7 @@ def test_rotors_turn_on_as_the_slopes_change(rng: np.random.Generator) -> None:
 @pytest.mark.parametrize("shafts", [DIFFERENTIAL, PARALLEL], ids=["linear", "table"])
 @pytest.mark.parametrize("targets", ["joint", "motor"])
 @pytest.mark.slow
-def test_engines_agree_to_the_last_bit(
-    shafts: tuple[aa.LinkageConfig, aa.LinkageConfig], targets: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With delay, states, a limit and cogging of the joint behind, a four-bar knee, and faults."""
+def test_engines_agree_to_the_last_bit(shafts, targets, monkeypatch) -> None:
     stages = [
         aa.PIDControlConfig(3.0, 1.0, 0.2),
         aa.DCMotorClampingConfig(6.0, 4.0, 5.0),
@@ -172,18 +156,13 @@ def test_engines_agree_to_the_last_bit(
             for arrays in made:
                 arrays.reset(indices=[1])
     assert made[0].faults == made[1].faults != []
-    states = [arrays._assembly.save() for arrays in made]
-    assert states[0].keys() == states[1].keys()
-    for name in states[0]:
-        np.testing.assert_array_equal(states[0][name], states[1][name])
+    np.testing.assert_equal(*(arrays.save_state() for arrays in made))
 
 
-@pytest.mark.usefixtures("_engine")
+@pytest.mark.usefixtures("backend")
 @pytest.mark.parametrize("shafts", [DIFFERENTIAL, PARALLEL], ids=["linear", "table"])
-@pytest.mark.slow("warp")
-def test_fault_of_a_requested_signal_is_one_of_all_joints(
-    shafts: tuple[aa.LinkageConfig, aa.LinkageConfig], rng: np.random.Generator
-) -> None:
+@pytest.mark.slow("Warp")
+def test_fault_of_a_requested_signal_is_one_of_all_joints(shafts, rng) -> None:
     rubbing = aa.FrictionConfig(0.1, 0.05)
     arrays = aa.ActuatedArrays(NAMES, motors(*shafts, aa.PDControlConfig(3.0, 0.2), rubbing), num_robots=4)
     ((joints, array),) = arrays._assembly.signals["inertia"]
@@ -199,7 +178,7 @@ def test_fault_of_a_requested_signal_is_one_of_all_joints(
     ]
 
 
-@pytest.mark.usefixtures("_engine")
+@pytest.mark.usefixtures("backend")
 def test_three_joints_and_robots_alone(rng: np.random.Generator) -> None:
     rows = [[1.0, 0.5, 0.0], [0.0, 1.0, -0.5], [0.2, 0.0, 1.0]]
     given = {
@@ -220,17 +199,17 @@ def test_three_joints_and_robots_alone(rng: np.random.Generator) -> None:
 def test_motor_efforts_and_limits_are_told() -> None:
     given = motors(*DIFFERENTIAL, aa.PDControlConfig(10.0, 0.0), aa.MaxEffortClampingConfig(2.0))
     arrays = aa.ActuatedArrays(NAMES, given)
-    arrays._assembly.observe(True)
+    arrays.observe_efforts()
     zero = np.zeros((1, 3), np.float32)
     found = arrays.step(zero, zero, np.array([[0.3, 0.0, 0.0]], np.float32), DT)
     np.testing.assert_allclose(np.asarray(found), [[4.0, 0.0, 0.0]], atol=1e-6)
-    computed, limited_by = arrays._assembly.observed()
-    np.testing.assert_allclose(computed, [[3.0, 0.0, 3.0]], rtol=1e-6)
-    assert limited_by.tolist() == [["ClampingMaxEffort", "", "ClampingMaxEffort"]]
-    np.testing.assert_allclose(arrays._assembly.motor_efforts(), [[4.0, 0.0, 0.0]], atol=1e-6)
+    np.testing.assert_allclose(arrays.computed_efforts, [[3.0, 0.0, 3.0]], rtol=1e-6)
+    assert arrays.limited_by.tolist() == [["ClampingMaxEffort", "", "ClampingMaxEffort"]]
+    np.testing.assert_allclose(arrays.motor_efforts, [[4.0, 0.0, 0.0]], atol=1e-6)
 
 
-LAW = aa.PDControlConfig(1.0, 0.0)
+LAW, WINDING = aa.PDControlConfig(1.0, 0.0), aa.ElectricalConfig(1.0, 1.0)
+ROTORS = aa.TransmissionConfig(ratio=2.0, rotor_inertia=1.0), aa.ShaftInertiaConfig(1.0)
 
 
 @cases(
@@ -245,20 +224,11 @@ LAW = aa.PDControlConfig(1.0, 0.0)
     ({"pitch|roll": [LAW, DIFFERENTIAL[0]]}, "must have shafts that determine the joints"),
     ({"pitch": [LAW, DIFFERENTIAL[0]], "roll": [LAW, PARALLEL[1]]}, "must have the positions of the table of joint"),
     (
-        {
-            "pitch": [
-                *(LAW, aa.TransmissionConfig(ratio=2.0, rotor_inertia=1.0), aa.ShaftInertiaConfig(1.0)),
-                aa.LinkageConfig(["pitch", "roll"], [1, 1]),
-            ],
-            "roll": [LAW, aa.LinkageConfig(["pitch", "roll"], [1, -1])],
-        },
+        {"pitch": [LAW, *ROTORS, aa.LinkageConfig(["pitch", "roll"], [1, 1])], "roll": [LAW, DIFFERENTIAL[1]]},
         "has rotor_inertia in its transmission and a ShaftInertia",
     ),
     (
-        {
-            "pitch": [LAW, aa.ElectricalConfig(1.0, 1.0), DIFFERENTIAL[0]],
-            "roll": [LAW, aa.ElectricalConfig(1.0, 1.0), DIFFERENTIAL[1]],
-        },
+        {"pitch": [LAW, WINDING, DIFFERENTIAL[0]], "roll": [LAW, WINDING, DIFFERENTIAL[1]]},
         "ElectricalWinding asks for inertia or load before LinkageShaft",
     ),
 )
@@ -272,7 +242,7 @@ def test_gradients_are_refused_by_name() -> None:
         require_gradients("wrist", arrays._assembly.parts[0][1])
 
 
-@pytest.mark.usefixtures("_engine")
+@pytest.mark.usefixtures("backend")
 def test_motors_of_a_linkage_run_in_one_plan(rng: np.random.Generator) -> None:
     import step_bench
     from isaacsim.core.experimental.actuators import ActuatorConfig, ControllerPD
@@ -301,13 +271,11 @@ def tendon_arrays(rows: dict[str, list[float]], *stages: Any, robots: int = 6, *
     return aa.ActuatedArrays(FINGER, {joint: [*stages, one] for joint, one in shafts.items()}, num_robots=robots)
 
 
-@pytest.mark.usefixtures("_engine")
+@pytest.mark.usefixtures("backend")
 @pytest.mark.parametrize("rows", [{"PIP": ROWS["PIP"]}, ROWS], ids=["one tendon", "two tendons"])
 @pytest.mark.parametrize("unilateral", [False, True])
-@pytest.mark.slow("warp")
-def test_tendons_move_more_joints_than_they_are(
-    rows: dict[str, list[float]], unilateral: bool, rng: np.random.Generator
-) -> None:
+@pytest.mark.slow("Warp")
+def test_tendons_move_more_joints_than_they_are(rows, unilateral, rng) -> None:
     kp, kd, most, robots = 3.0, 0.2, 1.5, 6
     arrays = tendon_arrays(
         rows, aa.PDControlConfig(kp, kd), aa.MaxEffortClampingConfig(most), robots=robots, unilateral=unilateral
@@ -325,8 +293,8 @@ def test_tendons_move_more_joints_than_they_are(
     assert not found[:, 3].any()
 
 
-@pytest.mark.usefixtures("_engine")
-@pytest.mark.slow("warp")
+@pytest.mark.usefixtures("backend")
+@pytest.mark.slow("Warp")
 def test_eight_joints_of_a_linkage(rng: np.random.Generator) -> None:
     names = [f"joint_{k}" for k in range(8)]
     slopes = rng.normal(size=(5, 8))
@@ -352,15 +320,15 @@ def test_power_of_shafts_is_that_of_joints(rng: np.random.Generator) -> None:
     np.testing.assert_allclose((velocity * shafts).sum(axis=1), (qd[:, :3] * efforts).sum(axis=1), rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.usefixtures("_engine")
+@pytest.mark.usefixtures("backend")
 @pytest.mark.parametrize("names", [FINGER[:2], FINGER[:3]], ids=["all joints", "some joints"])
-@pytest.mark.slow("warp")
+@pytest.mark.slow("Warp")
 def test_slack_is_recorded(names: list[str]) -> None:
     cable = aa.LinkageConfig.tendon({"MCP": 1.0, "PIP": 0.5}, unilateral=True)
     motor = [aa.PDControlConfig(2.0, 0.0), aa.MaxEffortClampingConfig(0.5), cable]
     arrays = aa.ActuatedArrays(names, {"MCP": motor})
     q = np.array([[0.3, 0.2, 0.1]], np.float32)[:, : len(names)]
-    arrays._assembly.observe(True)
+    arrays.observe_efforts()
     with arrays.record(capacity=3) as log:
         for sign in (1.0, -1.0, 0.1):
             arrays.step(np.float32(sign) * q, 0.0 * q, 0.0 * q, DT)
@@ -443,25 +411,19 @@ def test_friction_of_a_joint_without_motor_stays_at_the_joint() -> None:
 
 @cases(
     "motors, words",
-    ({"a": [aa.PDControlConfig(1.0, 0.0), aa.LinkageConfig.tendon({"a": 1.0, "x": 1.0})]}, "must be a joint of"),
+    ({"a": [LAW, aa.LinkageConfig.tendon({"a": 1.0, "x": 1.0})]}, "must be a joint of"),
     (
-        {
-            "a": [aa.PDControlConfig(1.0, 0.0), aa.LinkageConfig.tendon({"a": 1.0, "b": 1.0})],
-            "[bc]": [aa.FrictionConfig(viscous=0.3)],
-        },
+        {"a": [LAW, aa.LinkageConfig.tendon({"a": 1.0, "b": 1.0})], "[bc]": [aa.FrictionConfig(viscous=0.3)]},
         "'b' must have a motor of its own",
     ),
     (
-        {
-            "a": [aa.PDControlConfig(1.0, 0.0), aa.LinkageConfig.tendon({"a": 1.0, "b": 1.0})],
-            "b": [aa.PDControlConfig(1.0, 0.0)],
-        },
+        {"a": [LAW, aa.LinkageConfig.tendon({"a": 1.0, "b": 1.0})], "b": [LAW]},
         "joint 'b' must have an actuator with a LinkageConfig",
     ),
     (
         {
-            "a": [aa.PDControlConfig(1.0, 0.0), aa.LinkageConfig(["a", "b", "c"], [1.0, 1.0, 0.0])],
-            "b": [aa.PDControlConfig(1.0, 0.0), aa.LinkageConfig(["a", "b", "c"], [2.0, 2.0, 0.0])],
+            "a": [LAW, aa.LinkageConfig(["a", "b", "c"], [1.0, 1.0, 0.0])],
+            "b": [LAW, aa.LinkageConfig(["a", "b", "c"], [2.0, 2.0, 0.0])],
         },
         "must have shafts that determine the joints",
     ),
@@ -470,8 +432,8 @@ def test_tendons_that_do_not_fit_are_refused(motors: Any, words: str) -> None:
     refused(ValueError, lambda: aa.ActuatedArrays(["a", "b", "c"], motors), re.escape(words))
 
 
-@pytest.mark.usefixtures("_engine")
-@pytest.mark.slow("warp")
+@pytest.mark.usefixtures("backend")
+@pytest.mark.slow("Warp")
 def test_robots_of_many_blocks_have_what_they_have_alone(rng: np.random.Generator) -> None:
     names, robots = [f"joint_{k}" for k in range(13)], 200
     pd, late = aa.PDControlConfig(3.0, 0.1), aa.DelayConfig(1)

@@ -1,6 +1,5 @@
 """Motors by pattern: their joints, their values, and the same efforts as by all other interfaces."""
 
-import warnings
 from collections.abc import Iterator
 
 import isaacsim.core.experimental.actuators as aa
@@ -8,9 +7,9 @@ import numpy as np
 import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators.engine.motors import resolve_motors
-from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from neural_twin import random_network, write_network
 from places import ROBOTS as FILES
+from played import played_arrays
 from refusals import cases, refused
 from stages import stage_of
 
@@ -21,10 +20,7 @@ ALL = "/Robot_.*"
 
 @pytest.fixture
 def host() -> Iterator:
-    """Three robots whose targets are 1 everywhere, physics running."""
-    made = ArraysHost(NAMES, ROBOTS)
-    with aa.use_host(made):
-        made.play()
+    with played_arrays(NAMES, ROBOTS) as made:
         arrays = made.arrays()
         assert arrays is not None
         arrays.position_targets[:] = 1.0
@@ -67,8 +63,7 @@ def test_gains_by_pattern_robot_and_joint(host) -> None:
         "l_knee": [aa.PDControlConfig(np.array([1.0, 2.0, 3.0]), 0.0)],
         "r_knee": [aa.PDControlConfig(wp.array([[4.0], [5.0], [6.0]], device="cpu"), 0.0, [7, 8, 9])],
     }
-    expected = [[5, 6, 1, 11], [5, 6, 2, 13], [5, 6, 3, 15]]
-    assert efforts(host, motors).tolist() == expected
+    assert efforts(host, motors).tolist() == [[5, 6, 1, 11], [5, 6, 2, 13], [5, 6, 3, 15]]
     both = {".*_hip": [aa.PDControlConfig(np.arange(6.0).reshape(3, 2), 0.0)], ".*_knee": [aa.PDControlConfig(0, 0)]}
     assert efforts(host, both)[:, :2].tolist() == [[0, 1], [2, 3], [4, 5]]
 
@@ -174,38 +169,29 @@ PANDA = {
 TARGETS = np.linspace(-0.5, 0.5, 7)
 
 
-def components(joint: int) -> tuple[aa.ActuatorConfig, str]:
-    def one(value: float) -> wp.array:
-        return wp.array([value], dtype=wp.float32, device="cpu")
+LAWS = {
+    "components": (aa.ControllerPD, aa.ClampingDCMotor, aa.ClampingPositionBased, aa.ClampingMaxEffort, aa.Delay),
+    "plain configs": (
+        *(aa.PDControlConfig, aa.DCMotorClampingConfig, aa.PositionBasedClampingConfig),
+        *(aa.MaxEffortClampingConfig, aa.DelayConfig),
+    ),
+}
+
+
+def motor_of(way: str, joint: int) -> tuple[aa.ActuatorConfig, str]:
+    pd, dc_motor, table, limit, delay = LAWS[way]
+
+    def of(law, *values: float):
+        return law(
+            *(wp.array([one], dtype=wp.float32, device="cpu") for one in values) if way == "components" else values
+        )
 
     if joint > 5:
-        delay = aa.Delay(wp.array([2], dtype=wp.int32, device="cpu"), 2)
-        made = aa.ActuatorConfig(aa.ControllerPD(one(100.3), one(11.1)), [aa.ClampingMaxEffort(one(12.0))], delay)
-    else:
-        made = aa.ActuatorConfig(
-            aa.ControllerPD(one(400.1 if joint < 5 else 100.3), one(12.7), one(0.3)),
-            [
-                aa.ClampingDCMotor(one(90.0), one(2.0), one(50.0)),
-                aa.ClampingPositionBased(lookup_positions=[-0.1, 0.1], lookup_efforts=[45.0, 35.0]),
-                aa.ClampingMaxEffort(one(40.0 if joint in (1, 3) else 30.5)),
-            ],
-        )
-    return made, f"panda_joint{joint}"
-
-
-def plain(joint: int) -> tuple[aa.ActuatorConfig, str]:
-    if joint > 5:
-        made = aa.ActuatorConfig(aa.PDControlConfig(100.3, 11.1), [aa.MaxEffortClampingConfig(12.0)], aa.DelayConfig(2))
-    else:
-        made = aa.ActuatorConfig(
-            aa.PDControlConfig(400.1 if joint < 5 else 100.3, 12.7, 0.3),
-            [
-                aa.DCMotorClampingConfig(90.0, 2.0, 50.0),
-                aa.PositionBasedClampingConfig([-0.1, 0.1], [45.0, 35.0]),
-                aa.MaxEffortClampingConfig(40.0 if joint in (1, 3) else 30.5),
-            ],
-        )
-    return made, f"panda_joint{joint}"
+        late = delay(wp.array([2], dtype=wp.int32, device="cpu"), 2) if way == "components" else delay(2)
+        return aa.ActuatorConfig(of(pd, 100.3, 11.1), [of(limit, 12.0)], late), f"panda_joint{joint}"
+    clamps = [of(dc_motor, 90.0, 2.0, 50.0), table(lookup_positions=[-0.1, 0.1], lookup_efforts=[45.0, 35.0])]
+    clamps.append(of(limit, 40.0 if joint in (1, 3) else 30.5))
+    return aa.ActuatorConfig(of(pd, 400.1 if joint < 5 else 100.3, 12.7, 0.3), clamps), f"panda_joint{joint}"
 
 
 def panda(way: str) -> np.ndarray:
@@ -221,9 +207,9 @@ def panda(way: str) -> np.ndarray:
         sim.play()
         if way == "configs":
             made = aa.ArticulationActuators.from_configs("/World/Panda", PANDA)
-        elif way in ("components", "plain configs"):
-            give = components if way == "components" else plain
-            made = aa.ArticulationActuators.from_actuators("/World/Panda", [give(joint) for joint in range(1, 8)])
+        elif way in LAWS:
+            pairs = [motor_of(way, joint) for joint in range(1, 8)]
+            made = aa.ArticulationActuators.from_actuators("/World/Panda", pairs)
         else:
             made = aa.ArticulationActuators("/World/Panda")
         robot = aa.Articulation("/World/Panda")
@@ -278,9 +264,7 @@ def test_wrong_plain_configs_are_told_at_once(host) -> None:
 
 
 def test_a_robot_with_motors_is_no_warning(host) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        aa.ArticulationActuators.from_configs(ALL, {".*": [aa.PDControlConfig(1.0, 0.0)]}).close()
+    aa.ArticulationActuators.from_configs(ALL, {".*": [aa.PDControlConfig(1.0, 0.0)]}).close()
 
 
 ARM = FILES / "arm_2dof.usda"
@@ -310,8 +294,7 @@ def test_a_motor_without_limit_at_a_joint_with_one_is_told() -> None:
     aa.PositionBasedClampingConfig([0.0], [5.0]),
 )
 def test_any_finite_limit_is_one(clamp) -> None:
-    with aa.Simulation(ARM), warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with aa.Simulation(ARM):
         aa.ArticulationActuators.from_configs("/World/Arm", {".*": [FREE, clamp]})
 
 
@@ -376,7 +359,5 @@ def test_armature_beside_a_rotor_is_the_same(armature, fits) -> None:
     if fits:
         resolve_motors(motors, ["hip"], ["/hip"], 1)
         return
-    with pytest.raises(
-        ValueError, match=r"armature = 0.3 beside rotor_inertia = 2e-05: must be that of the rotor .* = 0.2"
-    ):
-        resolve_motors(motors, ["hip"], ["/hip"], 1)
+    words = r"armature = 0.3 beside rotor_inertia = 2e-05: must be that of the rotor .* = 0.2"
+    refused(ValueError, lambda: resolve_motors(motors, ["hip"], ["/hip"], 1), words)

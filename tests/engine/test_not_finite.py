@@ -17,6 +17,7 @@ from isaacsim.core.experimental.actuators.laws.networks.checkpoint import Checkp
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from neural_twin import random_network
 from own_components import OwnController, OwnLimit
+from played import played_arrays
 
 pytestmark = pytest.mark.usefixtures("engine_kind")
 NAMES, DT = ["hip", "knee", "ankle"], 0.01
@@ -303,9 +304,7 @@ STATEFUL = {
 @pytest.mark.parametrize("name", STATEFUL)
 def test_fault_of_a_limit_keeps_the_state(name) -> None:
     pipeline, robots, bad = STATEFUL[name], 3, 1
-    host = ArraysHost(NAMES, robots)
-    with aa.use_host(host):
-        host.play()
+    with played_arrays(NAMES, robots) as host:
         pairs = [(pipeline.config(robots), joint) for joint in NAMES]
         with aa.ArticulationActuators.from_actuators("/Robot_.*", pairs) as wrapper:
             if pipeline.observed:

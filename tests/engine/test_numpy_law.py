@@ -5,6 +5,7 @@ import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators import ActuatorConfig, ArticulationActuators, Controller, use_host
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
+from played import played_arrays
 
 
 class Sign(Controller):
@@ -17,9 +18,7 @@ class Sign(Controller):
 
 
 def test_law_in_numpy_drives_its_joint() -> None:
-    host = ArraysHost(["hip", "knee"], 2)
-    with use_host(host):
-        host.play()
+    with played_arrays(["hip", "knee"], 2) as host:
         with ArticulationActuators.from_actuators("/Robot_.*", [(ActuatorConfig(Sign()), "knee")]):
             host.arrays().position_targets[:] = [1, 1, -1, -1]
             host.step(0.01)

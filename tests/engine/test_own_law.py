@@ -99,7 +99,6 @@ class Twin:
 
 
 def test_own_laws_agree_with_their_float64_twin(rng) -> None:
-    """State, delay and clamps act around them as around built-in ones; a reset starts one robot over."""
     bench, values = Bench(), [(20, 5, 9, 0), (30, 50, 8, 1), (40, 500, 7, 3)]
     twins = [Twin(*row) for row in values]
     for step in range(40):
@@ -123,7 +122,6 @@ def bench_of(controller: aa.Controller, clamps: list[aa.Clamping]) -> Bench:
 
 
 def test_by_itself_a_law_gives_the_same_bits(rng) -> None:
-    """A public `Actuator` of the same components, stepped alone, agrees with the plan in every bit."""
     bench, (controller, clamp, delay) = Bench(), parts()
     every = wp.array(np.arange(ROBOTS), dtype=wp.uint32, device="cpu")
     alone = aa.Actuator(every, controller, delay, [clamp, aa.ClampingMaxEffort(listed(5, 5, 5))])
@@ -241,10 +239,6 @@ def returns_nothing(effort: float, q: float, qd: float, most: float):
     wp.printf("")
 
 
-def broken(law) -> aa.Clamping:
-    return type("Broken", (aa.Clamping,), {"PARAMETERS": ("most",), "LAW": law})(listed(1, 1, 1))
-
-
 @cases(
     "law, words",
     (short, ["Broken.LAW takes 2 arguments", "4 (effort, position, velocity, most)"]),
@@ -252,7 +246,8 @@ def broken(law) -> aa.Clamping:
     (returns_nothing, ["Broken", "do not compile"]),
 )
 def test_a_law_that_cannot_run_is_refused_at_once(law: Any, words: list[str]) -> None:
-    text = refused(TypeError, lambda: bench_of(aa.ControllerPD(*[listed(1, 1, 1)] * 2), [broken(law)]))
+    broken = type("Broken", (aa.Clamping,), {"PARAMETERS": ("most",), "LAW": law})(listed(1, 1, 1))
+    text = refused(TypeError, lambda: bench_of(aa.ControllerPD(*[listed(1, 1, 1)] * 2), [broken]))
     assert all(word in text for word in words), text
 
 
@@ -332,8 +327,7 @@ class Narrowing(curved_laws.Tabled, aa.Clamping):
 def test_curves_by_themselves_give_the_same_bits(rng) -> None:
     gains, shares = listed(3, 4, 5), listed(0.5, 1, 2)
     controller = curved_laws.ControllerCurved(gains, stiffness=curved_laws.STIFF, droop=curved_laws.DROOP)
-    limit = Narrowing(shares, most=curved_laws.LONG, fade=curved_laws.FADE)
-    bench = bench_of(controller, [limit])
+    bench = bench_of(controller, [Narrowing(shares, most=curved_laws.LONG, fade=curved_laws.FADE)])
     every = wp.array(np.arange(ROBOTS), dtype=wp.uint32, device="cpu")
     alone = (
         curved_laws.ControllerCurved(gains, stiffness=curved_laws.STIFF, droop=curved_laws.DROOP),

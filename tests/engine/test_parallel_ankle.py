@@ -34,7 +34,6 @@ def model(*, closed: bool) -> mujoco.MjModel:
 
 
 def test_two_seconds_of_motion() -> None:
-    """Both motors follow sine waves with their PD; the foot is where the rods hold it to 1e-3 rad."""
     shafts = LinkageConfig.parallel_ankle(
         "pitch", "roll", crank=CRANK, rod=ROD, anchor=ANCHOR, motor=AXIS, lower=(-0.5, -0.4), upper=(0.5, 0.4)
     )

@@ -199,7 +199,6 @@ def test_laws_with_a_state_have_one_order() -> None:
 
 
 def test_the_plan_says_where_the_parts_of_an_actuator_are() -> None:
-    """Also those behind components that compute arrays, under their numbers in the user's list."""
     delayed = actuator(clamping=[LIMIT, OWN_CLAMP, LIMIT], delay=aa.Delay(array(1, 2, dtype=wp.int32), 3))
     first, second = compile_plan([delayed, actuator(OwnController(), [LIMIT])], 2, [[1], [0]]).placements
     assert (first.slots, first.max_delay, first.controller) == ((1,), 3, aa.ControllerPD)

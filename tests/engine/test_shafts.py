@@ -9,18 +9,10 @@ import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 from driven import driven
-from isaacsim.core.experimental.actuators.base import native
 from isaacsim.core.experimental.actuators.simulators.mujoco.address import mujoco
 
 NAMES = ["a", "b", "c"]
 DT = 1e-3
-ENGINES = [pytest.param(True, id="core"), pytest.param(False, id="warp")]
-
-
-@pytest.fixture(params=ENGINES)
-def _engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not request.param:
-        monkeypatch.setattr(native, "core", None)
 
 
 def tendon(*stages: Any, radii: tuple[float, ...] = (1.0, 0.6, 0.3), **given: Any) -> dict[str, list[Any]]:
@@ -28,8 +20,8 @@ def tendon(*stages: Any, radii: tuple[float, ...] = (1.0, 0.6, 0.3), **given: An
     return {"a": [aa.PDControlConfig(4.0, 0.05), aa.MaxEffortClampingConfig(3.0), *stages, shaft]}
 
 
-@pytest.mark.usefixtures("_engine")
-@pytest.mark.slow("warp")
+@pytest.mark.usefixtures("backend")
+@pytest.mark.slow("Warp")
 @pytest.mark.parametrize("unilateral", [False, True])
 def test_friction_of_a_tendon_is_that_of_a_rope_behind_its_motor(unilateral: bool) -> None:
     """A chain of three joints in float64: the tendon slides, sticks, and holds what is below its friction."""
@@ -49,8 +41,7 @@ def test_friction_of_a_tendon_is_that_of_a_rope_behind_its_motor(unilateral: boo
         state = [one.astype(np.float32)[None] for one in (q, qd, target)]
         efforts = np.array(arrays.step(*state, DT), float)[0]
         v = float(g @ state[1][0].astype(float))
-        raw = 4.0 * float(g @ (state[2] - state[0])[0]) - 0.05 * v
-        tau = np.clip(raw, -3.0, 3.0)
+        tau = np.clip(4.0 * float(g @ (state[2] - state[0])[0]) - 0.05 * v, -3.0, 3.0)
         if tick == 0:
             v_before, u_before = v, tau
         level, heavy = coulomb + load * abs(tau), inertia + DT * viscous

@@ -60,9 +60,8 @@ def test_two_laws_of_a_joint_do_not_publish_the_same_signal() -> None:
         LAW = heated.metered
 
     compile_plan([heated.entry("hip"), heated.entry("knee")], ROBOTS)
-    with pytest.raises(
-        ValueError, match=r"/A/knee.*ElectricalMetered and PassiveMetered publish the power of .*'knee'"
-    ):
+    words = r"/A/knee.*ElectricalMetered and PassiveMetered publish the power of .*'knee'"
+    with pytest.raises(ValueError, match=words):
         compile_plan([heated.entry("hip"), heated.entry("knee", more=[PassiveMetered(array(1))])], ROBOTS)
     own = [PassiveMetered(array(1)), PassiveMetered(array(2))]
     entry = ActuatorEntry("/A/hip", ("hip",), aa.ControllerPD(array(1), array(1)), [], None, others=own)
@@ -253,7 +252,6 @@ class Wrapped:
 
 
 def test_wrappers_of_the_same_robots(rng) -> None:
-    """As one alone, in either order, through stop and play; one that comes or goes counts while it is there."""
     one, other = ("hip", "ankle"), ("knee", "toe")
     whole, split, turned = Wrapped(NAMES), Wrapped(one, other), Wrapped(other, one)
     for number in range(30):

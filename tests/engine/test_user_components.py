@@ -10,6 +10,7 @@ import warp as wp
 from isaacsim.core.experimental.actuators.engine import user_components
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from own_components import OwnController, OwnLimit
+from played import played_arrays
 from refusals import cases, refused
 
 NAMES = ["hip", "knee", "ankle"]
@@ -27,9 +28,7 @@ def pd(kp=10.0) -> aa.ControllerPD:
 @pytest.fixture
 def host():
     """Three robots at rest whose targets are 1 everywhere, physics running."""
-    made = ArraysHost(NAMES, ROBOTS)
-    with aa.use_host(made):
-        made.play()
+    with played_arrays(NAMES, ROBOTS) as made:
         made.arrays().position_targets[:] = 1.0
         yield made
 

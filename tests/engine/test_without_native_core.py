@@ -3,9 +3,9 @@
 from types import SimpleNamespace
 
 import warp as wp
-from isaacsim.core.experimental.actuators import ActuatorConfig, ArticulationActuators, ControllerPD, use_host
+from isaacsim.core.experimental.actuators import ActuatorConfig, ArticulationActuators, ControllerPD
 from isaacsim.core.experimental.actuators.engine import assembly
-from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
+from played import played_arrays
 
 
 def test_missing_core_is_logged_once(monkeypatch, caplog) -> None:
@@ -14,9 +14,7 @@ def test_missing_core_is_logged_once(monkeypatch, caplog) -> None:
     monkeypatch.setattr(assembly, "_warned", set())
     gain = wp.full(1, 3.0, dtype=wp.float32, device="cpu")
     for _ in range(2):
-        host = ArraysHost(["knee"])
-        with use_host(host):
-            host.play()
+        with played_arrays(["knee"]) as host:
             with ArticulationActuators.from_actuators("/Robot", [(ActuatorConfig(ControllerPD(gain, gain)), "knee")]):
                 host.arrays().position_targets[:] = 2.0
                 host.step(0.01)

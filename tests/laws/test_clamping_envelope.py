@@ -50,7 +50,6 @@ def unitree(effort: np.ndarray, velocity: np.ndarray, limits: tuple[float, float
 
 @pytest.mark.parametrize("name", UNITREE)
 def test_is_that_of_unitree(name, rng) -> None:
-    """All four quadrants, at rest and at the corners, to 1e-6 of the limit."""
     x1, x2, y1, y2 = limits = UNITREE[name]
     corners = np.array([0.0, -0.0, 1e-30, -1e-30, x1, -x1, x2, -x2, 2 * x2, -2 * x2], np.float32)
     velocities = np.concatenate([corners, corners, rng.uniform(-1.2 * x2, 1.2 * x2, 4000).astype(np.float32)])

@@ -24,7 +24,6 @@ def closed_form(commands: np.ndarray, start: float, dt: float, time_constant: fl
 
 @pytest.mark.parametrize("time_constant", [0.0005, 0.004, 0.03, 20.0])
 def test_commands_follow_the_closed_form(time_constant, rng) -> None:
-    """From the position of the joint, or from 0, within 1e-5, whatever the time constant is to the step."""
     dt, targets, efforts = 0.002, held_commands(rng), held_commands(rng)
     q = np.float32(0.3)
     given = [np.array([[q], [0.0], [u], [ff]], np.float32)[..., None] for u, ff in zip(targets, efforts, strict=True)]
@@ -121,7 +120,6 @@ ACTUATORS = {
 @pytest.mark.parametrize("early", [True, False])
 @pytest.mark.parametrize("kind", ACTUATORS)
 def test_models_with_filters_are_read_and_move_alike(kind, early, rng) -> None:
-    """As MuJoCo's own actuator over ten time constants, once its control has acted for a step."""
     mujoco = pytest.importorskip("mujoco")
     model = mujoco.MjModel.from_xml_string(MODEL.format(ACTUATORS[kind]))
     model.actuator_actearly[:] = early

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators import Actuator, ControllerNeuralGRU, Delay
-from isaacsim.core.experimental.actuators.base import native
 from isaacsim.core.experimental.actuators.base.quiet_warp import quiet_warp
 from neural_bench import COUNT, DT, array, largest_difference
 from neural_twin import Twin, random_motion, random_network, write_network
@@ -33,7 +32,6 @@ def metadata_of(columns: list[str]) -> dict:
 @pytest.mark.parametrize("columns", [COLUMNS, ["velocity", "position_error"], *([name] for name in COLUMNS)], ids=str)
 @pytest.mark.slow
 def test_agrees_with_the_oracle(columns, tmp_path, rng) -> None:
-    """1000 steps of random motion with masked resets, to 1e-5 of the largest effort; 200 with one column alone."""
     network, metadata = random_network("gru", len(columns), layers=2), metadata_of(columns)
     path = write_network(tmp_path / "knee.safetensors", network, metadata)
     steps = 200 if len(columns) == 1 else 1000
@@ -64,11 +62,7 @@ def flat(values, *, step: int = 1) -> wp.array:
 
 
 @pytest.mark.parametrize("pitch", [1, 3])
-@pytest.mark.parametrize("on_core", [True, False])
-def test_column_of_the_caller_agrees_with_the_oracle(on_core, pitch, tmp_path, rng, monkeypatch) -> None:
-    """Read where velocities stand, not delayed, with either engine; where not finite a fault, and no memory of it."""
-    if not on_core:
-        monkeypatch.setattr(native, "core", None)
+def test_column_of_the_caller_agrees_with_the_oracle(backend, pitch, tmp_path, rng) -> None:
     controller, twin = with_load(tmp_path)
     assert controller.custom_inputs == ("load",) and controller.network_law is None
     places = [rng.permutation(2 * COUNT)[:COUNT].astype(np.uint32) for _ in range(2)]

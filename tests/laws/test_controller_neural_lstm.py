@@ -10,14 +10,13 @@ from isaacsim.core.experimental.actuators.base.quiet_warp import quiet_warp
 from isaacsim.core.experimental.actuators.laws.networks.checkpoint import Checkpoint
 from neural_bench import COUNT, DT, array, largest_difference
 from neural_twin import Twin, random_network, write_network
-from refusals import cases
+from refusals import cases, refused
 
 
 @pytest.mark.parametrize("layers", [1, 2, 3])
 @pytest.mark.parametrize("metadata", [{}, {"pos_scale": 2.0, "vel_scale": 0.25, "torque_scale": 20.0}], ids=str)
 @pytest.mark.slow
 def test_agrees_with_the_oracle(metadata, layers, tmp_path, rng) -> None:
-    """1000 steps of random motion with masked resets, to 1e-5 of the largest effort."""
     network = random_network("lstm", 2, layers=layers)
     path = write_network(tmp_path / "knee.safetensors", network, {"model_type": "lstm", **metadata})
     assert largest_difference(ControllerNeuralLSTM(path), Twin(network, metadata, COUNT), rng) < 1e-5
@@ -45,8 +44,7 @@ def test_state_has_the_names_and_shapes_of_newton(tmp_path) -> None:
 )
 def test_what_cannot_be_used_is_refused(kind, inputs, metadata, message, tmp_path) -> None:
     path = write_network(tmp_path / "knee.safetensors", random_network(kind, inputs), metadata)
-    with pytest.raises(ValueError, match=rf"(?=.*knee.safetensors).*{message}"):
-        ControllerNeuralLSTM(path)
+    refused(ValueError, lambda: ControllerNeuralLSTM(path), rf"(?=.*knee.safetensors).*{message}")
 
 
 def test_states_of_files_of_torch_are_tensors_where_torch_is_used() -> None:

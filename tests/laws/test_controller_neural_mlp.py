@@ -29,7 +29,6 @@ SCALES = {"pos_scale": 2.0, "vel_scale": 0.25, "effort_scale": 20.0}
 )
 @pytest.mark.slow
 def test_history_agrees_with_the_oracle(metadata, tmp_path, rng) -> None:
-    """1000 steps of random motion with masked resets, to 1e-5 of the largest effort."""
     network = random_network("mlp", 2 * len(metadata.get("input_idx", [0])), layers=3)
     path = write_network(tmp_path / "knee.safetensors", network, {"model_type": "mlp", **metadata})
     assert largest_difference(ControllerNeuralMLP(path), Twin(network, metadata, COUNT), rng) < 1e-5
@@ -37,8 +36,7 @@ def test_history_agrees_with_the_oracle(metadata, tmp_path, rng) -> None:
 
 def test_state_has_the_names_and_shapes_of_newton(tmp_path) -> None:
     """Two arrays `(H, N)`, H one more than the largest step back."""
-    metadata = {"input_idx": [0, 3]}
-    path = write_network(tmp_path / "knee.safetensors", random_network("mlp", 4), metadata)
+    path = write_network(tmp_path / "knee.safetensors", random_network("mlp", 4), {"input_idx": [0, 3]})
     controller = ControllerNeuralMLP(str(path))
     state = controller.state(COUNT, "cpu")
     assert (state.pos_error_history.shape, state.vel_history.shape) == ((4, COUNT), (4, COUNT))

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import ActuatedArrays, ControllerServo, ElectricalConfig, ServoControlConfig
-from one_inertia import state_of, tell
+from one_inertia import signals_of, state_of, tell
 
 WINDING = ElectricalConfig(torque_constant=0.4, resistance=4.0, command="voltage")
 H = 0.005
@@ -52,7 +52,7 @@ def test_duty_times_battery_is_the_voltage_at_the_winding() -> None:
     duty = duties(arrays, [0.1, -0.2, 3.0])
     np.testing.assert_allclose(duty, [kp * error_gain * 0.1, -kp * error_gain * 0.2, 1.0], rtol=1e-6)
     np.testing.assert_allclose(state_of(arrays, "terminal_voltage"), 7.5 * duty, rtol=1e-6)
-    given = {name: np.full(3, 6.0 if name == "supply_voltage" else 0.0) for name in arrays._assembly.signals}
+    given = {name: np.full(3, 6.0 if name == "supply_voltage" else 0.0) for name in signals_of(arrays)}
     tell(arrays, given | {"derating": np.ones(3), "supply_share": np.ones(3)})
     np.testing.assert_allclose(duties(arrays, [0.1, -0.2, 3.0]), duty, rtol=1e-6)
     np.testing.assert_allclose(state_of(arrays, "terminal_voltage"), 6.0 * duty, rtol=1e-6)
@@ -60,13 +60,11 @@ def test_duty_times_battery_is_the_voltage_at_the_winding() -> None:
 
 def test_feedforward_is_a_voltage() -> None:
     zero = np.zeros((1, 1), np.float32)
-    arrays = servos(max_duty=0.1)
-    effort = arrays.step(zero, zero, zero + 2, H, feedforward=zero + 1.5)
+    effort = servos(max_duty=0.1).step(zero, zero, zero + 2, H, feedforward=zero + 1.5)
     np.testing.assert_allclose(effort, [[0.4 / 4.0 * (0.1 * 7.5 + 1.5)]], rtol=1e-6)
 
 
 def test_deadband_and_punch() -> None:
-    """Within the band the duty is 0; beyond it is the smallest or more, in the direction of the error."""
     arrays = servos(5, deadband=0.05, min_duty=0.2, max_duty=0.6)
     np.testing.assert_allclose(duties(arrays, [0.05, -0.04, 0.06, -0.06, 1.0]), [0.0, 0.0, 0.2, -0.2, 0.6], rtol=1e-6)
 
@@ -77,7 +75,6 @@ def test_beyond_the_deadband_the_whole_error_counts() -> None:
 
 
 def test_duty_changes_at_its_rate() -> None:
-    """Up from 0, and down again through 0."""
     arrays = servos(max_duty_rate=20.0)
     found = [duties(arrays, target)[0] for target in [1.0] * 3 + [-1.0] * 5]
     np.testing.assert_allclose(found, [0.1, 0.2, 0.3, 0.2, 0.1, 0.0, -0.1, -0.2], atol=1e-6)
@@ -86,7 +83,6 @@ def test_duty_changes_at_its_rate() -> None:
 @pytest.mark.parametrize("distance", [0.003, 0.2, 2.0, -2.0])
 @pytest.mark.slow
 def test_profile_is_the_trapezoid(distance) -> None:
-    """Its duration and its fastest velocity in closed form; it ends at the target, and never beyond."""
     top, a, h = 1.5, 4.0, 0.001
     arrays = servos(profile_velocity=top, profile_acceleration=a)
     zero, places, speeds = np.zeros((1, 1), np.float32), [], []
@@ -141,7 +137,6 @@ def test_profile_starts_where_the_joint_is() -> None:
 @pytest.mark.parametrize("name", ControllerServo.PARAMETERS)
 @pytest.mark.parametrize("value", [-1.0, math.nan])
 def test_parameters_out_of_range_are_a_fault(name, value) -> None:
-    """Each by itself, with an effort of 0."""
     arrays = servos(profile_velocity=1.0, profile_acceleration=1.0)
     getattr(arrays.actuators[0].controller, name).fill_(value)
     duties(arrays, 1.0)

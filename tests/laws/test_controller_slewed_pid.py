@@ -3,7 +3,6 @@
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators.base import native
 from mujoco_joint import SECONDS, mujoco_steps, our_steps
 from one_inertia import state_of
 from refusals import cases
@@ -57,12 +56,7 @@ def test_integral_is_that_of_the_setpoint() -> None:
     np.testing.assert_allclose(efforts, 10.0 * np.array([2e-4, 6e-4, 12e-4, 2e-3, 2e-3]), rtol=1e-5)
 
 
-@pytest.mark.parametrize("core", [True, False])
-def test_without_a_limit_it_is_a_pid(core, monkeypatch) -> None:
-    if not core:
-        monkeypatch.setattr(native, "core", None)
-    elif native.core is None:
-        pytest.skip("the native core was not built")
+def test_without_a_limit_it_is_a_pid(backend) -> None:
     laws = [
         aa.PIDControlConfig(5.0, 2.0, 0.3, 0.1, 0.2),
         slewed(ki=2.0, max_rate=np.inf, integral_max=0.1, const_effort=0.2),

@@ -3,13 +3,9 @@
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import ActuatedArrays, FrictionConfig, PDControlConfig, StartupPDControlConfig
-from isaacsim.core.experimental.actuators.base import native
 
 
-@pytest.mark.parametrize("core", [True, False])
-def test_adds_an_effort_towards_the_target(core, monkeypatch) -> None:
-    if not core:
-        monkeypatch.setattr(native, "core", None)
+def test_adds_an_effort_towards_the_target(backend) -> None:
     rng = np.random.default_rng(3)
     position, velocity, target = rng.uniform(-1.0, 1.0, (3, 50)).astype(np.float32)
     target[:5] = position[:5]

@@ -41,9 +41,8 @@ def test_commands_between_steps_are_interpolated(delay, lag, rng) -> None:
     found, all_given = acting(delay, given, resets={19: [1]}), commanded(given)
     for robot, first in ((0, 0), (1, 19)):
         late = Late()
-        np.testing.assert_allclose(
-            found[first:, robot], [late(one, lag) for one in all_given[first:, robot]], atol=2e-6, rtol=1e-5
-        )
+        expected = [late(one, lag) for one in all_given[first:, robot]]
+        np.testing.assert_allclose(found[first:, robot], expected, atol=2e-6, rtol=1e-5)
 
 
 def lags(delay: TimedDelayConfig, robots: int, steps: int, engine: str = "native", joints: int = 1) -> np.ndarray:
@@ -140,7 +139,6 @@ def test_draws_go_on_over_a_reset(engine) -> None:
 
 
 def test_commands_that_are_not_finite_do_not_enter_the_past(rng) -> None:
-    """The effort of that step is 0, as without a delay; later steps have the commands around it."""
     given = late_reference.inputs(rng, 20, 2, 1)
     given[6][2][1, 0] = np.nan
     found, all_given = acting(TimedDelayConfig(steps=2), given), commanded(given)

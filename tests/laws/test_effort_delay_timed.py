@@ -39,7 +39,6 @@ def test_computed_efforts_are_those_of_the_controller(engine, rng) -> None:
 
 
 def test_a_fault_is_not_late(rng) -> None:
-    """Its effort is 0 in its own step, and does not act later."""
     given = late_reference.inputs(rng, 20, 2, 1)
     clean = on_both(["j"], {"j": [PD]}, given, DT)
     given[7][0][1, 0] = np.nan

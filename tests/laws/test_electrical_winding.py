@@ -6,7 +6,6 @@ import warnings
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators.base import native
 from matrix_exponential import expm
 from one_inertia import Plant, efforts_of, state_of, tell
 from places import ROBOTS
@@ -319,10 +318,9 @@ def test_state_of_an_earlier_version_is_restored() -> None:
     assert np.isnan(plant.state("previous_velocity")[0]) and plant.state("previous_effort")[0] == 0.0
 
 
-@pytest.mark.parametrize("engine", ["native", pytest.param("warp", marks=pytest.mark.slow)])
-def test_geared_joint_feels_the_same_beside_an_implicit_one(engine, monkeypatch) -> None:
-    if engine == "warp":
-        monkeypatch.setattr(native, "core", None)
+@pytest.mark.usefixtures("backend")
+@pytest.mark.slow("Warp")
+def test_geared_joint_feels_the_same_beside_an_implicit_one() -> None:
     geared = [aa.PDControlConfig(0.0, 0.0), config(**SUPPLIED | {"torque_constant": 0.05}), aa.TransmissionConfig(10.0)]
     ends = []
     for other in (

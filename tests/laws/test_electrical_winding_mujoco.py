@@ -33,82 +33,56 @@ def warm(ambient: float = 25.0, **values) -> list:
     return [winding(temperature_coefficient=0.00393, **values), heat]
 
 
-def commands(dt: float, most: float, in_volts: bool) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(5)
-    held = np.repeat(rng.uniform(-most, most, round(20 * SECONDS)), round(0.05 / dt)).astype(np.float32)
-    return (np.zeros_like(held), held) if in_volts else (held, np.zeros_like(held))
+def commands(dt: float, law: object) -> tuple[np.ndarray, np.ndarray]:
+    """Targets and feedforward: volts, or angles, at random."""
+    most = 10.0 if law is VOLTS else 2.0
+    drawn = np.random.default_rng(5).uniform(-most, most, round(20 * SECONDS))
+    held = np.repeat(drawn, round(0.05 / dt)).astype(np.float32)
+    return (np.zeros_like(held), held) if law is VOLTS else (held, np.zeros_like(held))
 
 
-CASES: dict[str, tuple[str, list, float]] = {
-    "R": ("", [VOLTS, winding(command="voltage")], 10.0),
-    "R L": (f'inductance="{L}"', [VOLTS, winding(command="voltage", inductance=L)], 10.0),
-    "L rate": (
-        f'inductance="{L}" saturation="0 0 600"',
-        [VOLTS, winding(command="voltage", inductance=L, max_current_rate=600.0)],
-        10.0,
-    ),
-    "R torque limit": (
-        'saturation="0 4 0"',
-        [VOLTS, winding(command="voltage"), aa.MaxEffortClampingConfig(4 * K)],
-        10.0,
-    ),
-    "R L cogging bristles": (
-        f'inductance="{L}" cogging="0.05 4 0.3" lugre="30 0.3 0.05 0.08 0.2"',
-        [
-            VOLTS,
-            winding(command="voltage", inductance=L),
-            aa.CoggingConfig(0.05, 4.0, 0.3),
-            aa.LuGreFrictionConfig(30.0, 0.3, 0.0, 0.05, 0.08, 0.2, mujoco_discretization=True),
-        ],
-        10.0,
-    ),
-    "R heat": (f"{HEAT}", [VOLTS, *warm(command="voltage")], 10.0),
-    "R heat in a warm room": (f"{WARM}", [VOLTS, *warm(60.0, command="voltage")], 10.0),
-    "R L heat": (f'inductance="{L}" {HEAT}', [VOLTS, *warm(command="voltage", inductance=L)], 10.0),
+def in_volts(**values) -> list:
+    return [VOLTS, winding(command="voltage", **values)]
+
+
+PD = aa.PDControlConfig(5.0, 0.2)
+SUPPLY, INDUCTANCE = 'input="pos" controller="5 0 0.2 0 0 3" ', f'inductance="{L}" '
+BRISTLES = 'cogging="0.05 4 0.3" lugre="30 0.3 0.05 0.08 0.2"'
+RUBBING = [
+    aa.CoggingConfig(0.05, 4.0, 0.3),
+    aa.LuGreFrictionConfig(30.0, 0.3, 0.0, 0.05, 0.08, 0.2, mujoco_discretization=True),
+]
+CASES: dict[str, tuple[str, list]] = {
+    "R": ("", in_volts()),
+    "R L": (INDUCTANCE, in_volts(inductance=L)),
+    "L rate": (INDUCTANCE + 'saturation="0 0 600"', in_volts(inductance=L, max_current_rate=600.0)),
+    "R torque limit": ('saturation="0 4 0"', [*in_volts(), aa.MaxEffortClampingConfig(4 * K)]),
+    "R L cogging bristles": (INDUCTANCE + BRISTLES, [*in_volts(inductance=L), *RUBBING]),
+    "R heat": (HEAT, [VOLTS, *warm(command="voltage")]),
+    "R heat in a warm room": (WARM, [VOLTS, *warm(60.0, command="voltage")]),
+    "R L heat": (INDUCTANCE + HEAT, [VOLTS, *warm(command="voltage", inductance=L)]),
     "L rate heat": (
-        f'inductance="{L}" saturation="0 0 600" {HEAT}',
+        f'{INDUCTANCE} saturation="0 0 600" {HEAT}',
         [VOLTS, *warm(command="voltage", inductance=L, max_current_rate=600.0)],
-        10.0,
     ),
-    "PD within the supply": ('input="pos" controller="5 0 0.2"', [aa.PDControlConfig(5.0, 0.2), winding()], 2.0),
-    "PD at the supply": (
-        'input="pos" controller="5 0 0.2 0 0 3"',
-        [aa.PDControlConfig(5.0, 0.2), winding(voltage=3.0)],
-        2.0,
-    ),
-    "PD L supply": (
-        f'input="pos" controller="5 0 0.2 0 0 3" inductance="{L}"',
-        [aa.PDControlConfig(5.0, 0.2), winding(voltage=3.0, inductance=L)],
-        2.0,
-    ),
+    "PD within the supply": ('input="pos" controller="5 0 0.2"', [PD, winding()]),
+    "PD at the supply": (SUPPLY, [PD, winding(voltage=3.0)]),
+    "PD L supply": (SUPPLY + INDUCTANCE, [PD, winding(voltage=3.0, inductance=L)]),
     "PD L supply rate": (
-        f'input="pos" controller="5 0 0.2 0 0 3" inductance="{L}" saturation="0 0 900"',
-        [aa.PDControlConfig(5.0, 0.2), winding(voltage=3.0, inductance=L, max_current_rate=900.0)],
-        2.0,
+        f'{SUPPLY} {INDUCTANCE} saturation="0 0 900"',
+        [PD, winding(voltage=3.0, inductance=L, max_current_rate=900.0)],
     ),
-    "PD supply heat": (
-        f'input="pos" controller="5 0 0.2 0 0 3" {HEAT}',
-        [aa.PDControlConfig(5.0, 0.2), *warm(voltage=3.0)],
-        2.0,
-    ),
-    "PD supply heat in a warm room": (
-        f'input="pos" controller="5 0 0.2 0 0 3" {WARM}',
-        [aa.PDControlConfig(5.0, 0.2), *warm(60.0, voltage=3.0)],
-        2.0,
-    ),
-    "PD L heat": (
-        f'input="pos" controller="5 0 0.2" inductance="{L}" {HEAT}',
-        [aa.PDControlConfig(5.0, 0.2), *warm(inductance=L)],
-        2.0,
-    ),
+    "PD supply heat": (SUPPLY + HEAT, [PD, *warm(voltage=3.0)]),
+    "PD supply heat in a warm room": (SUPPLY + WARM, [PD, *warm(60.0, voltage=3.0)]),
+    "PD L heat": (f'input="pos" controller="5 0 0.2" {INDUCTANCE} {HEAT}', [PD, *warm(inductance=L)]),
 }
 
 
 @pytest.mark.parametrize("dt", [0.005, 0.001])
 @pytest.mark.parametrize("case", CASES)
 def test_has_the_numbers_of_mujoco(case, dt) -> None:
-    more, stages, most = CASES[case]
-    targets, feedforward = commands(dt, most, stages[0] is VOLTS)
+    more, stages = CASES[case]
+    targets, feedforward = commands(dt, stages[0])
     theirs = mujoco_steps(dt, f"{MOTOR}{more}/>", targets + feedforward)
     ours = our_steps(dt, stages, targets, feedforward)
     scale = np.abs(theirs).max(axis=0)
@@ -120,7 +94,7 @@ def test_has_the_numbers_of_mujoco(case, dt) -> None:
 def test_integral_is_a_step_ahead_of_mujocos(supply) -> None:
     """It has the error of the same step: a proportional gain that is less by ki·dt gives the same numbers."""
     dt, ki = 0.002, 8.0
-    targets, feedforward = commands(dt, 2.0, False)
+    targets, feedforward = commands(dt, PD)
     theirs = mujoco_steps(dt, f'{MOTOR}input="pos" controller="5 {ki} 0.2 0 0 {supply}"/>', targets)
     limit = winding(voltage=supply) if supply else winding()
     ours = our_steps(dt, [aa.PIDControlConfig(5.0 - ki * dt, ki, 0.2), limit], targets, feedforward)
@@ -131,10 +105,10 @@ def test_integral_is_a_step_ahead_of_mujocos(supply) -> None:
 @pytest.mark.slow
 def test_the_default_converges_to_the_same(case) -> None:
     """The mean current differs from MuJoCo's by less for shorter steps; without an inductance by nothing here."""
-    more, stages, most = CASES[case]
+    more, stages = CASES[case]
     errors = []
     for dt in (0.001, 0.00025):
-        targets, feedforward = commands(dt, most, stages[0] is VOLTS)
+        targets, feedforward = commands(dt, stages[0])
         theirs = mujoco_steps(dt, f"{MOTOR}{more}/>", targets + feedforward)
         values = {name: value for name, value in vars(stages[1]).items() if name != "discretization"}
         ours = our_steps(dt, [stages[0], aa.ElectricalConfig(**values)], targets, feedforward)

@@ -158,15 +158,11 @@ def test_setpoint_that_moves_slowly_is_that_of_the_end_of_the_step(gains, limit,
         target = np.float32(q + rng.normal(size=COUNT) * (0.02 if step % 2 else 1.0)).astype(float)
         found = arrays.step(*map(column, (q, qd, target)), DT)[:, 0]
         law_at = functools.partial(solved, given=(q, qd, target), kept=kept)
-        wanted = bisected(functools.partial(_excess, law_at, limit))
+        wanted = bisected(lambda effort, law_at=law_at: np.clip(law_at(effort)[0], -limit, limit) - effort)
         np.testing.assert_allclose(found, wanted, rtol=5e-5, atol=1e-4 + 5e-7 * kp)
         kept = law_at(wanted)[1:]
         qd = np.float32(qd + DT * wanted / inertia).astype(float)
         q = np.float32(q + DT * qd).astype(float)
-
-
-def _excess(law_at: Callable[..., tuple[np.ndarray, ...]], limit: float, effort: np.ndarray) -> np.ndarray:
-    return np.clip(law_at(effort)[0], -limit, limit) - effort
 
 
 @pytest.mark.usefixtures("backend")
@@ -181,8 +177,7 @@ def test_friction_is_solved_with_the_motor(friction, limit, rng) -> None:
         aa.MaxEffortClampingConfig(limit),
         aa.FrictionConfig(coulomb, viscous=viscous),
     ]
-    arrays = joints_of(stages, inertia, load)
-    found = arrays.step(*map(column, (q, qd, target)), DT)[:, 0]
+    found = joints_of(stages, inertia, load).step(*map(column, (q, qd, target)), DT)[:, 0]
 
     def total(after: np.ndarray) -> np.ndarray:
         demand = kp * (target - q - DT * after) - kd * after
@@ -247,9 +242,7 @@ def test_friction_sees_states_once(has_mode) -> None:
 @pytest.mark.skipif(native.core is None, reason="the native core was not built")
 @pytest.mark.parametrize("in_engine", [False, True])
 @pytest.mark.parametrize("robots", [1, 100])
-@pytest.mark.parametrize(
-    "limits", [[], [15.0], [DC_MOTOR], [DC_MOTOR, 15.0]], ids=["none", "constant", "motor", "both"]
-)
+@cases("limits", [], [15.0], [DC_MOTOR], [DC_MOTOR, 15.0], ids=["none", "constant", "motor", "both"])
 @cases(
     "law, friction",
     (aa.PDControlConfig(2000.0, 20.0), []),

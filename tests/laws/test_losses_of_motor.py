@@ -124,8 +124,7 @@ def test_magnets_weaken_the_motor() -> None:
 def test_robot_draws_its_losses() -> None:
     losses = aa.LossesConfig(hysteresis=2.0, idle_power=10.0)
     stages = [aa.ElectricalConfig(K, R, voltage=VOLTS), losses, aa.SupplyConfig(VOLTS, resistance=0.5)]
-    arrays = turned(stages, 10.0, 3, DT)
-    volts = state_of(arrays, "supply_voltage")[0]
+    volts = state_of(turned(stages, 10.0, 3, DT), "supply_voltage")[0]
     assert volts == pytest.approx(VOLTS - 0.5 * 30.0 / volts, rel=1e-5)
 
 

@@ -56,8 +56,7 @@ def test_levels_ramp_in_their_times(engine) -> None:
 @pytest.mark.parametrize("engine", ENGINES)
 def test_switches_joints_and_robots(engine) -> None:
     motor = [aa.PDControlConfig(0.0, 0.0), aa.BrakeConfig(3.0, assumed_inertia=1.0)]
-    motors = {"[ab]": motor, "c": motor[:1], "d": motor}
-    arrays = arrays_on(engine, ["a", "c", "d", "b"], motors, 3)
+    arrays = arrays_on(engine, ["a", "c", "d", "b"], {"[ab]": motor, "c": motor[:1], "d": motor}, 3)
     zero, fast = np.zeros((3, 4), np.float32), np.full((3, 4), 1e4, np.float32)
 
     def held() -> list[list[bool]]:

@@ -4,7 +4,7 @@ import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 from one_inertia import Plant
-from refusals import cases
+from refusals import cases, refused
 
 INERTIA = 0.02
 SPEEDS, EFFORTS = [0.0, 0.1, 0.5, 5.0], [0.7, 0.5, 0.45, 0.9]
@@ -52,5 +52,4 @@ def test_moves_as_the_numbers_that_a_table_was_made_of(told) -> None:
     (([0.0, 0.5], [1.0, -1.0]), "lookup_efforts = "),
 )
 def test_bad_tables_are_refused(columns, message) -> None:
-    with pytest.raises(ValueError, match=f"^FrictionCurveConfig.{message}"):
-        aa.FrictionCurveConfig(*columns)
+    refused(ValueError, lambda: aa.FrictionCurveConfig(*columns), f"^FrictionCurveConfig.{message}")

@@ -3,7 +3,6 @@
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators import LuGreFrictionConfig
 from one_inertia import Plant
 from oracle import LAWS
 
@@ -81,7 +80,7 @@ def test_has_the_numbers_of_mujoco(dt) -> None:
     """
     theirs = mujoco_joint(dt)
     numbers = dict(zip(BRISTLE_NAMES, MUJOCO_BRISTLES, strict=True))
-    plant = Plant(LuGreFrictionConfig(**numbers, mujoco_discretization=True), INERTIA, dt)
+    plant = Plant(aa.LuGreFrictionConfig(**numbers, mujoco_discretization=True), INERTIA, dt)
     differences, speeds = [], []
     for step in range(round(10.0 / dt)):
         effort = float(np.float32(effort_at(step * dt)))
@@ -114,7 +113,7 @@ def test_agrees_with_mujoco_as_steps_get_short(told) -> None:
     for dt in (2e-3, 5e-4):
         ours, mujocos = (
             Plant(
-                LuGreFrictionConfig(**BRISTLES, assumed_inertia=INERTIA, mujoco_discretization=one),
+                aa.LuGreFrictionConfig(**BRISTLES, assumed_inertia=INERTIA, mujoco_discretization=one),
                 INERTIA,
                 dt,
                 told=told,
@@ -135,7 +134,7 @@ def test_deflection_is_that_of_its_differential_equation() -> None:
     velocity = np.array([0.03, -0.2, 3.0])
     g = 0.5 + 0.2 * np.exp(-((velocity / 0.1) ** 2))
     for dt in (0.02, 0.005, 0.001):
-        plant = Plant(LuGreFrictionConfig(**BRISTLES, assumed_inertia=INERTIA), INERTIA, dt, robots=3)
+        plant = Plant(aa.LuGreFrictionConfig(**BRISTLES, assumed_inertia=INERTIA), INERTIA, dt, robots=3)
         for _ in range(round(0.02 / dt)):
             plant.v[:] = velocity
             plant.run(1)
@@ -147,7 +146,7 @@ def test_deflection_is_that_of_its_differential_equation() -> None:
 @pytest.mark.parametrize("dt", [0.005, 0.001])
 def test_holds_a_load_that_rises_slowly_as_a_spring(dt, told) -> None:
     """Deflected by load over stiffness, and not creeping from there; beyond `static` it leaves."""
-    plant = Plant(LuGreFrictionConfig(**BRISTLES, assumed_inertia=INERTIA), INERTIA, dt, told=told)
+    plant = Plant(aa.LuGreFrictionConfig(**BRISTLES, assumed_inertia=INERTIA), INERTIA, dt, told=told)
     for step in range(round(1.0 / dt)):
         plant.run(1, load=0.6 * step * dt)
     plant.run(round(1.0 / dt), load=0.6)
@@ -164,7 +163,7 @@ def test_holds_a_load_that_rises_slowly_as_a_spring(dt, told) -> None:
 @pytest.mark.slow
 def test_energy_is_lost_but_for_what_bristles_store(factor) -> None:
     for dt in (0.005, 0.001):
-        config = LuGreFrictionConfig(**BRISTLES, viscous=0.02, assumed_inertia=factor * INERTIA)
+        config = aa.LuGreFrictionConfig(**BRISTLES, viscous=0.02, assumed_inertia=factor * INERTIA)
         plant = Plant(config, INERTIA, dt, robots=3, velocity=[0.1, 1.0, 5.0])
         last = INERTIA * plant.v**2 / 2 + 500 * plant.state("deflection") ** 2 / 2
         for _ in range(round(3.0 / dt)):
@@ -176,7 +175,7 @@ def test_energy_is_lost_but_for_what_bristles_store(factor) -> None:
 
 
 def test_reset_straightens_the_bristles() -> None:
-    config = LuGreFrictionConfig(**BRISTLES, assumed_inertia=INERTIA)
+    config = aa.LuGreFrictionConfig(**BRISTLES, assumed_inertia=INERTIA)
     used, fresh = (Plant(config, INERTIA, 0.005, velocity=1.0) for _ in range(2))
     used.run(100, load=0.6)
     used.arrays.reset()
@@ -191,12 +190,11 @@ GEAR = {"motor_load": 0.3, "external_load": 0.25}
 
 def test_losses_have_no_jump_where_the_velocity_changes_its_sign() -> None:
     """A loaded joint that turns back: the friction passes through 0 over the deflection of the bristles."""
-    config = LuGreFrictionConfig(**BRISTLES | {"coulomb": 0.0, "static": 0.0}, **GEAR, assumed_inertia=INERTIA)
+    config = aa.LuGreFrictionConfig(**BRISTLES | {"coulomb": 0.0, "static": 0.0}, **GEAR, assumed_inertia=INERTIA)
     dt, efforts = 0.0005, []
     arrays = Plant(config, INERTIA, dt).arrays
     velocities = 0.5 * np.cos(2 * np.pi * np.arange(4000) / 2000.0)
-    positions = np.cumsum(velocities) * dt
-    for q, v in zip(positions, velocities, strict=True):
+    for q, v in zip(np.cumsum(velocities) * dt, velocities, strict=True):
         given = [np.full((1, 1), one, np.float32) for one in (q, v, 0.0)]
         found = arrays.step(*given, dt, feedforward=np.full((1, 1), 4.0, np.float32))
         efforts.append(float(found[0, 0]) - 4.0)
@@ -211,7 +209,7 @@ def test_losses_have_no_jump_where_the_velocity_changes_its_sign() -> None:
 def test_gears_lose_their_share_in_each_direction(friction, efficiency, back) -> None:
     """A load that is lifted at η of the motor's effort, and one that is lowered needs η_b of it; near self-locking."""
     gear = aa.TransmissionConfig(1.0, efficiency=efficiency, backdriving_efficiency=back)
-    bristles = [LuGreFrictionConfig(2000.0, 20.0, assumed_inertia=INERTIA)] if friction == "lu_gre" else []
+    bristles = [aa.LuGreFrictionConfig(2000.0, 20.0, assumed_inertia=INERTIA)] if friction == "lu_gre" else []
     stages = bristles or [aa.FrictionConfig(assumed_inertia=INERTIA)]
 
     def speed(effort: float, load: float) -> float:
@@ -226,7 +224,7 @@ def test_gears_lose_their_share_in_each_direction(friction, efficiency, back) ->
 
 
 def test_losses_take_energy_from_any_motion(rng) -> None:
-    config = LuGreFrictionConfig(**BRISTLES, **GEAR, assumed_inertia=INERTIA)
+    config = aa.LuGreFrictionConfig(**BRISTLES, **GEAR, assumed_inertia=INERTIA)
     plant = Plant(config, INERTIA, 0.001, robots=50, told=True)
     given = 0.0
     for _ in range(200):

@@ -57,7 +57,6 @@ def held(engine: str, motor: list, given: list[Inputs], due: list[bool], dt: flo
 )
 @pytest.mark.slow("warp")
 def test_controller_is_called_when_it_is_due(motor, rate, dt, period, rng) -> None:
-    """To the bit like a loop that calls it at its own step: states, delays and noise count its own steps."""
     given = late_reference.inputs(rng, 50, 2, 1)
     found = on_both(["j"], {"j": [*MOTORS[motor], rate]}, given, dt)
     own = float(np.float32(np.float32(period) * np.float32(dt)))

@@ -47,7 +47,6 @@ def test_linear_sag_and_regeneration() -> None:
 
 
 def test_every_joint_of_a_robot_has_the_same_voltage() -> None:
-    """That of the sums over all joints, of the step before, in float64."""
     arrays = aa.ActuatedArrays(NAMES, {".*": MOTOR}, num_robots=5)
     rng, power, effort = np.random.default_rng(4), np.zeros(5), np.zeros(5)
     lowest = 24.0

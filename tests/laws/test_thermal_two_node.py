@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators import ActuatedArrays, ElectricalConfig, PDControlConfig, ThermalConfig
-from isaacsim.core.experimental.actuators.base import native
 from isaacsim.core.experimental.actuators.laws.contract import functions
 from isaacsim.core.experimental.actuators.laws.contract.law import generated_kernel
 from isaacsim.core.experimental.actuators.laws.thermal_two_node import slope_of_means
@@ -28,7 +27,7 @@ def effort_of(power: float) -> float:
 
 
 def run(arrays: ActuatedArrays, effort: float, dt: float, steps: int) -> None:
-    rest = np.zeros((arrays._assembly.num_robots, len(arrays.dof_names)), np.float32)
+    rest = np.zeros((arrays.num_robots, len(arrays.dof_names)), np.float32)
     given = np.full_like(rest, effort)
     for _ in range(steps):
         arrays.step(rest, rest, rest, dt, feedforward=given)
@@ -58,8 +57,7 @@ def test_float32_is_the_matrix_exponential(dt, steps, most) -> None:
     arrays = joints_of(config(), 1)
     effort = effort_of(HOT)
     run(arrays, effort, dt, steps)
-    power = float(np.float32(effort)) ** 2 / CONSTANT**2
-    expected = AMBIENT + rises(power, float(np.float32(dt)) * steps)
+    expected = AMBIENT + rises(float(np.float32(effort)) ** 2 / CONSTANT**2, float(np.float32(dt)) * steps)
     np.testing.assert_allclose(temperatures(arrays)[:, 0], expected, atol=most, rtol=0)
 
 
@@ -203,11 +201,9 @@ def two_joints(robots: int = 2) -> ActuatedArrays:
     return ActuatedArrays(NAMES, {".*": [PDControlConfig(0.0, 0.0), heat]}, num_robots=robots)
 
 
-@pytest.mark.parametrize("on_core", [True, False])
+@pytest.mark.usefixtures("backend")
 @pytest.mark.parametrize("robots", [None, [1]])
-def test_reset_cools_the_joints_that_are_not_kept(robots, on_core, monkeypatch) -> None:
-    if not on_core:
-        monkeypatch.setattr(native, "core", None)
+def test_reset_cools_the_joints_that_are_not_kept(robots) -> None:
     arrays, fresh = two_joints(), two_joints()
     run(arrays, effort_of(HOT), 0.1, 300)
     before = {name: state_of(arrays, name).reshape(2, 2).copy() for name in ("temperature", "derating")}
@@ -245,7 +241,6 @@ def supplied(stages, robots: int, dt: float = 1e-3) -> tuple:
 
 @pytest.mark.usefixtures("backend")
 def test_winding_begins_at_the_temperature_of_its_surroundings() -> None:
-    """In the first step, and in the first after a reset to ambient; 25 °C without a thermal stage."""
     for ambient in (-20.0, 60.0):
         arrays, step = supplied([config(ambient=ambient)], 2)
         np.testing.assert_allclose(step(), of_supply(ambient), rtol=1e-6)

@@ -121,8 +121,7 @@ def test_rotor_flies_through_the_gap() -> None:
         ahead = masses.rotors[0][0] - masses.q[0]
         masses.step()
         # by the deflection that it has at the end, at which it moves
-        after = state_of(masses.arrays, "rotor_position")[0] - masses.q[0]
-        seen.append((ahead, after, masses.effort[0]))
+        seen.append((ahead, state_of(masses.arrays, "rotor_position")[0] - masses.q[0], masses.effort[0]))
     found = np.array(seen)
     inside = np.abs(found[:, 1]) < backlash / 2 - 1e-6
     assert inside.sum() > 20 and (found[inside, 2] == 0).all() and (found[:, 2] * found[:, 1] >= 0).all()

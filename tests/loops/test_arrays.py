@@ -18,7 +18,7 @@ from isaacsim.core.experimental.actuators.base import native as package_native
 from isaacsim.core.experimental.actuators.base.native import core
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from own_components import Loaded
-from refusals import cases
+from refusals import cases, refused
 
 NAMES, ROBOTS, DT = ["hip", "free", "knee", "ankle"], 3, 0.005
 Make = Callable[[np.ndarray], Any]
@@ -100,7 +100,6 @@ def test_every_library_gets_the_efforts_of_the_wrapper(library) -> None:
 
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_arrays_are_read_where_they_lie(library) -> None:
-    """The plan is bound to their very memory, and the result is that which the plan writes; of JAX it is a copy."""
     make = make_of(library)
     actuated = ActuatedArrays(NAMES, motors(), ROBOTS)
     arrays = [make(one) for one in next(signals(1))[:3]]
@@ -280,8 +279,7 @@ def test_out_takes_the_efforts(library) -> None:
 def test_out_may_be_an_input_and_overlaps_none_in_part(name) -> None:
     """Where it is another's memory by part, what is written would be read again."""
     actuated, own = ActuatedArrays(NAMES, motors(), ROBOTS), ActuatedArrays(NAMES, motors(), ROBOTS)
-    names = ("q", "qd", "q_target", "qd_target", "feedforward")
-    given = dict(zip(names, next(signals(1)), strict=True))
+    given = dict(zip(("q", "qd", "q_target", "qd_target", "feedforward"), next(signals(1)), strict=True))
     memory = np.zeros((2 * ROBOTS, 8), np.float32)
     rows = memory[:ROBOTS, :4]
     for out in (memory[:ROBOTS, 1:5], memory[1 : ROBOTS + 1, :4], memory.reshape(-1, 4)[1 : ROBOTS + 1]):
@@ -381,8 +379,7 @@ def test_a_closed_one_does_not_step() -> None:
     arrays = next(signals(1))[:3]
     actuated.step(*arrays, DT)
     actuated.close()
-    with pytest.raises(RuntimeError, match=r"<ActuatedArrays: 3 joints x 3 robots on cpu> is closed"):
-        actuated.step(*arrays, DT)
+    refused(RuntimeError, lambda: actuated.step(*arrays, DT), r"<ActuatedArrays: 3 joints x 3 robots on cpu> is closed")
 
 
 def test_warp_steps_where_the_core_was_not_built(monkeypatch) -> None:
@@ -395,9 +392,7 @@ def test_warp_steps_where_the_core_was_not_built(monkeypatch) -> None:
         np.testing.assert_allclose(warped.step(*arrays, DT), native.step(*arrays, DT), rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize(
-    "kind", [np.asarray, lambda one: wp.array(one, device="cpu", copy=False)], ids=["numpy", "warp"]
-)
+@cases("kind", np.asarray, lambda one: wp.array(one, device="cpu", copy=False), ids=["numpy", "warp"])
 def test_column_of_the_caller_is_read_where_it_lies(kind: Any) -> None:
     pairs = [(ActuatorConfig(Loaded(), [ClampingMaxEffort(full(2.5))]), "knee"), (ActuatorConfig(Loaded()), "hip")]
     # the same arrays at every step

@@ -7,6 +7,7 @@ from isaacsim.core.experimental.actuators import ActuatedModel, ActuatedWorlds, 
 from isaacsim.core.experimental.actuators.engine.faults import INERTIAS
 from isaacsim.core.experimental.actuators.laws.contract.coupling import inertias_of
 from isaacsim.core.experimental.actuators.loops.model_inertias import ModelInertias
+from one_inertia import signals_of
 
 DT = 0.002
 STICKY = {"hip|knee": [PDControlConfig(20.0, 2.0), FrictionConfig(coulomb=0.2)]}
@@ -51,8 +52,8 @@ def test_inertias_are_those_of_the_matrices(rng) -> None:
 
 
 def told(actuated) -> dict[str, np.ndarray]:
-    signals = actuated._assembly.signals
-    return {name: part.numpy() for name in (*INERTIAS, "load") for _, part in signals.get(name, ())}
+    signals = signals_of(actuated)
+    return {name: part for name in (*INERTIAS, "load") for part in signals.get(name, ())}
 
 
 def test_worlds_have_those_of_the_data() -> None:
@@ -105,7 +106,6 @@ def dense(mjm, data) -> np.ndarray:
 
 
 def test_newton_models_have_those_of_the_state() -> None:
-    """As newton computes its mass matrices, armatures of motors included; without them the first step is refused."""
     newton = pytest.importorskip("newton")
     if not hasattr(newton, "eval_mass_matrix"):
         pytest.skip("this newton has no mass matrices")

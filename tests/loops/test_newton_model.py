@@ -1,5 +1,6 @@
 """Actuators on a model of newton: where its joints are found, and newton's own actuators beside ours."""
 
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -175,9 +176,7 @@ def test_a_solver_with_one_dry_friction_has_no_breakaway_level() -> None:
     (LEG, {"articulation_start": flat([0, 4, 7], wp.int32)}, {}, "must be those of '/World/env_0/robot'"),
     (LEG, {"joint_label": None}, {}, "SimpleNamespace has no joint_label: must be a finalized newton.Model"),
 )
-def test_models_that_do_not_fit_are_refused(
-    joints: list[tuple[str, int, int]], changes: dict[str, Any], arguments: dict[str, Any], message: str
-) -> None:
+def test_models_that_do_not_fit_are_refused(joints, changes, arguments, message) -> None:
     model = model_of(joints, **changes)
     refused(ValueError, lambda: aa.ActuatedModel(model, **{"motors": {"hip|knee": PD}} | arguments), message)
     assert (model.joint_target_ke.numpy() == 3).all()
@@ -204,6 +203,9 @@ def test_arrays_that_do_not_fit_are_refused(changes: dict[str, Any], message: st
     refused(ValueError, lambda: aa.ActuatedModel(model, {"knee": PD}).step(state, state, DT), message)
 
 
+GOALS = np.linspace(-1.0, 1.0, 6, dtype=np.float32)
+
+
 def arm(newton, worlds: int):
     one, inertia, up = newton.ModelBuilder(), wp.mat33(np.eye(3, dtype=np.float32) * 0.1), wp.quat_identity()
     links = [one.add_link(mass=1.0, inertia=inertia) for _ in range(2)]
@@ -217,8 +219,23 @@ def arm(newton, worlds: int):
     return builder
 
 
+def swung(newton, model, act: Callable[[Any, Any], None], goals: list[np.ndarray]) -> np.ndarray:
+    """Efforts that `act` writes in each step of a solver whose states take turns."""
+    solver = newton.solvers.SolverFeatherstone(model)
+    state, following, control = model.state(), model.state(), model.control()
+    targets = getattr(control, "joint_target_q", None)
+    targets = control.joint_target_pos if targets is None else targets
+    efforts = []
+    for wanted in goals:
+        targets.assign(wanted)
+        act(state, control)
+        efforts.append(control.joint_f.numpy().copy())
+        solver.step(state, following, control, None, 0.002)
+        state, following = following, state
+    return np.array(efforts)
+
+
 def test_arms_of_newton_are_driven_by_the_law() -> None:
-    """On what the installed newton makes, whatever it calls its arrays, over 200 steps of a solver."""
     newton = pytest.importorskip("newton")
     model = arm(newton, 3).finalize(device="cpu")
     before = model.joint_target_ke.numpy().copy(), model.joint_armature.numpy().copy()
@@ -228,19 +245,13 @@ def test_arms_of_newton_are_driven_by_the_law() -> None:
     with aa.ActuatedModel(model, motors) as actuated:
         assert actuated.dof_names == ["hip", "knee"] and actuated.num_robots == 3
         assert not model.joint_target_ke.numpy().any() and (model.joint_armature.numpy() == 0.25).all()
-        solver = newton.solvers.SolverFeatherstone(model)
-        state, following, control = model.state(), model.state(), model.control()
-        targets = getattr(control, "joint_target_q", None)
-        targets = control.joint_target_pos if targets is None else targets
-        wanted = np.linspace(-1.0, 1.0, 6, dtype=np.float32)
-        targets.assign(wanted)
-        seen, efforts = [], []
-        for _ in range(200):
-            seen.append(20 * (wanted - state.joint_q.numpy()) - 2 * state.joint_qd.numpy())
+        seen = []
+
+        def act(state, control) -> None:
+            seen.append(20 * (GOALS - state.joint_q.numpy()) - 2 * state.joint_qd.numpy())
             actuated.step(state, control, 0.002)
-            efforts.append(control.joint_f.numpy().copy())
-            solver.step(state, following, control, None, 0.002)
-            state, following = following, state
+
+        efforts = swung(newton, model, act, [GOALS] * 200)
     np.testing.assert_allclose(efforts, np.clip(seen, -5.0, 5.0), rtol=0, atol=1e-5)
     assert (np.abs(efforts) == 5.0).any() and np.ptp(efforts, axis=0).max() > 1
     for name, values in zip(("joint_target_ke", "joint_armature"), before, strict=True):
@@ -248,7 +259,6 @@ def test_arms_of_newton_are_driven_by_the_law() -> None:
 
 
 def test_efforts_are_those_of_newtons_own_actuators() -> None:
-    """On arms in three worlds, over 200 steps of a solver whose states take turns."""
     newton = pytest.importorskip("newton")
     if not hasattr(newton, "actuators") or not hasattr(newton.actuators, "DrivePD"):
         pytest.skip("this newton has no actuators of its own")
@@ -262,28 +272,22 @@ def test_efforts_are_those_of_newtons_own_actuators() -> None:
         model = builder.finalize(device="cpu")
         motor = [aa.PDControlConfig(20.0, 2.0), aa.MaxEffortClampingConfig(5.0)]
         actuated = aa.ActuatedModel(model, {"hip|knee": motor}) if ours else None
-        solver = newton.solvers.SolverFeatherstone(model)
-        state, following, control = model.state(), model.state(), model.control()
-        control.joint_target_q.assign(np.linspace(-1.0, 1.0, 6, dtype=np.float32))
-        efforts = []
-        for _ in range(200):
+
+        def act(state, control, model=model, actuated=actuated) -> None:
             if actuated is not None:
                 actuated.step(state, control, 0.002)
             else:
                 control.joint_f.zero_()
                 for actuator in model.actuators:
                     actuator.step(state, control, dt=0.002)
-            efforts.append(control.joint_f.numpy().copy())
-            solver.step(state, following, control, None, 0.002)
-            state, following = following, state
-        recorded.append(np.array(efforts))
+
+        recorded.append(swung(newton, model, act, [GOALS] * 200))
     ours_recorded, newtons = recorded
     assert (np.abs(newtons) == 5.0).any() and (np.abs(newtons) < 5.0).any()
     np.testing.assert_allclose(ours_recorded, newtons, rtol=0, atol=1e-6)
 
 
 def test_newtons_own_actuators_are_stepped_by_our_plan() -> None:
-    """Those of its model, whichever it calls their laws, over 100 steps of a solver whose states take turns."""
     newton = pytest.importorskip("newton")
     own = getattr(newton, "actuators", None)
     if own is None:
@@ -294,20 +298,14 @@ def test_newtons_own_actuators_are_stepped_by_our_plan() -> None:
         builder = arm(newton, 3)
         for dof in range(6):
             limit = [(own.ClampingMaxEffort, {"max_effort": 5.0})]
-            late = dof % 3 or None
-            builder.add_actuator(law, dof, limit, late, kp=20.0, ki=3.0, kd=2.0, integral_max=1.0)
+            builder.add_actuator(law, dof, limit, dof % 3 or None, kp=20.0, ki=3.0, kd=2.0, integral_max=1.0)
         model = builder.finalize(device="cpu")
         assert len(model.actuators) == 2
         group = aa.drive_newton_model(model) if ours else None
         mine = group.state() if group else None
         states = [[one.state(), one.state()] for one in model.actuators]
-        solver = newton.solvers.SolverFeatherstone(model)
-        state, following, control = model.state(), model.state(), model.control()
-        targets = getattr(control, "joint_target_q", None)
-        targets = control.joint_target_pos if targets is None else targets
-        efforts = []
-        for step in range(100):
-            targets.assign(np.linspace(-1.0, 1.0, 6, dtype=np.float32) * np.float32(1 + step % 7))
+
+        def act(state, control, model=model, group=group, mine=mine, states=states) -> None:
             control.joint_f.zero_()
             if group is not None:
                 group.step(state, control, mine, mine, 0.002)
@@ -315,10 +313,8 @@ def test_newtons_own_actuators_are_stepped_by_our_plan() -> None:
                 for actuator, both in zip(model.actuators, states, strict=True):
                     actuator.step(state, control, *both, dt=0.002)
                     both.reverse()
-            efforts.append(control.joint_f.numpy().copy())
-            solver.step(state, following, control, None, 0.002)
-            state, following = following, state
-        recorded.append(np.array(efforts))
+
+        recorded.append(swung(newton, model, act, [GOALS * np.float32(1 + step % 7) for step in range(100)]))
     found, expected = recorded
     assert (np.abs(expected) == 5.0).any() and (np.abs(expected) < 5.0).any()
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5)

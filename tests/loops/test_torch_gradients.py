@@ -85,11 +85,7 @@ def rolled_out(actuated: aa.ActuatedArrays, signals: list[list], gains: dict) ->
     ]
 
 
-@pytest.mark.parametrize("core", [True, False])
-def test_gradients_are_those_of_torch(core, torch, monkeypatch) -> None:
-    """Over more steps than the delay is long, with limits that act; twice, with a reset in between."""
-    if not core:
-        monkeypatch.setattr(native, "core", None)
+def test_gradients_are_those_of_torch(backend, torch) -> None:
     exact, exact_gains, weights = leaves(torch, torch.float64)
     expected = restated(torch, exact, exact_gains)
     torch.stack(expected).mul(weights).sum().backward()
@@ -134,10 +130,7 @@ def geared_steps(torch, first, given: dict, step):
     return q.square().sum()
 
 
-@pytest.mark.parametrize("core", [True, False])
-def test_swing_of_geared_joints(core, torch, monkeypatch) -> None:
-    if not core:
-        monkeypatch.setattr(native, "core", None)
+def test_swing_of_geared_joints(backend, torch) -> None:
     common = [aa.PIDControlConfig(0.4, 0.3, 0.05, integral_max=0.5), aa.DCMotorClampingConfig(1.0, 20.0, 0.7)]
     motors = {
         "hip": [*common, aa.TransmissionConfig(6.0, 0.3)],
@@ -195,7 +188,6 @@ def test_optimiser_finds_a_gain(torch) -> None:
 
 
 def test_reset_of_some_robots_ends_theirs(torch) -> None:
-    """What the others remember still has gradients; `detach` and a restored state end all of them."""
     for ended in (None, [1], "all", "restored"):
         actuated = leg()
         q = torch.full((ROBOTS, len(NAMES)), 0.01, requires_grad=True)
@@ -385,7 +377,6 @@ def by_weights(made: dict) -> dict:
 
 
 def test_gradients_of_networks_are_those_of_torch(torch, tmp_path) -> None:
-    """Through history, hidden and cell state, delay and limits; twice, with a reset in between."""
     exact, _, weights = leaves(torch, torch.float64)
     made = modules(torch)
     expected = by_modules(torch, made, exact)
@@ -475,14 +466,12 @@ def test_a_network_is_saved_whole_or_not_at_all(torch, tmp_path, monkeypatch) ->
 
 
 def test_networks_without_the_core_are_refused(torch, tmp_path, monkeypatch) -> None:
-    """By the joint's motor, with what to do instead."""
     monkeypatch.setattr(native, "core", None)
     with pytest.raises(NotImplementedError, match=r"hip.*: requires_grad = True: in Torch a network .* wp.Tape"):
         with_networks(torch, tmp_path)
 
 
 def test_gradients_by_weights_are_those_of_the_step(torch, tmp_path) -> None:
-    """Although others have been given since, and a joint with a fault adds nothing."""
     found = []
     for other, bad in ((False, False), (True, False), (False, True)):
         actuated = with_networks(torch, tmp_path)

@@ -33,7 +33,6 @@ def test_a_lag_given_between_steps_acts_at_the_next() -> None:
 
 
 def test_other_kinds_of_arrays_between_steps() -> None:
-    """Columns, then indices, then efforts before the limits besides: each from the next step on."""
     one = OneJoint()
     one.plan.use(one.state, one.state)
     wide, efforts = [floats(ROBOTS, 1) for _ in range(5)], floats(ROBOTS, 1, value=0)

@@ -147,7 +147,6 @@ def test_a_tape_notes_one_plan_at_a_time() -> None:
 
 
 def test_limits_are_observed_alone() -> None:
-    """Without the efforts before them, on columns with gaps: nothing is written beside the array."""
     robots, slots = 5, 4
     plan = core.Plan(
         "leg", robots, slots, [1.0] * 4, [("ControllerPD", [0, 1, 2], [0, 1, 2, 3])],

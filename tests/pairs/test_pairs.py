@@ -152,7 +152,6 @@ def test_robot_does_not_notice_others(robots) -> None:
 @pytest.mark.slow
 @pytest.mark.spread(2)
 def test_public_classes_step_alike() -> None:
-    """Arrays, wrappers and actuators give a joint the same bits; robots of a wrapper do not notice each other."""
     require_none(pair_checks.by_bindings(), pair_checks.by_rows([[one] for one in usable_joints()], binding=Wrapper))
 
 

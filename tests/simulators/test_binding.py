@@ -16,6 +16,7 @@ from isaacsim.core.experimental.actuators.simulators.binding import SIGNALS, Bin
 from isaacsim.core.experimental.actuators.simulators.bus import EventBus
 from isaacsim.core.experimental.actuators.simulators.mujoco.host import MujocoArticulation
 from isaacsim.core.experimental.actuators.simulators.port import Buffers
+from played import played
 from pxr import Usd, UsdPhysics
 from refusals import cases, refused
 
@@ -63,18 +64,8 @@ class Legs:
         self.efforts = np.zeros((ROBOTS, 3))
         self.gains = np.arange(9.0).reshape(ROBOTS, 3) + 1, np.arange(9.0).reshape(ROBOTS, 3) / 8
         self.give, self.calls = give, []
-
-    def get_dof_positions(self):
-        return self.give(self.state["positions"])
-
-    def get_dof_velocities(self):
-        return self.give(self.state["velocities"])
-
-    def get_dof_position_targets(self):
-        return self.give(self.state["position_targets"])
-
-    def get_dof_velocity_targets(self):
-        return self.give(self.state["velocity_targets"])
+        for name in STATE:
+            setattr(self, f"get_dof_{name}", lambda name=name: self.give(self.state[name]))
 
     def get_dof_gains(self) -> tuple:
         return self.give(self.gains[0]), self.give(self.gains[1])
@@ -122,17 +113,13 @@ def wrap(*joints: str) -> aa.ArticulationActuators:
     return aa.ArticulationActuators.from_actuators("/Leg_.*", [(config, joint) for joint in joints])
 
 
-def double_warp(array: np.ndarray) -> wp.array:
-    return wp.array(array, dtype=wp.float64, device="cpu")
-
-
-def single_warp(array: np.ndarray) -> wp.array:
-    return wp.array(array, dtype=wp.float32, device="cpu")
+def as_warp(dtype) -> Callable[[np.ndarray], wp.array]:
+    return lambda array: wp.array(array, dtype=dtype, device="cpu")
 
 
 @pytest.mark.parametrize(
     "give",
-    [np.copy, np.asarray, np.float32, np.asfortranarray, single_warp, double_warp],
+    [np.copy, np.asarray, np.float32, np.asfortranarray, as_warp(wp.float32), as_warp(wp.float64)],
     ids=["new", "same", "single", "columns", "warp", "double warp"],
 )
 def test_efforts_are_those_of_bound_arrays(give, rng) -> None:
@@ -281,7 +268,6 @@ def test_getter_of_another_shape_is_named(host: LegHost, shape: tuple, make: Cal
 
 
 def test_value_too_large_is_a_fault(host) -> None:
-    """A value beyond float32 faults its joint alone, without a warning."""
     host.legs.state["positions"][1, 0] = 1e300
     host.legs.state["position_targets"][:] = 1.0
     with wrap("hip") as wrapper:
@@ -291,12 +277,10 @@ def test_value_too_large_is_a_fault(host) -> None:
         assert host.legs.efforts[:, 0].tolist() == [10.0, 0.0, 10.0]
 
 
-@pytest.mark.parametrize(
-    ("given", "device"),
-    [({}, "cpu"), ({"_device": "cuda:1"}, "cuda:1"), ({"device": "cuda:0", "_device": "cpu"}, "cuda:0")],
+@cases(
+    "given, device", ({}, "cpu"), ({"_device": "cuda:1"}, "cuda:1"), ({"device": "cuda:0", "_device": "cpu"}, "cuda:0")
 )
 def test_device_is_the_articulations(given, device) -> None:
-    """Its public name first, Isaac Sim's private one second, else the CPU."""
     legs = Legs()
     vars(legs).update(given)
     assert Binding(legs).device == device
@@ -322,8 +306,7 @@ class BoundLegs(Legs):
 def wide(pitch: int, start: int = 0, read_only: bool = False) -> np.ndarray:
     """Three robots of three joints in bytes, rows `pitch` bytes apart."""
     memory = np.zeros(256, np.uint8)
-    first = (-memory.ctypes.data) % 64 + start
-    made = np.ndarray((ROBOTS, 3), np.float32, memory.data, first, (pitch, 4))
+    made = np.ndarray((ROBOTS, 3), np.float32, memory.data, (-memory.ctypes.data) % 64 + start, (pitch, 4))
     made.flags.writeable = not read_only
     return made
 
@@ -387,7 +370,9 @@ def test_buffers_elsewhere_are_refused(monkeypatch) -> None:
         Binding(legs).buffers([0])
 
 
-@pytest.mark.parametrize("make", [np.asarray, single_warp, lambda array: wide(20)], ids=["numpy", "warp", "wide"])
+@pytest.mark.parametrize(
+    "make", [np.asarray, as_warp(wp.float32), lambda array: wide(20)], ids=["numpy", "warp", "wide"]
+)
 def test_buffers_are_read_at_every_step(make) -> None:
     shared = np.zeros(3, np.float32)
     targets = np.broadcast_to(shared, (ROBOTS, 3))
@@ -426,8 +411,7 @@ def test_articulation_without_a_member_is_refused(host, missing) -> None:
 
 @pytest.mark.parametrize(("file", "path"), [("franka_panda", "/World/Panda"), ("anymal_c", "/World/Anymal")])
 def test_signals_are_those_of_the_simulator(file: str, path: str, robots: Path) -> None:
-    with aa.Simulation(str(robots / f"{file}.usda"), 0.002) as sim:
-        sim.play()
+    with played(str(robots / f"{file}.usda"), 0.002) as sim:
         sim.step(30)
         articulation = aa.Articulation(path)
         own = articulation.joint_signals(list(SIGNALS))
@@ -444,8 +428,7 @@ def test_signals_are_those_of_the_simulator(file: str, path: str, robots: Path) 
 
 @pytest.mark.parametrize("wanted", [["inertia"], ["inertia", "load"]], ids=str)
 def test_matrices_are_read_only_for_laws_that_step_a_joint(wanted: list[str], robots: Path) -> None:
-    with aa.Simulation(str(robots / "pendulum.usda"), 0.002) as sim:
-        sim.play()
+    with played(str(robots / "pendulum.usda"), 0.002):
         assert signals_of_matrices(aa.Articulation("/World/Pendulum"), wanted) is None
 
 
@@ -454,9 +437,7 @@ def test_articulation_without_matrices_tells_nothing() -> None:
 
 
 @pytest.mark.parametrize("assumed", [0.0, 0.01])
-def test_friction_has_the_inertias_of_matrices_unless_it_assumes_one(
-    assumed: float, robots: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_friction_has_the_inertias_of_matrices_unless_it_assumes_one(assumed, robots, monkeypatch) -> None:
     monkeypatch.delattr(MujocoArticulation, "joint_signals")
     read, getter = [], MujocoArticulation.get_mass_matrices
     monkeypatch.setattr(
@@ -473,8 +454,7 @@ def test_friction_has_the_inertias_of_matrices_unless_it_assumes_one(
 
 def test_stiff_robot_rests_on_a_simulator_with_getters_alone(robots: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(MujocoArticulation, "joint_signals")
-    with aa.Simulation(str(robots / "arm_2dof.usda"), 0.005) as sim:
-        sim.play()
+    with played(str(robots / "arm_2dof.usda"), 0.005) as sim:
         actuators = aa.ArticulationActuators("/World/Arm", effort_mode="implicit")
         for actuator in actuators.actuators:
             for name in ("kp", "kd"):

@@ -173,7 +173,6 @@ def test_error_in_a_callback_reaches_the_caller(bus, event) -> None:
 
 
 def test_error_in_a_callback_does_not_keep_it_from_others(bus, event, heard) -> None:
-    """All listeners receive the stop even if some fail; the first error has a note of the second."""
     subscribe, emit, arguments = event
 
     def fail(*_: object) -> None:

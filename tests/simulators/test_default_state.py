@@ -7,6 +7,7 @@ import pytest
 from isaacsim.core.experimental.actuators import Simulation
 from isaacsim.core.experimental.actuators.base.errors import HostError
 from physics_engines import ROOT, floating_pair, playing, telescope, weightless
+from played import playing_robot
 from pxr import Usd, UsdPhysics
 from refusals import cases, refused
 from small_stages import SmallStage, pendulum
@@ -19,28 +20,15 @@ NAMES = [
 
 def test_everything_comes_back(engine: str) -> None:
     sim, robot = playing(weightless(floating_pair()), engine)
-    given = {
-        "positions": [[1.0, 2.0, 3.0]],
-        "orientations": [[0.5, 0.5, 0.5, 0.5]],
-        "linear_velocities": [[0.1, 0.2, 0.3]],
-        "angular_velocities": [[0.4, 0.5, 0.6]],
-        "dof_positions": [[0.7]],
-        "dof_velocities": [[0.8]],
-        "dof_efforts": [[0.9]],
-    }
+    values = [1.0, 2.0, 3.0], [0.5, 0.5, 0.5, 0.5], [0.1, 0.2, 0.3], [0.4, 0.5, 0.6], [0.7], [0.8], [0.9]
+    given = {name: [row] for name, row in zip(NAMES, values, strict=True)}
     robot.set_default_state(**given)
-    kept = robot.get_default_state()
-    for name, array in zip(NAMES, kept, strict=True):
+    for name, array in zip(NAMES, robot.get_default_state(), strict=True):
         np.testing.assert_allclose(array.numpy(), given[name], rtol=1e-6)
     sim.step(20)
     robot.reset_to_default_state()
-    read = (
-        *robot.get_world_poses(),
-        *robot.get_velocities(),
-        robot.get_dof_positions(),
-        robot.get_dof_velocities(),
-        robot.get_dof_efforts(),
-    )
+    joints = [getattr(robot, f"get_{name}")() for name in NAMES[4:]]
+    read = (*robot.get_world_poses(), *robot.get_velocities(), *joints)
     for name, array in zip(NAMES, read, strict=True):
         np.testing.assert_allclose(array.numpy(), given[name], rtol=1e-5, err_msg=name)
 
@@ -77,9 +65,7 @@ def test_wrong_values_keep_nothing(engine: str) -> None:
 
 
 def test_rows_have_states_of_their_own() -> None:
-    sim = Simulation(telescope().stage, num_envs=3)
-    sim.play()
-    robots = sim.articulation(ROOT)
+    _, robots = playing_robot(ROOT, telescope().stage, num_envs=3)
     robots.set_default_state(positions=[[1, 2, 3]], dof_positions=[[0.1, 0.2]], indices=[1])
     robots.set_dof_positions(0.5)
     robots.reset_to_default_state()
@@ -109,9 +95,7 @@ def hanging() -> Usd.Stage:
     return made.stage
 
 
-@pytest.mark.parametrize(
-    "call", ["get_world_poses", "get_velocities", "get_link_world_poses", "get_link_velocities", "get_link_masses"]
-)
+@cases("call", "get_world_poses", "get_velocities", "get_link_world_poses", "get_link_velocities", "get_link_masses")
 def test_they_need_running_physics(engine: str, call: str) -> None:
     with pytest.raises(HostError, match="physics is not running"):
         getattr(Simulation(pendulum().stage, engine=engine).articulation(ROOT), call)()
@@ -238,9 +222,7 @@ def test_masses_and_inertias_are_those_of_the_stage(engine: str) -> None:
 
 @pytest.mark.parametrize("getter", ["get_link_world_poses", "get_link_velocities", "get_link_coms"])
 def test_rows_and_links_are_those_asked_for(getter: str) -> None:
-    sim = Simulation(telescope().stage, num_envs=3)
-    sim.play()
-    robots = sim.articulation(ROOT)
+    _, robots = playing_robot(ROOT, telescope().stage, num_envs=3)
     robots.set_dof_positions([[0.1, 0.2], [0.3, 0.5], [0.7, 0.9]])
     robots.set_dof_velocities([[1.0, 0.2], [0.3, 1.5], [1.7, 0.9]])
     every = [array.numpy() for array in getattr(robots, getter)()]
@@ -252,9 +234,7 @@ def test_rows_and_links_are_those_asked_for(getter: str) -> None:
 
 
 def test_copies_are_placed_one_by_one() -> None:
-    sim = Simulation(floating_pair().stage, num_envs=3)
-    sim.play()
-    robots = sim.articulation(ROOT)
+    _, robots = playing_robot(ROOT, floating_pair().stage, num_envs=3)
     robots.set_world_poses([[1, 2, 3]], indices=[1])
     robots.set_velocities([[4, 5, 6]], indices=[2])
     np.testing.assert_allclose(robots.get_world_poses()[0].numpy(), [[0, 0, 5], [1, 2, 3], [0, 0, 5]])
@@ -284,14 +264,11 @@ def test_without_gravity_its_direction_is_zero(pair: tuple[Simulation, Any]) -> 
 def test_gravity_of_the_rows_asked_for() -> None:
     stage = floating_pair().stage
     UsdPhysics.Scene(stage.GetPrimAtPath("/World/physicsScene")).CreateGravityDirectionAttr((1.0, 0.0, -1.0))
-    sim = Simulation(stage, num_envs=3)
-    sim.play()
-    robots = sim.articulation(ROOT)
+    _, robots = playing_robot(ROOT, stage, num_envs=3)
     robots.set_world_poses(orientations=[[1, 0, 0, 0], [0, 0, 0, 1], [0, 1, 0, 0]])
     half = np.sqrt(0.5)
-    np.testing.assert_allclose(
-        robots.get_projected_gravity(indices=[2, 1]).numpy(), [[half, 0, half], [-half, 0, -half]], atol=1e-6
-    )
+    expected = [[half, 0, half], [-half, 0, -half]]
+    np.testing.assert_allclose(robots.get_projected_gravity(indices=[2, 1]).numpy(), expected, atol=1e-6)
 
 
 def test_robots_of_one_stage_are_told_apart(engine: str) -> None:
@@ -303,9 +280,7 @@ def test_robots_of_one_stage_are_told_apart(engine: str) -> None:
         if name == "Fixed":
             made.joint(f"/World/{name}/fix", "Fixed", None, f"/World/{name}/base", at=(x, 0, 1))
         made.joint(f"/World/{name}/hinge", "Revolute", f"/World/{name}/base", f"/World/{name}/arm")
-    sim = Simulation(weightless(made), engine=engine)
-    sim.play()
-    robots = sim.articulation(["/World/Fixed", "/World/Free"])
+    _, robots = playing_robot(["/World/Fixed", "/World/Free"], weightless(made), engine=engine)
     refused(HostError, lambda: robots.set_velocities([[1, 2, 3]]), "</World/Fixed>: its base is fixed")
     robots.set_velocities([[1, 2, 3]], indices=[1])
     robots.set_world_poses([[7, 0, 0], [8, 0, 0]])

@@ -10,6 +10,7 @@ from isaacsim.core.experimental.actuators import Simulation
 from isaacsim.core.experimental.actuators.base.errors import HostError
 from isaacsim.core.experimental.actuators.simulators.dof_properties import DofType
 from physics_engines import ROOT, telescope, weightless
+from played import models_of
 from pxr import Sdf, Usd, UsdPhysics
 from refusals import cases, refused
 from small_stages import SmallStage, pendulum
@@ -61,7 +62,6 @@ def raw(stage: Usd.Stage, attribute: str, joint: str = HINGE) -> float | None:
 
 @pytest.mark.parametrize(("name", "part", "attribute", "unit"), PROPERTIES, ids=IDS)
 def test_stopped_setter_authors_the_attribute_in_its_unit(engine, name, part, attribute, unit) -> None:
-    """Degrees on the stage, rad for the user; the getter reads it back."""
     sim, robot = opened(pendulum(limits=(-90, 90)), engine)
     set_value(robot, name, part, 0.7)
     assert raw(sim.stage, attribute) == pytest.approx(0.7 / unit, rel=1e-6)
@@ -107,7 +107,6 @@ def test_authored_value_is_read_the_same_before_and_after_play(engine, name, par
 )
 @pytest.mark.parametrize("playing", [False, True])
 def test_what_nobody_authored_has_its_default(engine, name, expected, playing) -> None:
-    """No drive, no limit, no friction; float32 on the CPU."""
     sim, robot = opened(pendulum(), engine)
     if playing:
         sim.play()
@@ -118,7 +117,6 @@ def test_what_nobody_authored_has_its_default(engine, name, expected, playing) -
 
 
 def test_attributes_of_other_schemas_are_written_along(engine) -> None:
-    """Readers of newton's or PhysX's older name for armature find the same value."""
     made = pendulum()
     for name in ("newton:armature", "physxJoint:armature"):
         made.attribute(HINGE, name, 0.1)
@@ -225,9 +223,8 @@ def test_copies_share_the_stage_while_stopped() -> None:
     assert sim.stage.GetRootLayer().ExportToString() == text
 
 
-@pytest.mark.parametrize(
-    ("name", "part"),
-    [("armatures", None), ("limits", 0), ("limits", 1), ("max_efforts", None), ("friction_properties", 2)],
+@cases(
+    "name, part", ("armatures", None), ("limits", 0), ("limits", 1), ("max_efforts", None), ("friction_properties", 2)
 )
 def test_copies_have_values_of_their_own_while_playing(name, part) -> None:
     sim, robots = opened(pendulum(limits=(-90, 90)), "mujoco", 3)
@@ -426,7 +423,7 @@ def test_constants_of_mujoco_follow_an_armature(field) -> None:
     sim, robots = opened(pendulum(), "mujoco", 2)
     sim.play()
     robots.set_dof_armatures(0.5, indices=[1])
-    found = [getattr(sim._host.model_now(env), field).copy() for env in range(2)]
+    found = [getattr(model, field).copy() for model in models_of(sim)]
     sim.stop()
     np.testing.assert_allclose(found[0], getattr(sim._host.model, field))
     robots.set_dof_armatures(0.5)

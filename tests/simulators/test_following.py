@@ -35,7 +35,7 @@ def config(robots: int, scale: float) -> ActuatorConfig:
 @pytest.mark.parametrize("copies", [1, 2])
 def test_laws_are_told_what_the_simulator_knows(copies) -> None:
     with Simulation(ROBOTS / "arm_2dof.usda", num_envs=copies) as sim:
-        paths = [robot.path for robot in sim._host.robots()]
+        paths = sim.articulation("/.*").paths
         # of two joints in another order
         pairs = [(config(copies, 2.0), "extension"), (config(copies, 1.0), "shoulder")]
         with ArticulationActuators.from_actuators(paths, pairs) as actuators:

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.compat.isaac_lab import IdealPDActuatorCfg
 from isaacsim.core.experimental.actuators.files.usd.stage import open_stage
-from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from physics_engines import ENGINES, installed
 from places import ROBOTS
+from played import played_arrays, played_robot
 from pxr import Sdf
+from refusals import cases
 
 PANDA = "/World/Panda"
 PD = aa.PDControlConfig(100.0, 10.0)
@@ -50,34 +51,26 @@ def test_armature_is_in_the_mass_matrix_until_close(early) -> None:
         np.testing.assert_allclose(robot.get_dof_armatures().numpy()[0], authored, rtol=1e-6)
 
 
-def test_friction_is_static_and_dynamic_and_given_back() -> None:
-    with aa.Simulation(ROBOTS / "franka_panda.usda") as sim:
-        sim.play()
-        robot = aa.Articulation(PANDA)
+@cases(
+    "given, expected",
+    ({"friction": 0.5}, ([0.5] * 7, [0.5] * 7, [0.02] * 7)),
+    (
+        {"viscous_friction": {"panda_joint[1-4]": 0.5, "panda_joint[5-7]": 0.1}},
+        ([0.01] * 7, [0.01] * 7, [0.5] * 4 + [0.1] * 3),
+    ),
+    ids=["static and dynamic", "viscous"],
+)
+def test_friction_is_given_back(given, expected) -> None:
+    with played_robot(PANDA, ROBOTS / "franka_panda.usda") as (_, robot):
         robot.set_dof_friction_properties(0.01, 0.01, 0.02)
-        made = wrap(friction=0.5)
-        expected = np.full(7, 0.5), np.full(7, 0.5), np.full(7, 0.02)
-        np.testing.assert_allclose(frictions(robot), expected, rtol=1e-6)
-        made.close()
-        np.testing.assert_allclose(frictions(robot), [[0.01] * 7, [0.01] * 7, [0.02] * 7], rtol=1e-6)
-
-
-def test_viscous_friction_is_given_back_too() -> None:
-    with aa.Simulation(ROBOTS / "franka_panda.usda") as sim:
-        sim.play()
-        robot = aa.Articulation(PANDA)
-        robot.set_dof_friction_properties(0.01, 0.01, 0.02)
-        made = wrap(viscous_friction={"panda_joint[1-4]": 0.5, "panda_joint[5-7]": 0.1})
-        expected = [0.01] * 7, [0.01] * 7, [0.5] * 4 + [0.1] * 3
+        made = wrap(**given)
         np.testing.assert_allclose(frictions(robot), expected, rtol=1e-6)
         made.close()
         np.testing.assert_allclose(frictions(robot), [[0.01] * 7, [0.01] * 7, [0.02] * 7], rtol=1e-6)
 
 
 def test_what_somebody_set_since_stays() -> None:
-    with aa.Simulation(ROBOTS / "franka_panda.usda") as sim:
-        sim.play()
-        robot = aa.Articulation(PANDA)
+    with played_robot(PANDA, ROBOTS / "franka_panda.usda") as (_, robot):
         made = wrap(armature=0.3)
         robot.set_dof_armatures(0.7, dof_indices=[2])
         made.close()
@@ -85,9 +78,7 @@ def test_what_somebody_set_since_stays() -> None:
 
 
 def test_the_last_of_several_wrappers_restores() -> None:
-    with aa.Simulation(ROBOTS / "franka_panda.usda") as sim:
-        sim.play()
-        robot = aa.Articulation(PANDA)
+    with played_robot(PANDA, ROBOTS / "franka_panda.usda") as (_, robot):
         first = wrap(armature=0.3)
         with pytest.warns(UserWarning, match="driven by two actuator wrappers"):
             second = wrap(armature=0.4)
@@ -98,9 +89,7 @@ def test_the_last_of_several_wrappers_restores() -> None:
 
 
 def test_values_per_robot() -> None:
-    with aa.Simulation(ROBOTS / "pendulum.usda", num_envs=3) as sim:
-        sim.play()
-        robots = aa.Articulation("/World/envs/env_.*/Pendulum")
+    with played_robot("/World/envs/env_.*/Pendulum", ROBOTS / "pendulum.usda", num_envs=3) as (_, robots):
         before = robots.get_dof_armatures().numpy()
         motor = aa.MotorConfig(PD, armature=[0.1, 0.2, 0.3])  # pyright: ignore[reportArgumentType]
         with aa.ArticulationActuators.from_configs(robots.paths, {"hinge": motor}):
@@ -110,10 +99,7 @@ def test_values_per_robot() -> None:
 
 @pytest.mark.parametrize("way", ["motors", "pairs"])
 def test_rotor_before_a_gear_is_the_armature_until_close(way) -> None:
-    """Of motors by pattern and of actuators of a program: the inertia times the square of the ratio, by robot."""
-    with aa.Simulation(ROBOTS / "pendulum.usda", num_envs=3) as sim:
-        sim.play()
-        robots = aa.Articulation("/World/envs/env_.*/Pendulum")
+    with played_robot("/World/envs/env_.*/Pendulum", ROBOTS / "pendulum.usda", num_envs=3) as (_, robots):
         before, inertia = robots.get_dof_armatures().numpy(), np.array([1e-4, 2e-4, 3e-4])
         gear = aa.TransmissionConfig(-10.0, rotor_inertia=inertia)  # pyright: ignore[reportArgumentType]
         law = aa.PDControlConfig(1.0, 0.02)
@@ -130,9 +116,7 @@ def test_rotor_before_a_gear_is_the_armature_until_close(way) -> None:
 
 
 def test_a_motor_without_controller_is_no_more_than_its_properties() -> None:
-    with aa.Simulation(ROBOTS / "franka_panda.usda") as sim:
-        sim.play()
-        robot = aa.Articulation(PANDA)
+    with played_robot(PANDA, ROBOTS / "franka_panda.usda") as (sim, robot):
         robot.set_dof_gains(30.0, 3.0)
         made = aa.ArticulationActuators.from_configs(PANDA, {".*": aa.MotorConfig(armature=0.3)})
         assert made.actuators == [] and (robot.get_dof_gains()[0].numpy() == 30.0).all()
@@ -143,13 +127,10 @@ def test_a_motor_without_controller_is_no_more_than_its_properties() -> None:
 
 
 def test_a_host_that_cannot_take_them_is_named_once() -> None:
-    host = ArraysHost(["hip", "knee"])
-    with aa.use_host(host):
-        host.play()
+    with played_arrays(["hip", "knee"]):
         motors = {"hip": aa.MotorConfig(PD, armature=0.1), "knee": aa.MotorConfig(PD, armature=0.2)}
-        with pytest.warns(
-            UserWarning, match="armature of joints hip, knee has no effect: .* set_dof_armatures"
-        ) as caught:
+        words = "armature of joints hip, knee has no effect: .* set_dof_armatures"
+        with pytest.warns(UserWarning, match=words) as caught:
             made = aa.ArticulationActuators.from_configs("/Robot", motors)
         assert len(caught) == 1 and caught[0].filename == __file__ and made.actuated_dof_indices == [0, 1]
         made.close()
@@ -192,18 +173,15 @@ def test_file_has_the_rotor_as_armature(tmp_path) -> None:
     motors = {".*": [aa.PDControlConfig(0.01, 0.001), ROTOR]}
     aa.add_motors("/World/Pendulum", motors, stage=stage, overwrite_existing=True)
     stage.Save()
-    with aa.Simulation(file) as sim:
-        sim.play()
-        robot = aa.Articulation("/World/Pendulum")
+    with played_robot("/World/Pendulum", file) as (sim, robot):
         alone = robot.get_dof_armatures().numpy().item()
         made = aa.ArticulationActuators("/World/Pendulum")
         assert robot.get_dof_armatures().numpy().item() == 0.0
         (motor,) = aa.motors_of(sim, "/World/Pendulum").values()
         (found,) = motor.others
         assert isinstance(found, aa.ElasticTransmissionConfig)
-        assert list(vars(found).values()) == [
-            one if isinstance(one, str) else pytest.approx(one, rel=1e-6) for one in vars(ROTOR).values()
-        ]
+        expected = [one if isinstance(one, str) else pytest.approx(one, rel=1e-6) for one in vars(ROTOR).values()]
+        assert list(vars(found).values()) == expected
         made.close()
         assert alone == robot.get_dof_armatures().numpy().item() == pytest.approx(0.05, rel=1e-6)
 
@@ -215,9 +193,7 @@ def test_static_and_dynamic_friction_of_groups(engine, before, given) -> None:
     static, dynamic = given
     frictions_of = {"friction": static, "dynamic_friction": dynamic}
     group = IdealPDActuatorCfg(joint_names_expr=[".*"], stiffness=1.0, damping=1.0, **frictions_of)
-    with aa.Simulation(ROBOTS / "arm_2dof.usda", engine=installed(engine)) as sim:
-        sim.play()
-        robot = aa.Articulation("/World/Arm")
+    with played_robot("/World/Arm", ROBOTS / "arm_2dof.usda", engine=installed(engine)) as (_, robot):
         robot.set_dof_friction_properties(before[0], before[0] if is_one else before[1])
         former = frictions(robot)
         actuators = aa.ArticulationActuators.from_groups("/World/Arm", {"all": group})

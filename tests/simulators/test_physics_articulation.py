@@ -10,6 +10,7 @@ from isaacsim.core.experimental.actuators.base.errors import HostError, Unsuppor
 from isaacsim.core.experimental.actuators.simulators.physics_articulation import PhysicsArticulation
 from physics_engines import ENGINES, ROOT, floating_pair, installed, playing, telescope, weightless
 from places import REPOSITORY, ROBOTS
+from played import played, playing_robot
 from pxr import Usd, UsdGeom, UsdPhysics
 from refusals import cases, refused
 from small_stages import SmallStage, pendulum
@@ -89,8 +90,7 @@ def test_robot_added_while_stopped_is_found(engine: str) -> None:
 
 def test_robot_added_while_playing_is_found_after_the_next_stop(engine: str) -> None:
     made = pendulum()
-    with Simulation(made.stage, engine=engine) as sim:
-        sim.play()
+    with played(made.stage, engine=engine) as sim:
         add_robot(made, "/World/Second")
         refused(ValueError, lambda: Articulation("/World/Second"), "/World/Second")
         sim.stop()
@@ -116,7 +116,6 @@ def test_broken_edit_is_told_where_a_robot_is_asked_for(engine: str) -> None:
 
 
 def test_methods_said_to_be_missing_are() -> None:
-    """Those that the page of differences names, until they are written."""
     page = (REPOSITORY / "docs" / "Differences.md").read_text()
     (line,) = [line for line in page.splitlines() if line.startswith("| missing | `set_dof_drive_types")]
     names = re.findall(r"`([a-z_]+)\*?`", line)
@@ -137,8 +136,7 @@ def test_drive_types_are_those_of_the_stage() -> None:
 
 
 def test_physx_keeps_its_masses() -> None:
-    with Simulation(telescope().stage, engine=installed("physx")) as sim:
-        sim.play()
+    with played(telescope().stage, engine=installed("physx")) as sim:
         with pytest.raises(HostError, match="engine = 'physx': must not run while masses of links are set"):
             sim.articulation(ROOT).set_link_masses(1.0)
 
@@ -272,9 +270,7 @@ def test_jacobian_of_a_telescope(engine: str) -> None:
 
 
 def test_shapes_of_a_floating_robot(engine: str) -> None:
-    sim = Simulation(ROBOTS / "anymal_c.usda", engine=engine)
-    sim.play()
-    robot = sim.articulation("/World/Anymal")
+    _, robot = playing_robot("/World/Anymal", ROBOTS / "anymal_c.usda", engine=engine)
     assert robot.get_mass_matrices().shape == (1, 18, 18) and robot.get_jacobian_matrices().shape == (1, 13, 6, 18)
 
 
@@ -360,9 +356,7 @@ def test_nothing_carries_a_floating_root(engine: str) -> None:
 
 @pytest.mark.parametrize("call", CALLS)
 def test_copies_have_their_own(call: str) -> None:
-    sim = Simulation(telescope().stage, num_envs=3)
-    sim.play()
-    robots = sim.articulation(ROOT)
+    _, robots = playing_robot(ROOT, telescope().stage, num_envs=3)
     robots.set_dof_positions([[0.1, 0.2], [0.3, 0.5], [0.7, 0.9]])
     robots.set_dof_velocities([[1.0, 0.2], [0.3, 1.5], [1.7, 0.9]])
     every = getattr(robots, call)().numpy()
@@ -376,9 +370,7 @@ def test_copies_have_their_own(call: str) -> None:
 def test_kinetic_energy_is_that_of_mujoco(rng: np.random.Generator) -> None:
     import mujoco
 
-    sim = Simulation(ROBOTS / "anymal_c.usda")
-    sim.play()
-    robot = sim.articulation("/World/Anymal")
+    sim, robot = playing_robot("/World/Anymal", ROBOTS / "anymal_c.usda")
     robot.set_dof_armatures(0.0)
     robot.set_dof_positions(rng.uniform(-0.5, 0.5, (1, 12)))
     robot.set_dof_velocities(rng.uniform(-1, 1, (1, 12)))
@@ -437,9 +429,8 @@ def test_a_link_between_others_is_told_the_sum() -> None:
     other.observe_contact_forces("base")
     sim.step(2000)
     assert robot.contact_links == ["base", "top"]
-    np.testing.assert_allclose(
-        robot.get_link_contact_forces().numpy()[0], [[0, 0, 3.5 * 9.81], [0, 0, -0.5 * 9.81]], atol=0.05
-    )
+    expected = [[0, 0, 3.5 * 9.81], [0, 0, -0.5 * 9.81]]
+    np.testing.assert_allclose(robot.get_link_contact_forces().numpy()[0], expected, atol=0.05)
     np.testing.assert_allclose(other.get_link_contact_forces().numpy(), [[[0, 0, 3 * 9.81]]], atol=0.05)
 
 
@@ -465,8 +456,7 @@ def test_choosing_while_physics_runs_changes_nothing_of_it() -> None:
             state += [robots.get_dof_armatures().numpy(), *(a.numpy() for a in robots.get_link_world_poses())]
             actuators.close()
         reached.append(state)
-    for one, other in zip(*reached, strict=True):
-        np.testing.assert_array_equal(one, other)
+    np.testing.assert_equal(*reached)
 
 
 def test_forces_of_a_reset_environment_are_gone() -> None:

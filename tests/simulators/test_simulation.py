@@ -16,6 +16,7 @@ from isaacsim.core.experimental.actuators.simulators.current import current_host
 from isaacsim.core.experimental.actuators.simulators.mujoco import picture
 from physics_engines import ENGINES, installed, qpos_of, qvel_of
 from places import REPOSITORY, ROBOTS
+from played import played, played_robot
 from pxr import Usd, UsdGeom, UsdPhysics
 from refusals import cases, refused
 from small_stages import SmallStage, pendulum, two_robots
@@ -31,9 +32,14 @@ def sim():
 
 
 @pytest.fixture
+def playing(sim):
+    sim.play()
+    return sim
+
+
+@pytest.fixture
 def batch():
-    with aa.Simulation(stage_of(ARM), num_envs=3) as made:
-        made.play()
+    with played(stage_of(ARM), num_envs=3) as made:
         made.articulation("/World/Arm").set_dof_velocities([[0.3, 0.05], [-0.7, 0.11], [1.1, 0.02]])
         made.step(7)
         yield made
@@ -98,25 +104,22 @@ def test_stage_that_cannot_be_simulated_is_a_value_error() -> None:
 
 
 def test_empty_stage_can_be_played() -> None:
-    with aa.Simulation(Usd.Stage.CreateInMemory()) as sim:
-        sim.play()
+    with played(Usd.Stage.CreateInMemory()) as sim:
         sim.step(3)
         assert sim.step_count == 3
 
 
-def test_steps_and_time_are_counted_from_play(sim) -> None:
-    sim.play()
-    sim.step(5)
-    sim.stop()
-    sim.play()
-    sim.step()
-    sim.step(2)
-    assert (sim.step_count, sim.time) == (3, pytest.approx(3 / 240))
+def test_steps_and_time_are_counted_from_play(playing) -> None:
+    playing.step(5)
+    playing.stop()
+    playing.play()
+    playing.step()
+    playing.step(2)
+    assert (playing.step_count, playing.time) == (3, pytest.approx(3 / 240))
 
 
 def test_time_is_in_steps_of_dt() -> None:
-    with aa.Simulation(ARM, dt=0.002) as sim:
-        sim.play()
+    with played(ARM, dt=0.002) as sim:
         sim.step(10)
         assert (sim.dt, sim.time) == (0.002, pytest.approx(0.02))
 
@@ -129,30 +132,26 @@ def test_playing_tells_whether_physics_runs(sim) -> None:
     assert [*seen, sim.playing] == [False, True, False]
 
 
-def test_playing_twice_goes_on(sim) -> None:
-    sim.play()
-    sim.step(5)
+def test_playing_twice_goes_on(playing) -> None:
+    playing.step(5)
     before = aa.Articulation("/World/Arm").get_dof_positions().numpy()
-    sim.play()
-    assert sim.step_count == 5
+    playing.play()
+    assert playing.step_count == 5
     np.testing.assert_array_equal(aa.Articulation("/World/Arm").get_dof_positions().numpy(), before)
 
 
-def test_no_steps_are_no_steps(sim) -> None:
-    sim.play()
-    sim.step(0)
-    assert sim.step_count == 0
+def test_no_steps_are_no_steps(playing) -> None:
+    playing.step(0)
+    assert playing.step_count == 0
 
 
-def test_negative_steps_are_refused(sim) -> None:
-    sim.play()
-    refused(ValueError, lambda: sim.step(-1), "steps = -1: must be an integer >= 0")
+def test_negative_steps_are_refused(playing) -> None:
+    refused(ValueError, lambda: playing.step(-1), "steps = -1: must be an integer >= 0")
 
 
 @pytest.mark.parametrize("name", ["anymal_c", "pendulum"])
 @pytest.mark.parametrize("listening", ["nobody", "actuators", "callback"])
 def test_steps_at_once_are_single_steps(name, listening) -> None:
-    """To the bit, for robots that touch the ground too, and over more steps than MuJoCo is given at once."""
     path = {"anymal_c": "/World/Anymal", "pendulum": "/World/Pendulum"}[name]
     reached, times = [], []
     for calls in ([150], [1] * 150):
@@ -174,8 +173,7 @@ def test_steps_at_once_are_single_steps(name, listening) -> None:
                 actuators.close()
         reached.append(state)
     assert times == ([count * (1 / 200) for count in range(150)] * 2 if listening == "callback" else [])
-    for one, other in zip(*reached, strict=True):
-        np.testing.assert_array_equal(one, other)
+    np.testing.assert_equal(*reached)
 
 
 def test_a_callback_that_stops_physics_ends_the_steps() -> None:
@@ -195,7 +193,6 @@ def test_a_callback_that_stops_physics_ends_the_steps() -> None:
 
 @pytest.mark.parametrize("listening", [False, True])
 def test_reset_of_one_environment_leaves_the_others(listening) -> None:
-    """To the bit: they are where they would be without; with actuators and their state too."""
     reached = []
     for resets in (False, True):
         with aa.Simulation(ROBOTS / "anymal_c.usda", dt=1 / 200, num_envs=4) as sim:
@@ -235,8 +232,7 @@ def test_reset_is_the_state_of_play() -> None:
                 np.testing.assert_array_equal(sim._host._batch.state, start)
             sim.step(40)
             reached.append([a.numpy() for a in (*robots.get_link_world_poses(), *robots.get_link_velocities())])
-    for one, other in zip(*reached, strict=True):
-        np.testing.assert_array_equal(one, other)
+    np.testing.assert_equal(*reached)
 
 
 def test_divergence_within_steps_is_told_at_once(batch) -> None:
@@ -257,12 +253,11 @@ def test_step_that_diverges_is_not_counted(batch) -> None:
     assert batch.step_count == count
 
 
-def test_play_starts_from_the_stage_again(sim) -> None:
-    sim.play()
+def test_play_starts_from_the_stage_again(playing) -> None:
     arm = aa.Articulation("/World/Arm")
     arm.set_dof_positions(0.3)
-    sim.stop()
-    sim.play()
+    playing.stop()
+    playing.play()
     assert arm.get_dof_positions().numpy().tolist() == [[0, 0]]
 
 
@@ -298,8 +293,7 @@ def test_closed_simulation_is_not_current(sim) -> None:
 
 
 def test_block_ends_with_close() -> None:
-    with pytest.raises(ArithmeticError), aa.Simulation(ARM) as sim:
-        sim.play()
+    with pytest.raises(ArithmeticError), played(ARM) as sim:
         raise ArithmeticError
     assert not sim.playing
 
@@ -328,17 +322,15 @@ def after(sim: aa.Simulation, steps: int = 60) -> np.ndarray:
     return sim.articulation("/World/Arm").get_dof_velocities().numpy()
 
 
-def test_mass_edited_while_stopped_counts_at_the_next_play(sim) -> None:
-    sim.play()
-    light = after(sim)
-    sim.stop()
-    heavier(sim.stage)
-    sim.play()
-    heavy = after(sim)
+def test_mass_edited_while_stopped_counts_at_the_next_play(playing) -> None:
+    light = after(playing)
+    playing.stop()
+    heavier(playing.stage)
+    playing.play()
+    heavy = after(playing)
     stage = stage_of(ARM)
     heavier(stage)
-    with aa.Simulation(stage) as other:
-        other.play()
+    with played(stage) as other:
         np.testing.assert_array_equal(heavy, after(other))
     assert abs(heavy - light).max() > 1e-3
 
@@ -347,24 +339,21 @@ def test_mass_edited_before_the_first_play_counts(sim) -> None:
     heavier(sim.stage)
     sim.play()
     edited = after(sim)
-    with aa.Simulation(stage_of(ARM)) as other:
-        other.play()
+    with played(stage_of(ARM)) as other:
         assert abs(edited - after(other)).max() > 1e-3
 
 
-def test_mass_edited_while_playing_waits_for_the_next_play(sim) -> None:
-    sim.play()
-    sim.step(30)
-    heavier(sim.stage)
-    edited = after(sim, 30)
-    with aa.Simulation(stage_of(ARM)) as other:
-        other.play()
+def test_mass_edited_while_playing_waits_for_the_next_play(playing) -> None:
+    playing.step(30)
+    heavier(playing.stage)
+    edited = after(playing, 30)
+    with played(stage_of(ARM)) as other:
         np.testing.assert_array_equal(edited, after(other))
-        sim.stop()
-        sim.play()
+        playing.stop()
+        playing.play()
         other.stop()
         other.play()
-        assert abs(after(sim) - after(other)).max() > 1e-3
+        assert abs(after(playing) - after(other)).max() > 1e-3
 
 
 def test_joint_added_while_stopped_is_there_at_the_next_play(sim) -> None:
@@ -449,22 +438,18 @@ def test_path_above_the_root_means_the_robots_of_every_copy(root) -> None:
                 sim.step()
                 assert robots.get_dof_efforts().numpy().tolist() == [[10.0]] * 3
     with aa.Simulation(made.stage, num_envs=3):
-        env = robots.paths[1].rpartition("env_1")
-        assert aa.Articulation("".join(env[:2])).paths == [robots.paths[1]]
+        assert aa.Articulation("".join(robots.paths[1].rpartition("env_1")[:2])).paths == [robots.paths[1]]
 
 
 def test_referenced_robots_are_all_there() -> None:
-    with aa.Simulation(two_robots(ARM, "/World/Arm")) as sim:
-        sim.play()
-        both = aa.Articulation("/World/(Left|Right)")
+    with played_robot("/World/(Left|Right)", two_robots(ARM, "/World/Arm")) as (_, both):
         both.set_dof_positions([[0.1, 0.2], [0.3, 0.4]])
         assert both.paths == ["/World/Left", "/World/Right"]
         assert aa.Articulation("/World/Right").get_dof_positions().numpy().tolist() == [np.float32([0.3, 0.4]).tolist()]
 
 
 def test_referenced_robots_stand_apart() -> None:
-    with aa.Simulation(two_robots(ROBOTS / "anymal_c.usda", "/World/Anymal", apart=3.0)) as sim:
-        sim.play()
+    with played(two_robots(ROBOTS / "anymal_c.usda", "/World/Anymal", apart=3.0)):
         positions = aa.Articulation(["/World/Left", "/World/Right"]).get_world_poses()[0].numpy()
         np.testing.assert_allclose(positions[1] - positions[0], [0, 3, 0], atol=1e-6)
 
@@ -473,14 +458,12 @@ def test_different_robots_share_a_stage() -> None:
     made = SmallStage()
     made.reference("/World/Arm", ARM, "/World/Arm")
     made.reference("/World/Panda", ROBOTS / "franka_panda.usda", "/World/Panda", (0, 3, 0))
-    with aa.Simulation(made.stage) as sim:
-        sim.play()
+    with played(made.stage) as sim:
         sim.step(5)
         assert [aa.Articulation(path).num_dofs for path in ("/World/Arm", "/World/Panda")] == [2, 7]
 
 
 def test_robots_on_one_stage_touch() -> None:
-    """One dropped on the other comes to rest higher than it would alone."""
     heights = []
     for other in (False, True):
         made = SmallStage()
@@ -488,21 +471,18 @@ def test_robots_on_one_stage_touch() -> None:
         for path, z in (("/World/lower", 0.2), ("/World/upper", 1.0))[0 if other else 1 :]:
             UsdPhysics.ArticulationRootAPI.Apply(made.body(path, (0, 0, z), inertia=(0.02, 0.02, 0.02)))
             made.shape(f"{path}/g", "Cube", size=0.4)
-        with aa.Simulation(made.stage) as sim:
-            sim.play()
+        with played(made.stage) as sim:
             sim.step(480)
             heights.append(aa.Articulation("/World/upper").get_world_poses()[0].numpy()[0, 2])
     np.testing.assert_allclose(heights, [0.2, 0.6], atol=5e-3)
 
 
 def test_environments_do_not_touch() -> None:
-    """Rows are isolated, though they stand in the same place."""
     made = SmallStage()
     made.ground()
     UsdPhysics.ArticulationRootAPI.Apply(made.body("/World/box", (0, 0, 0.5), inertia=(0.02, 0.02, 0.02)))
     made.shape("/World/box/g", "Cube", size=0.4)
-    with aa.Simulation(made.stage, num_envs=3) as sim:
-        sim.play()
+    with played(made.stage, num_envs=3) as sim:
         sim.step(480)
         np.testing.assert_allclose(aa.Articulation("/World/box").get_world_poses()[0].numpy()[:, 2], 0.2, atol=2e-3)
 
@@ -519,36 +499,32 @@ needs_egl = pytest.mark.skipif(bool(_missing_egl()), reason=_missing_egl() or "E
 
 
 @needs_egl
-def test_picture_shows_something(sim) -> None:
-    sim.play()
-    picture = sim.render(160, 120)
+def test_picture_shows_something(playing) -> None:
+    picture = playing.render(160, 120)
     assert (picture.shape, picture.dtype) == ((120, 160, 3), np.uint8)
     assert len(np.unique(picture.reshape(-1, 3), axis=0)) > 50
 
 
 @needs_egl
 @pytest.mark.slow
-def test_picture_follows_the_robot(sim) -> None:
-    sim.play()
-    before = sim.render(160, 120)
+def test_picture_follows_the_robot(playing) -> None:
+    before = playing.render(160, 120)
     aa.Articulation("/World/Arm").set_dof_positions([1.0, 0.3])
-    assert (sim.render(160, 120) != before).any()
+    assert (playing.render(160, 120) != before).any()
 
 
 @needs_egl
 @pytest.mark.slow
-def test_camera_can_be_placed(sim) -> None:
-    sim.play()
-    here = sim.render(160, 120, lookat=(0, 0, 1), distance=3.0, azimuth=0.0, elevation=-10.0)
-    assert (here != sim.render(160, 120, lookat=(0, 0, 1), distance=3.0, azimuth=90.0, elevation=-10.0)).any()
+def test_camera_can_be_placed(playing) -> None:
+    here = playing.render(160, 120, lookat=(0, 0, 1), distance=3.0, azimuth=0.0, elevation=-10.0)
+    assert (here != playing.render(160, 120, lookat=(0, 0, 1), distance=3.0, azimuth=90.0, elevation=-10.0)).any()
 
 
 @needs_egl
 @pytest.mark.parametrize("name", ["pendulum", "franka_panda", "anymal_c", "unitree_g1"])
 @pytest.mark.slow
 def test_picture_is_filled_by_the_robot(name) -> None:
-    with aa.Simulation(ROBOTS / f"{name}.usda") as sim:
-        sim.play()
+    with played(ROBOTS / f"{name}.usda") as sim:
         drawn = sim._host.drawn()
         # they may go on outside
         drawn.light_castshadow[:] = False
@@ -573,7 +549,7 @@ def test_model_and_data_are_those_of_the_simulation(batch) -> None:
     robots.set_dof_gains(50.0, 5.0)
     robots.set_dof_position_targets([[0.0, 0.0], [0.5, 0.2], [0.0, 0.0]])
     data, model = batch.data(1), batch.model
-    np.testing.assert_array_equal(data.qpos, batch._host._qpos[1])
+    np.testing.assert_allclose(data.qpos, robots.get_dof_positions(indices=[1]).numpy()[0], rtol=1e-7)
     for _ in range(20):
         picture.mujoco.mj_step(model, data)
     batch.step(20)

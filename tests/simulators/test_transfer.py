@@ -12,7 +12,6 @@ if core is None:
 
 
 def test_columns_are_copied_between_float_and_double() -> None:
-    """Values beyond float32 become infinite."""
     source, target = np.array([[1.5, 1e300, 3.0]]), np.zeros((1, 4), np.float32)
     core.Transfer([(source, [2, 1], target, [0, 3])]).run()
     assert target.tolist() == [[3.0, 0.0, 0.0, np.inf]]
@@ -22,8 +21,7 @@ def test_columns_are_copied_between_float_and_double() -> None:
 
 
 def test_what_is_watched_is_finite_or_not() -> None:
-    wide = np.full((3, 8), np.nan)
-    watched = wide[:, 2:7]
+    watched = np.full((3, 8), np.nan)[:, 2:7]
     watched[:] = 1e300
     run = core.Transfer([], watched).run
     assert run() is True
@@ -109,7 +107,6 @@ def test_what_does_not_fit_is_refused(item, words) -> None:
     ids=["float64", "transposed", "every other"],
 )
 def test_copy_has_the_values_and_its_own_memory(values: np.ndarray) -> None:
-    """Float32 on the CPU, and what is written later stays out of it."""
     copied = warp_copy(values)
     assert copied.dtype is wp.float32 and copied.is_contiguous and copied.device.is_cpu
     expected = values.astype(np.float32)

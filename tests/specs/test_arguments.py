@@ -12,7 +12,7 @@ from isaacsim.core.experimental.actuators.specs.arguments import (
     require_type,
     whole_of,
 )
-from refusals import refused
+from refusals import cases, refused
 
 
 @pytest.mark.parametrize("value", [1, 0.5, True, np.float32(2), np.array(3), np.int64(-1)])
@@ -34,9 +34,7 @@ def test_names_are_one_or_several():
     assert names_of("names", (one for one in "ab")) == names_of("names", np.array(["a", "b"])) == ["a", "b"]
 
 
-@pytest.mark.parametrize(
-    "given", [None, 1, b"ab", [1], ["a", 2], range(10**12), np.broadcast_to(0.0, 10**12), object()]
-)
+@cases("given", None, 1, b"ab", [1], ["a", 2], range(10**12), np.broadcast_to(0.0, 10**12), object())
 def test_what_are_no_names_is_refused(given):
     with pytest.raises(TypeError, match=f"names = .*must be a name or a list of them, not {type(given).__name__}"):
         names_of("names", given)
@@ -65,7 +63,6 @@ def test_flags_are_taken(value):
 
 @pytest.mark.parametrize("value", [None, "x", [], np.ones(2), np.zeros(0)])
 def test_what_is_no_flag_is_refused(value):
-    """Refuse what would be true or false by its length."""
     refused(TypeError, lambda: flag_of("on", value), f"on = .*must be True or False, not {type(value).__name__}")
 
 

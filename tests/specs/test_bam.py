@@ -1,7 +1,6 @@
 """Parameter files of BAM as friction: every model, and nothing lost in silence."""
 
 import json
-import warnings
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -89,9 +88,7 @@ def test_reads_configs_of_isaac_lab_and_names_of_usd() -> None:
 
 
 def test_model_follows_from_the_numbers() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        config = aa.FrictionConfig.from_bam({"friction_base": 0.1, "friction_viscous": 0.2, "load_friction_base": 0.3})
+    config = aa.FrictionConfig.from_bam({"friction_base": 0.1, "friction_viscous": 0.2, "load_friction_base": 0.3})
     assert (config.motor_load, config.external_load, config.static) == (0.3, 0.3, 0.0)
 
 
@@ -113,8 +110,7 @@ def test_errors_name_the_file(tmp_path, text) -> None:
     file = tmp_path / "broken.json"
     file.write_text(text, "utf-8")
     refused(ValueError, lambda: aa.FrictionConfig.from_bam(file), r"broken\.json.*Give")
-    with pytest.raises(TypeError, match="path_or_dict = 3"):
-        aa.FrictionConfig.from_bam(3)  # pyright: ignore[reportArgumentType]
+    refused(TypeError, lambda: aa.FrictionConfig.from_bam(3), "path_or_dict = 3")  # pyright: ignore[reportArgumentType]
     refused(OSError, lambda: aa.FrictionConfig.from_bam(tmp_path / "missing.json"), "missing")
 
 
@@ -135,7 +131,6 @@ WHOLE = {name: value for name, value in XL330.items() if name != "q_offset"}
 
 
 def test_whole_motor(tmp_path) -> None:
-    """Of a file: firmware of the servo that it names, winding in volts, friction and armature; nothing is left."""
     path = tmp_path / "m6.json"
     path.write_text(json.dumps(WHOLE))
     motor = aa.MotorConfig.from_bam(path)
@@ -150,9 +145,8 @@ def test_whole_motor(tmp_path) -> None:
 
 def test_firmware_of_the_parameters_wins_over_that_of_the_servo() -> None:
     lab = {"motor": {k: v for k, v in WHOLE.items() if k != "actuator"}, "vin": 7.0, "kp": 300.0, "max_pwm": 0.8}
-    assert aa.MotorConfig.from_bam(lab, servo="XL330").controller == aa.ServoControlConfig.of(
-        "XL330", kp=300.0, voltage=7.0, max_duty=0.8
-    )
+    expected = aa.ServoControlConfig.of("XL330", kp=300.0, voltage=7.0, max_duty=0.8)
+    assert aa.MotorConfig.from_bam(lab, servo="XL330").controller == expected
     given = aa.MotorConfig.from_bam(lab, servo="XL330", kp=100.0, voltage=6.0)
     assert given.controller == aa.ServoControlConfig.of("XL330", kp=100.0, voltage=6.0, max_duty=0.8)
     newton = {
@@ -171,7 +165,6 @@ def test_firmware_of_the_parameters_wins_over_that_of_the_servo() -> None:
 
 
 def test_names_of_isaac_lab() -> None:
-    """Resistance and gain have other names, a current of 0 is no limit; one name twice is refused."""
     motor = {name: value for name, value in WHOLE.items() if name not in ("R", "actuator")} | {"resistance": 2.81139}
     lab = {"motor": motor | {"error_gain": 0.15, "max_current": 0.0}, "kp_fw": 300.0, "vin": 7.5}
     made = aa.MotorConfig.from_bam(lab)

@@ -41,7 +41,6 @@ from isaacsim.core.experimental.actuators.tools.inspection.compare import differ
 from isaacsim.core.experimental.actuators.tools.inspection.described import law_of
 from isaacsim.core.experimental.actuators.tools.inspection.lint import fix
 from isaacsim.core.experimental.actuators.tools.inspection.resolve import resolve
-from isaacsim.core.experimental.actuators.tools.recording.recording import Recording
 from isaacsim.core.experimental.actuators.tools.stability.timing import Timing
 from isaacsim.core.experimental.actuators.tools.trials.envelope import envelope
 from isaacsim.core.experimental.actuators.tools.trials.step_response import step_response
@@ -55,6 +54,12 @@ from valid_configs import left_out, valid
 JOINTS = ("shoulder", "extension")
 PD = aa.PDControlConfig(30.0, 2.0)
 DT = 0.005
+
+
+# no gap, in which nothing acts; a weak field; errors farther than half of the period; no simulator is attached; the
+# command of the controller beside it; an inertia, which is a fault where it is unknown
+CHOSEN = {"backlash": 0.0, "flux_speed": 2.0**-7, "period": 0.25, "in_engine": False, "command": "effort"}
+CHOSEN["assumed_inertia"] = 1.0
 
 
 class Bench:
@@ -78,24 +83,7 @@ class Bench:
             smaller = self.law.config(**values | {self.name: type(first)(first * 0.5)})
             if not conflicts(self.law.config(**values), "") and not conflicts(smaller, ""):
                 break
-        if "backlash" in values:
-            # no gap, in which nothing acts
-            values["backlash"] = 0.0
-        if "flux_speed" in values:
-            # a field that is weak
-            values["flux_speed"] = 2.0**-7
-        if "period" in values:
-            # errors are farther than half of it
-            values["period"] = 0.25
-        if "in_engine" in values:
-            # no simulator is attached
-            values["in_engine"] = False
-        if "command" in values:
-            # that of the controller beside it
-            values["command"] = "effort"
-        if "assumed_inertia" in values:
-            # unknown, it is a fault
-            values["assumed_inertia"] = 1.0
+        values |= {name: value for name, value in CHOSEN.items() if name in values}
         values[self.name] = type(values[self.name])(values[self.name] * factor)
         return self.law.config(**values)
 
@@ -135,7 +123,7 @@ def plain(config: Any) -> dict[str, float]:
 def walk(arrays: aa.ActuatedArrays, steps: int = 6, first: int = 0) -> np.ndarray:
     rng, found = np.random.default_rng(3), []
     for number_of_step in range(first + steps):
-        q, qd, target = rng.normal(size=(3, arrays._assembly.num_robots, len(JOINTS))).astype(np.float32)
+        q, qd, target = rng.normal(size=(3, arrays.num_robots, len(JOINTS))).astype(np.float32)
         if number_of_step >= first:
             found.append(np.array(arrays.step(q, qd, target, DT)))
     return np.array(found)
@@ -209,8 +197,7 @@ def foreign_schema(bench: Bench) -> None:
 
 
 def newton_form(bench: Bench) -> None:
-    file = bench.file()
-    stage = Usd.Stage.Open(str(file))
+    stage = Usd.Stage.Open(str(bench.file()))
     found = aa.parse_actuator_prim(stage.GetPrimAtPath(OF_SHOULDER))
     assert found is not None
     parts = [(found.controller_class, found.controller_kwargs), *found.component_specs]
@@ -275,9 +262,8 @@ def inspection(bench: Bench) -> None:
 
 def command_inspect(bench: Bench) -> None:
     values = told("inspect", str(bench.file()))["values"]
-    assert [bench.value] * 2 == [
-        row["value"] for row in values if (row["law"], row["parameter"]) == (bench.word, bench.name)
-    ]
+    expected = [row["value"] for row in values if (row["law"], row["parameter"]) == (bench.word, bench.name)]
+    assert [bench.value] * 2 == expected
 
 
 def told(*arguments: str) -> Any:
@@ -361,7 +347,7 @@ def recording(bench: Bench) -> None:
     # what is no limit is not said to limit
     assert (bench.law.name in log.limited_by) == bench.kind.is_limit
     log.save(bench.folder / "log.npz")
-    np.testing.assert_array_equal(Recording.load(bench.folder / "log.npz").applied_efforts, efforts)
+    np.testing.assert_array_equal(aa.Recording.load(bench.folder / "log.npz").applied_efforts, efforts)
 
 
 def saved_states(bench: Bench) -> None:
@@ -595,7 +581,6 @@ def test_the_simulator_has_no_friction_beneath_a_law_of_friction(bench: Bench) -
 @of_friction
 @needs_compiler
 def test_a_c_header_has_the_effort_of_a_law_of_friction(bench: Bench) -> None:
-    """And refuses one whose every effort would be a fault."""
     assert steps_alike(read_robot(bench.file()), bench.folder).any()
     unknown = bench.file(dataclasses.replace(bench.config, assumed_inertia=0.0), "unknown.usda")
     with pytest.raises(ValueError, match="passive grip has no assumed_inertia"):

@@ -4,7 +4,7 @@ import isaacsim.core.experimental.actuators as aa
 import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators.specs.effort_modes import in_effort_mode
-from refusals import cases
+from refusals import cases, refused
 
 JOINTS = [["hip"], ["knee", "ankle"]]
 
@@ -64,5 +64,4 @@ def test_mode_in_the_engine_is_a_value_of_the_stage() -> None:
     ids=str,
 )
 def test_what_cannot_be_a_mode_is_refused(modes, message) -> None:
-    with pytest.raises(ValueError, match=message):
-        in_effort_mode(motors(), JOINTS, modes)  # pyright: ignore[reportArgumentType]
+    refused(ValueError, lambda: in_effort_mode(motors(), JOINTS, modes), message)  # pyright: ignore[reportArgumentType]

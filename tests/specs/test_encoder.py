@@ -5,7 +5,7 @@ import math
 import pytest
 from isaacsim.core.experimental.actuators import EncoderConfig, PDControlConfig
 from isaacsim.core.experimental.actuators.specs.motors import MotorConfig, motor_of, problems_of
-from refusals import cases
+from refusals import cases, refused
 
 
 def problem(config) -> list[str]:
@@ -19,8 +19,7 @@ def test_bits_are_steps_of_a_turn() -> None:
 
 @pytest.mark.parametrize("bits", [0, -1, 33, 12.0, True, "12", None])
 def test_bits_out_of_range_are_refused(bits) -> None:
-    with pytest.raises(ValueError, match=r"bits = .*: must be an integer >= 1 and <= 32"):
-        EncoderConfig.from_bits(bits)
+    refused(ValueError, lambda: EncoderConfig.from_bits(bits), r"bits = .*: must be an integer >= 1 and <= 32")
 
 
 def test_defaults_measure_what_there_is() -> None:

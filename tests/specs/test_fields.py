@@ -59,7 +59,6 @@ def test_accepts_numbers_in_range(described, value):
     ids=value_id,
 )
 def test_refuses_what_no_parameter_may_be(described, value):
-    """Refuse NaN, -inf, what float32 cannot hold, and everything that is not a number, without an exception."""
     assert not described.accepts(value)
 
 
@@ -77,13 +76,11 @@ def test_refuses_numbers_out_of_range(described, value):
 
 @pytest.mark.parametrize("value", [0.0, -0.0, 1e-60, 5e-324, 7e-46, -1.0, math.nan])
 def test_refuses_what_single_precision_takes_for_zero(value):
-    """Refuse a number that is not above the bound once it is a float32."""
     assert not SPEED.accepts(value)
 
 
 @pytest.mark.parametrize("value", [1e-45, 8e-46, 1e-30, FLOAT32_MAX, math.inf, Fraction(1, 3)])
 def test_accepts_what_single_precision_holds(value):
-    """Accept the smallest float32 above the bound."""
     assert SPEED.accepts(value)
 
 
@@ -107,16 +104,12 @@ def test_refuses_what_is_no_table(value):
     assert not TABLE.accepts(value)
 
 
-@pytest.mark.parametrize(
-    "value", ["knee.onnx", " a b ", "@x@", "n\u00e4t.onnx", Path("a/b"), PureWindowsPath("a/b")], ids=value_id
-)
+@cases("value", "knee.onnx", " a b ", "@x@", "n\u00e4t.onnx", Path("a/b"), PureWindowsPath("a/b"), ids=value_id)
 def test_accepts_paths(value):
     assert FILE.accepts(value)
 
 
-@pytest.mark.parametrize(
-    "value", ["", " ", "\t", "a\nb", "a\0b", "a\x7fb", "\ud800", b"a", None, 1, ["a"]], ids=value_id
-)
+@cases("value", "", " ", "\t", "a\nb", "a\0b", "a\x7fb", "\ud800", b"a", None, 1, ["a"], ids=value_id)
 def test_refuses_what_is_no_path(value):
     assert not FILE.accepts(value)
 
@@ -134,9 +127,8 @@ def test_words_the_rule(described, rule):
 
 
 def test_violation_names_field_value_rule_and_remedy():
-    assert violations(configs.PDControlConfig(math.nan, 1.0), "knee") == [
-        "knee.kp = nan: must be finite and >= 0 in single precision. Give a value in that range."
-    ]
+    expected = ["knee.kp = nan: must be finite and >= 0 in single precision. Give a value in that range."]
+    assert violations(configs.PDControlConfig(math.nan, 1.0), "knee") == expected
 
 
 def test_violations_are_all_reported():
@@ -148,9 +140,7 @@ def test_violations_are_all_reported():
     ]
 
 
-@pytest.mark.parametrize(
-    "config", [configs.PDControlConfig(20, 2), configs.MaxEffortClampingConfig(math.inf), configs.DelayConfig(0)]
-)
+@cases("config", configs.PDControlConfig(20, 2), configs.MaxEffortClampingConfig(math.inf), configs.DelayConfig(0))
 def test_good_config_has_no_violations(config):
     assert violations(config, "knee") == []
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.specs.linkage import LinkageConfig
-from refusals import cases
+from refusals import cases, refused
 
 ANKLE = {"crank": 0.05, "rod": 0.3, "anchor": (-0.05, 0.04, -0.02), "motor": (0.0, 0.04, 0.28)}
 PLANE = {"lower": [-1.0], "upper": [1.0], "rows": 2, "angles": [0.0, 1.0], "slopes": [0.5, 0.5]}
@@ -29,8 +29,7 @@ PLANE = {"lower": [-1.0], "upper": [1.0], "rows": 2, "angles": [0.0, 1.0], "slop
     ({"joints": ["a", "b"], **PLANE, "lower": [0.0] * 2, "upper": [1.0] * 2}, "rows = 2 with 2 angles"),
 )
 def test_what_does_not_fit_is_refused(values, words) -> None:
-    with pytest.raises(ValueError, match=words):
-        LinkageConfig(**values)
+    refused(ValueError, lambda: LinkageConfig(**values), words)
 
 
 def test_one_name_may_be_given_alone() -> None:

@@ -55,7 +55,6 @@ def test_motors_of_unitree(name) -> None:
 
 
 def test_armatures_of_unitree_are_those_of_their_gears() -> None:
-    """From rotor, carriers and ratios [kg·m²] of mjlab; two sources agree."""
     for name, (rotor, carrier, output), (first, second) in (
         ("unitree_n5020_16", (0.139e-4, 0.017e-4, 0.169e-4), (1 + 46 / 18, 1 + 56 / 16)),
         ("unitree_n7520_14_3", (0.489e-4, 0.098e-4, 0.533e-4), (4.5, 1 + 48 / 22)),
@@ -97,12 +96,10 @@ def test_other_motors(name) -> None:
 
 def test_limits_of_the_others() -> None:
     """ANYdrive's line with its peak; a largest torque; friction of a servo."""
-    assert aa.MotorConfig.from_catalogue("anydrive_3", kp=1.0, kd=0.1).clamping == [
-        aa.DCMotorClampingConfig(120.0, 7.5, 80.0)
-    ]
-    assert aa.MotorConfig.from_catalogue("unitree_go2_knee", kp=1.0, kd=0.1).clamping == [
-        aa.MaxEffortClampingConfig(45.43)
-    ]
+    expected = [aa.DCMotorClampingConfig(120.0, 7.5, 80.0)]
+    assert aa.MotorConfig.from_catalogue("anydrive_3", kp=1.0, kd=0.1).clamping == expected
+    wanted = [aa.MaxEffortClampingConfig(45.43)]
+    assert aa.MotorConfig.from_catalogue("unitree_go2_knee", kp=1.0, kd=0.1).clamping == wanted
     servo = aa.MotorConfig.from_catalogue("feetech_sts3215", kp=1.0, kd=0.1)
     assert (servo.friction, servo.viscous_friction) == (0.0523930, 0.0590852)
     assert motor_figures("tmotor_ak80_9").armature == pytest.approx(0.0049167)

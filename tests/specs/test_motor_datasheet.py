@@ -4,7 +4,7 @@ import math
 
 import isaacsim.core.experimental.actuators as aa
 import pytest
-from refusals import cases
+from refusals import cases, refused
 
 # 24 V, 0.6 Ω, 0.05 N·m/A with 1 A of friction: by hand 40 A, 39·0.05 = 1.95 N·m, 23.4/0.05 = 468 rad/s
 FULL = {
@@ -75,8 +75,7 @@ def test_figures_that_disagree_are_named(name, factor, said) -> None:
     ({**FULL, "no_load_current": 40.0}, "no_load_current = 40.0: must be below the current of the held rotor, 40"),
 )
 def test_impossible_data_sheets_are_refused(figures, message) -> None:
-    with pytest.raises(ValueError, match=message):
-        aa.MotorDataSheet(**figures)
+    refused(ValueError, lambda: aa.MotorDataSheet(**figures), message)
 
 
 def test_gains_are_checked() -> None:

@@ -7,6 +7,7 @@ import sys
 import pytest
 from isaacsim.core.experimental.actuators import load_motors
 from isaacsim.core.experimental.actuators.specs.patterns import MAX_PATTERN, assigned, by_joint, pattern_problem, ways
+from refusals import cases
 
 LEGS = ["LF_HAA", "LF_HFE", "LF_KFE", "RF_HAA"]
 
@@ -38,9 +39,7 @@ def test_all_problems_are_told_at_once() -> None:
     assert all(line.startswith(beginning) for line, beginning in zip(problems, beginnings, strict=True)), problems
 
 
-@pytest.mark.parametrize(
-    "bad", ["", "  ", "a\n", "\ud800", "(", "[", "[[a]", "*", "a{1", "x" * (MAX_PATTERN + 1), 3, None]
-)
+@cases("bad", "", "  ", "a\n", "\ud800", "(", "[", "[[a]", "*", "a{1", "x" * (MAX_PATTERN + 1), 3, None)
 def test_what_is_no_pattern_is_said(bad) -> None:
     if bad == "a{1":
         # Python takes it literally

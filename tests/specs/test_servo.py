@@ -35,8 +35,7 @@ def test_presets() -> None:
 def test_smallest_duty_is_below_the_largest() -> None:
     with pytest.raises(ValueError, match=r"min_duty = 0.5: must be at most max_duty, 0.4"):
         aa.ActuatedArrays(["j"], {".*": [aa.ServoControlConfig.of("MX", max_duty=0.4, min_duty=0.5), VOLTS]})
-    by_joint = {"a": 0.5, "b": 0.2}
-    servo = aa.ServoControlConfig.of("MX", max_duty=by_joint, min_duty=0.3)
+    servo = aa.ServoControlConfig.of("MX", max_duty={"a": 0.5, "b": 0.2}, min_duty=0.3)
     zero = np.zeros((1, 2), np.float32)
     efforts = aa.ActuatedArrays(["a", "b"], {".*": [servo, VOLTS]}).step(zero, zero, zero + 0.01, 0.01)
     np.testing.assert_allclose(efforts, [[0.3 * 15.0 * 0.1, 0.2 * 15.0 * 0.1]], rtol=1e-6)
@@ -64,8 +63,7 @@ def test_volts_need_a_winding_that_takes_them(stages, problem) -> None:
 def test_motors_in_python_are_refused() -> None:
     with pytest.raises(ValueError, match=r"motors\['.*'\] has ServoControlConfig, which returns a voltage"):
         aa.ActuatedArrays(["j"], {".*": [SERVO]})
-    command = {"a": "voltage", "b": "effort"}
-    mixed = aa.ElectricalConfig(torque_constant=0.4, resistance=4.0, command=command)
+    mixed = aa.ElectricalConfig(torque_constant=0.4, resistance=4.0, command={"a": "voltage", "b": "effort"})
     for controller in (SERVO, PD):
         with pytest.raises(ValueError, match=r"a voltage, without|an effort: must have"):
             aa.ActuatedArrays(["a", "b"], {".*": [controller, mixed]})
@@ -108,7 +106,6 @@ def test_files_read_back_as_written(suffix, tmp_path) -> None:
 
 
 def test_gains_are_the_slopes_of_servo_and_winding() -> None:
-    """Of the running pair, by differences; without a winding there are none."""
     arrays = aa.ActuatedArrays(["j"], {".*": [SERVO, VOLTS]})
     small, zero = 1e-3, np.zeros((1, 1), np.float32)
     pushed, slowed = (
@@ -139,12 +136,10 @@ def test_registers_are_those_of_the_control_table() -> None:
     ("MX", {"p": 32, "kp": 16.0}, "p = 32 and kp = 16.0: must be one. Remove either"),
 )
 def test_registers_without_a_published_scale_are_refused(series, given, problem) -> None:
-    """By name, with what to give instead."""
     refused(ValueError, lambda: aa.ServoControlConfig.of(series, **given), problem)
 
 
 def test_a_register_is_no_time() -> None:
-    """D = 200 as seconds is refused where the servo is used, with the remedy."""
     servo = aa.ServoControlConfig.of("MX", kd=200.0)
     with pytest.raises(ValueError, match=r"kd = 200.0: is in seconds, .* Give the register D as ServoControlConfig.of"):
         aa.ActuatedArrays(["j"], {".*": [servo, VOLTS]})

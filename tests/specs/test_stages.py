@@ -51,9 +51,8 @@ def test_kinds_say_what_their_stages_do() -> None:
     assert motor.stages == (sensor, PD, driver, LIMIT, DRAG)
     assert (motor.sensing, motor.after_controller) == ((sensor,), (driver, LIMIT, DRAG))
     assert [kind for kind in KINDS if follows_limits(kind)] == ["passive", "effort_mode"]
-    assert [kind.name for kind in KINDS.values() if kind.takes_effort and not kind.changes_effort] == [
-        *("losses", "thermal", "supply", "effort_mode")
-    ]
+    expected = ["losses", "thermal", "supply", "effort_mode"]
+    assert [kind.name for kind in KINDS.values() if kind.takes_effort and not kind.changes_effort] == expected
     assert not KINDS["thermal"].changes_loop and KINDS["electrical"].changes_loop
     # of those that make an effort, motors come first, then one that is between the two, then shafts and joints
     places = ["motor", "both", "shaft", "joint"]
@@ -67,9 +66,8 @@ def test_the_table_names_each_kind_once() -> None:
     assert list(KINDS) == [kind.name for kind in KINDS.values()] and sorted(LISTED) == sorted(KINDS)
     assert [place_of(kind) for kind in KINDS] == list(range(len(KINDS)))
     assert place_of("brake") == place_of(None) == len(KINDS)
-    assert (kind_of(PD), kind_of(PDControlConfig), kind_of(3), kind_of(Driver())) == (
-        *("controller", "controller", None, "electrical"),
-    )
+    expected = (*("controller", "controller", None, "electrical"),)
+    assert (kind_of(PD), kind_of(PDControlConfig), kind_of(3), kind_of(Driver())) == expected
 
 
 def test_parts_are_arguments_of_what_holds_them() -> None:

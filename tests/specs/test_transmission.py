@@ -9,7 +9,8 @@ from isaacsim.core.experimental.actuators.specs import transmission
 from isaacsim.core.experimental.actuators.specs.fields import conflicts, parameters_of, violations
 from isaacsim.core.experimental.actuators.specs.motors import motor_of
 from places import ROBOTS
-from refusals import cases
+from played import played_robot
+from refusals import cases, refused
 
 PENDULUM = "/World/Pendulum"
 
@@ -81,8 +82,7 @@ def test_stages_in_a_row_are_one() -> None:
     ([3.0, math.inf], [1e-5, 1e-5], r"ratios\[1\] = inf: must be"),
 )
 def test_stages_that_do_not_fit_are_refused(ratios, inertias, words) -> None:
-    with pytest.raises(ValueError, match=words):
-        aa.TransmissionConfig.from_stages(ratios, inertias)
+    refused(ValueError, lambda: aa.TransmissionConfig.from_stages(ratios, inertias), words)
 
 
 TABLE = aa.PositionBasedClampingConfig([0.0, 1.0], [2.0, 3.0])
@@ -130,9 +130,7 @@ def test_values_and_ratios_may_be_arrays() -> None:
 
 def test_armature_is_that_of_the_rotor_while_attached() -> None:
     motor = aa.MotorConfig(aa.PDControlConfig(0.1, 0.01), others=[aa.TransmissionConfig(-20.0, rotor_inertia=1e-4)])
-    with aa.Simulation(ROBOTS / "pendulum.usda") as sim:
-        sim.play()
-        robot = aa.Articulation(PENDULUM)
+    with played_robot(PENDULUM, ROBOTS / "pendulum.usda") as (_, robot):
         before = robot.get_dof_armatures().numpy().copy()
         bare = robot.get_mass_matrices().numpy()[0, 0, 0] - before[0, 0]
         with aa.ArticulationActuators.from_configs(PENDULUM, {".*": motor}):
@@ -149,8 +147,7 @@ def test_armature_is_that_of_the_rotor_while_attached() -> None:
 def test_joint_properties_have_the_armature() -> None:
     geared = [aa.PDControlConfig(1.0, 0.1), aa.TransmissionConfig({"hip": 3.0, "knee": -10.0}, rotor_inertia=1e-3)]
     arrays = aa.ActuatedArrays(["hip", "knee", "toe"], {"hip|knee": geared, "toe": geared[:1]}, num_robots=2)
-    expected = [[9e-3, 0.1, np.nan]] * 2
-    np.testing.assert_allclose(arrays.joint_properties["armature"], expected, rtol=1e-6)
+    np.testing.assert_allclose(arrays.joint_properties["armature"], [[9e-3, 0.1, np.nan]] * 2, rtol=1e-6)
     motor = motor_of([aa.PDControlConfig(1.0, 0.1), aa.TransmissionConfig(3.0, rotor_inertia=1e-3)])
     assert transmission.armature_while_attached(motor) == transmission.armature(motor) == pytest.approx(9e-3)
 
@@ -158,9 +155,7 @@ def test_joint_properties_have_the_armature() -> None:
 def test_rotors_and_losses_of_configs_by_joint() -> None:
     gear = aa.TransmissionConfig(10.0, rotor_inertia=1e-3, efficiency=0.8, backdriving_efficiency=0.8)
     pairs = [(aa.ActuatorConfig(aa.PDControlConfig(1.0, 0.1), others=[gear]), "hinge")]
-    with aa.Simulation(ROBOTS / "pendulum.usda") as sim:
-        sim.play()
-        robot = aa.Articulation(PENDULUM)
+    with played_robot(PENDULUM, ROBOTS / "pendulum.usda") as (_, robot):
         before = robot.get_dof_armatures().numpy().copy()
         with aa.ArticulationActuators.from_actuators(PENDULUM, pairs) as made:
             np.testing.assert_allclose(robot.get_dof_armatures().numpy(), 0.1, rtol=1e-6)

@@ -7,7 +7,6 @@ from isaacsim.core.experimental.actuators.specs.two_values import are_same, cont
 
 
 def test_single_precision_is_the_same() -> None:
-    """Also 0 and no limit."""
     assert are_same(0.1, 0.1 + 1e-7) and are_same(0.0, 0.0) and are_same(math.inf, math.inf)
     assert not are_same(0.1, 0.101) and not are_same(0.0, 1e-9) and not are_same(1.0, math.inf)
 
@@ -17,7 +16,6 @@ def test_single_precision_is_the_same() -> None:
     [(180.0, math.pi, True), (math.pi, -180.0, True), (1.0, 2.0, False), (0.0, 1.0, False), (math.inf, 1.0, False)],
 )
 def test_degrees_are_told(first, second, told) -> None:
-    """A factor of 57.3, either way; not for no limit."""
     line = contradiction("/Arm/hinge", ".a = 1", "b = 2", first, second)
     assert line.startswith("</Arm/hinge>.a = 1 and b = 2 (SI) mean the same and differ")
     assert ("57.3" in line) is told and line.endswith("The former is read: correct one of them.")

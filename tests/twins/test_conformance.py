@@ -74,7 +74,6 @@ def components_of(values: dict) -> tuple:
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.slow("warp")
 def test_plan_of_all_laws_agrees_with_the_oracle(seed) -> None:
-    """Twelve joints, three robots, every law, clamps in any order and number, delays, partial resets."""
     rng = np.random.default_rng(seed)
     robots, slots, dt = 3, 12, 0.01
     actuators, joints = [], []
@@ -108,7 +107,6 @@ def test_plan_of_all_laws_agrees_with_the_oracle(seed) -> None:
 
 @pytest.mark.usefixtures("engine_kind")
 def test_neutral_values_agree_with_an_absent_stage(rng) -> None:
-    """A limit of inf, a bias of 0 and a delay of 0 change no bit."""
     kp, kd = (wp.array(rng.uniform(1, 9, 3), dtype=wp.float32, device="cpu") for _ in range(2))
     bare = ActuatorEntry("bare", ("j",), aa.ControllerPD(kp, kd), [], None)
     neutral = ActuatorEntry(

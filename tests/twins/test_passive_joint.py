@@ -29,9 +29,8 @@ def motors(monkeypatch: pytest.MonkeyPatch) -> Iterator[Motors]:
     law = made_up_law(KINDS["passive"])
     add_to_table(monkeypatch, KINDS["passive"], law)
     monkeypatch.setattr(native, "core", None)
-    config = law.config
     yield {
-        "shoulder": [config(RESISTANCE)],
+        "shoulder": [law.config(RESISTANCE)],
         "extension": [aa.PDControlConfig(2000.0, 100.0), aa.MaxEffortClampingConfig(90.0)],
     }
 

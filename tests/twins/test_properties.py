@@ -13,16 +13,17 @@ import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 import warp as wp
+from bare_stages import bare_robot
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
-from pxr import Usd, UsdPhysics
+from played import played_arrays
 
 ROBOTS, JOINTS, STEPS, DT, LONGEST = 3, 2, 12, 0.01, 4
 ROOT = "/Robot"
 SIGNALS = ("positions", "velocities", "position_targets", "velocity_targets")
-pytestmark = pytest.mark.usefixtures("engine_kind")
+pytestmark = [pytest.mark.usefixtures("engine_kind"), pytest.mark.slow]
 # the engine stays the same through all examples of a test
 search = settings(
     max_examples=40,
@@ -122,9 +123,7 @@ def step(host: ArraysHost, wrapper: aa.ArticulationActuators, signals: np.ndarra
 
 def run(configs: Sequence[aa.ActuatorConfig], signals: np.ndarray, reset=None) -> np.ndarray:
     """Bits of the efforts `(steps, robots, joints)`; before step `k`, the robots `reset[k]` start over."""
-    host = ArraysHost([f"joint_{n}" for n in range(signals.shape[3])], signals.shape[2])
-    with aa.use_host(host):
-        host.play()
+    with played_arrays([f"joint_{n}" for n in range(signals.shape[3])], signals.shape[2]) as host:
         pairs = [(config, f"joint_{n}") for n, config in enumerate(configs)]
         with aa.ArticulationActuators.from_actuators("/Robot.*", pairs) as wrapper:
             found = []
@@ -138,9 +137,7 @@ def run(configs: Sequence[aa.ActuatorConfig], signals: np.ndarray, reset=None) -
 
 @search
 @given(st.data(), seeds, resets)
-@pytest.mark.slow
 def test_delay_is_an_older_command(engine_kind, data, seed, reset) -> None:
-    """A delay of d equals no delay and the command of d steps ago, or the first one since the robot's reset."""
     joints = data.draw(several[engine_kind])
     signals = random_signals(seed)
     older = signals.copy()
@@ -150,15 +147,13 @@ def test_delay_is_an_older_command(engine_kind, data, seed, reset) -> None:
             start = number if robot in reset.get(number, []) else start
             older[number, 2:, robot, column] = signals[max(number - lag, start), 2:, robot, column]
     undelayed = [replace(joint, delays=None).config() for joint in joints]
-    np.testing.assert_array_equal(
-        run([joint.config() for joint in joints], signals, reset), run(undelayed, older, reset)
-    )
+    expected = run(undelayed, older, reset)
+    np.testing.assert_array_equal(run([joint.config() for joint in joints], signals, reset), expected)
 
 
 @search
 @given(st.data(), seeds, st.integers(1, STEPS - 1), st.lists(st.booleans(), min_size=ROBOTS, max_size=ROBOTS))
 @pytest.mark.parametrize("as_mask", [True, False])
-@pytest.mark.slow
 def test_reset_is_a_fresh_start_for_its_robots_and_nothing_for_the_others(
     engine_kind, as_mask, data, seed, at, mask
 ) -> None:
@@ -177,7 +172,6 @@ def test_reset_is_a_fresh_start_for_its_robots_and_nothing_for_the_others(
 
 @search
 @given(st.data(), seeds)
-@pytest.mark.slow
 def test_robots_and_joints_do_not_know_each_other(engine_kind, data, seed) -> None:
     joints = data.draw(several[engine_kind])
     signals = random_signals(seed)
@@ -193,17 +187,8 @@ def test_robots_and_joints_do_not_know_each_other(engine_kind, data, seed) -> No
     np.testing.assert_array_equal(backwards, together[..., ::-1])
 
 
-def stage_with(names: Sequence[str]) -> Usd.Stage:
-    stage = Usd.Stage.CreateInMemory()
-    UsdPhysics.ArticulationRootAPI.Apply(stage.DefinePrim(ROOT, "Xform"))
-    for name in names:
-        UsdPhysics.RevoluteJoint.Define(stage, f"{ROOT}/joints/{name}")
-    return stage
-
-
 @search
 @given(seeds, st.permutations(range(4)), st.sets(st.integers(1, 3)))
-@pytest.mark.slow
 def test_grouping_of_joints_into_prims_changes_no_bit(seed, order, cuts) -> None:
     names = ["hip", "knee", "ankle", "toe"]
     edges = [0, *sorted(cuts), 4]
@@ -211,7 +196,7 @@ def test_grouping_of_joints_into_prims_changes_no_bit(seed, order, cuts) -> None
     signals = random_signals(seed, joints=4)
     results = []
     for groups in (grouped, [[name] for name in names]):
-        stage = stage_with(names)
+        stage = bare_robot(names, ROOT)
         for number, group in enumerate(groups):
             clamps = [
                 aa.DCMotorClampingConfig(1, 1, 1),
@@ -243,7 +228,6 @@ def test_grouping_of_joints_into_prims_changes_no_bit(seed, order, cuts) -> None
 
 @search
 @given(st.data(), seeds, resets, st.integers(0, STEPS - 1), st.integers(0, STEPS - 1))
-@pytest.mark.slow
 def test_saved_state_goes_on_as_if_nothing_had_happened(engine_kind, data, seed, reset, at, broken) -> None:
     joints = data.draw(several[engine_kind])
     signals = random_signals(seed)
@@ -278,7 +262,6 @@ def test_saved_state_goes_on_as_if_nothing_had_happened(engine_kind, data, seed,
     arrays(np.float32, (2, ROBOTS), elements=any_limit),
     seeds,
 )
-@pytest.mark.slow
 def test_without_gains_the_feedforward_is_the_effort(feedforward, limits, seed) -> None:
     signals = random_signals(seed, steps=2)
     signals[:, 4] = feedforward
@@ -330,10 +313,9 @@ def efforts_on_one_joint(wrapper: aa.ArticulationActuators, host: ArraysHost, si
 
 @settings(search, max_examples=150)
 @given(clamps_from_usd(), gains, gains, any_signals)
-@pytest.mark.slow
 def test_no_effort_exceeds_the_plain_limit_of_a_prim(clamps, kp, kd, signals) -> None:
     limit = next(clamp.max_effort for clamp in clamps if isinstance(clamp, aa.MaxEffortClampingConfig))
-    stage = stage_with(["knee"])
+    stage = bare_robot(["knee"], ROOT)
     aa.add_actuator(ROOT, "knee", "knee", aa.PDControlConfig(kp, kd), clamping=clamps, stage=stage)
     host = ArraysHost(["knee"], path=ROOT, stage=stage)
     with aa.use_host(host), warnings.catch_warnings():
@@ -345,9 +327,7 @@ def test_no_effort_exceeds_the_plain_limit_of_a_prim(clamps, kp, kd, signals) ->
 
 @settings(search, max_examples=150)
 @given(st.data(), any_limit, gains, gains, any_signals)
-@pytest.mark.slow
 def test_no_effort_exceeds_the_limit_at_the_end_of_a_list(engine_kind, data, limit, kp, kd, signals) -> None:
-    """Any clamps in any number and order before it; two at most in Warp, which compiles a kernel for each."""
     most = 4 if engine_kind == "native" else 2
     before = data.draw(st.lists(st.one_of(*usd_clamps.values()), max_size=most))
     clamps = [
@@ -365,9 +345,7 @@ def open_loop(clamps: Sequence[aa.Clamping], signals: np.ndarray) -> tuple[np.nd
     efforts, positions, velocities = signals
     off = np.zeros(len(efforts), np.float32)
     now = np.stack([positions, velocities, off, off, efforts])[..., None]
-    host = ArraysHost(["joint"], len(efforts))
-    with aa.use_host(host):
-        host.play()
+    with played_arrays(["joint"], len(efforts)) as host:
         config = aa.ActuatorConfig(aa.ControllerPD(floats(off), floats(off)), list(clamps))
         with aa.ArticulationActuators.from_actuators("/Robot.*", [(config, "joint")]) as wrapper:
             return step(host, wrapper, now).view(np.float32)[:, 0], {fault.robot for fault in wrapper.faults}
@@ -375,7 +353,6 @@ def open_loop(clamps: Sequence[aa.Clamping], signals: np.ndarray) -> tuple[np.nd
 
 @settings(search, max_examples=60)
 @given(st.one_of(*usd_clamps.values()), arrays(np.float32, (3, 8), elements=any_effort))
-@pytest.mark.slow
 def test_clamping_twice_is_clamping_once(config, signals) -> None:
     once, twice = (
         open_loop([component_of[type(config)].from_config(config, 8, "cpu") for _ in range(times)], signals)
@@ -393,9 +370,7 @@ motor = st.tuples(any_effort, any_limit, positive, any_limit)
 
 @settings(search, max_examples=60)
 @given(st.lists(motor, min_size=8, max_size=8))
-@pytest.mark.slow
 def test_bounds_of_a_motor_are_an_interval(motors) -> None:
-    """At every speed, for every stall effort, no-load speed and peak: no effort is beyond the peak, and none is NaN."""
     speeds, *parameters = np.array(motors, np.float32).T
     peak = parameters[2]
     bounds = []

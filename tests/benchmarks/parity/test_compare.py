@@ -8,6 +8,7 @@ import pytest
 from isaacsim.core.experimental.actuators import PDControlConfig, PIDControlConfig
 from isaacsim.core.experimental.actuators.specs.config import Config
 from places import REPOSITORY
+from refusals import cases
 
 from benchmarks.parity import compare as compared
 from benchmarks.parity.cases import CASES, LEFT_OUT, PEERS
@@ -119,13 +120,11 @@ def test_a_missing_peer_is_named(monkeypatch) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("error", "why"),
-    [
-        (ModuleNotFoundError("no torch", name="torch"), "without torch"),
-        (NotComparableError("without a robot"), "without a robot"),
-        (AttributeError("no x"), "here: AttributeError: no x"),
-    ],
+@cases(
+    "error, why",
+    (ModuleNotFoundError("no torch", name="torch"), "without torch"),
+    (NotComparableError("without a robot"), "without a robot"),
+    (AttributeError("no x"), "here: AttributeError: no x"),
 )
 def test_a_peer_that_cannot_be_imported_is_named(error, why, monkeypatch) -> None:
     def laws() -> list[str]:
@@ -184,14 +183,12 @@ def test_numbers_of_a_case_do_not_depend_on_others() -> None:
     assert runs[0] == runs[1] != runs[2]
 
 
-@pytest.mark.parametrize(
-    ("given", "why"),
-    [
-        ({"states": 0}, "states = 0: must be"),
-        ({"steps": 0}, "steps = 0: must be"),
-        ({"seed": -1}, "seed = -1: must be"),
-        ({"peers": ["bullet"]}, "peers = 'bullet': must be one of newton, "),
-    ],
+@cases(
+    "given, why",
+    ({"states": 0}, "states = 0: must be"),
+    ({"steps": 0}, "steps = 0: must be"),
+    ({"seed": -1}, "seed = -1: must be"),
+    ({"peers": ["bullet"]}, "peers = 'bullet': must be one of newton, "),
 )
 def test_wrong_arguments_are_told(given, why) -> None:
     with pytest.raises(ValueError, match=why):

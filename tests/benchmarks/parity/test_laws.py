@@ -27,8 +27,7 @@ def test_limits_act_on_some_states(ours, commands, rng) -> None:
     motors = [[part(rng) for part in ours] for _ in range(4)]
     signals = list(islice(random_signals(rng, ROBOTS, [edges_of(one) for one in motors], commands), STEPS))
     limited = efforts(motors, signals)
-    kinds = [type(one) for one in motors[0] if isinstance(one, ClampingConfig)]
-    for kind in kinds:
+    for kind in [type(one) for one in motors[0] if isinstance(one, ClampingConfig)]:
         free = efforts([[one for one in motor if type(one) is not kind] for motor in motors], signals)
         assert 0.03 < (limited != free).mean() < 0.97, kind
 

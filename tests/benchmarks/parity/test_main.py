@@ -102,9 +102,8 @@ def test_the_page_shows_the_table_of_this_version() -> None:
     random = np.random.default_rng(0)
     short = [[name.removesuffix("Config") for name in names_of([part(random) for part in one.ours])] for one in CASES]
     short = [[name.removesuffix("Control").removesuffix("Clamping") for name in one] for one in short]
-    assert shown == [
-        (one.peer, one.law, " + ".join(ours), one.precision) for one, ours in zip(CASES, short, strict=True)
-    ]
+    expected = [(one.peer, one.law, " + ".join(ours), one.precision) for one, ours in zip(CASES, short, strict=True)]
+    assert shown == expected
     verdicts = [row[-1] for row in rows]
     wanted = ["same to 1e-06" if one.unlike is None else "differs as documented" for one in CASES]
     assert [verdict.partition(" [")[0] for verdict in verdicts] == wanted

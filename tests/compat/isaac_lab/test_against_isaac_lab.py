@@ -13,12 +13,12 @@ import isaac_lab_wheel
 import numpy as np
 import pytest
 import warp as wp
-from isaacsim.core.experimental.actuators import ArticulationActuators, use_host
+from isaacsim.core.experimental.actuators import ArticulationActuators
 from isaacsim.core.experimental.actuators.compat import isaac_lab as ours
 from isaacsim.core.experimental.actuators.compat.isaac_lab.groups import resolve_groups
 from isaacsim.core.experimental.actuators.compat.isaac_lab.resolve import EARLIER, LATER, resolve
-from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from places import REPOSITORY
+from played import played_arrays
 
 ENVS, JOINTS, STEPS = 5, ["hip", "knee", "ankle"], 120
 COMMON = {"joint_names_expr": [".*"], "stiffness": {"hip": 90.0, "knee|ankle": 60.0}, "damping": 2.5}
@@ -77,7 +77,6 @@ def of_version(lab, fields: dict) -> dict:
 @pytest.mark.parametrize("variant", ["our cfg", "its cfg", "subclass"])
 @pytest.mark.parametrize("case", CFGS)
 def test_efforts_are_those_of_isaac_lab(case, variant, tmp_path) -> None:
-    """Random commands and motion, resets, parameters written between; with either's cfg, with limits of a subclass."""
     lab = isaac_lab_wheel.load()
     torch = pytest.importorskip("torch")
     name, fields = CFGS[case]
@@ -159,9 +158,7 @@ def test_groups_of_its_own_cfgs() -> None:
     found = []
     rules = None if lab.version == "2.3" else "3.0"
     motor = of_version(lab, MOTOR | {"effort_limit": 25.0})
-    host = ArraysHost(JOINTS, 2)
-    with use_host(host):
-        host.play()
+    with played_arrays(JOINTS, 2) as host:
         host.arrays().position_targets[:] = 1.0
         for kind in (lab, ours):
             leg = kind.DCMotorCfg(**COMMON | {"joint_names_expr": ["hip", "knee"]}, **motor)
@@ -230,7 +227,6 @@ def _collection(lab, torch, cfg):
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_collections_are_those_of_3_0(tmp_path) -> None:
-    """An implicit, a DC motor's and a network's group: solver, outputs, telemetry and states at every step."""
     lab = isaac_lab_wheel.load("3.0")
     torch = pytest.importorskip("torch")
     from isaaclab.utils.warp import ProxyArray
@@ -279,7 +275,6 @@ def test_collections_are_those_of_3_0(tmp_path) -> None:
 @pytest.mark.parametrize("kind", ["Implicit", "IdealPD"])
 @pytest.mark.parametrize("what", ["effort", "velocity"])
 def test_values_of_groups_are_those_of_3_0(what, kind) -> None:
-    """Every combination of limits, by either name: rows, values of the model and the solver, or refused by both."""
     lab = isaac_lab_wheel.load("3.0")
     torch = pytest.importorskip("torch")
     names = [f"actuator_{what}_limit", f"joint_{what}_limit", f"{what}_limit", f"{what}_limit_sim"]

@@ -1,17 +1,18 @@
 """Groups of joints as Isaac Lab has them: what drives each joint, what the solver gets, and the table of both."""
 
+import itertools
 import json
 import logging
-from pathlib import Path
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.compat import isaac_lab
-from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from places import ROBOTS
-from pxr import Sdf, Usd, UsdPhysics
+from played import played, played_arrays, played_robot
+from pxr import Usd
 from refusals import cases, refused
+from small_stages import SmallStage
 
 PANDA = "/World/Panda"
 IMPLICIT = isaac_lab.ImplicitActuatorCfg(
@@ -52,7 +53,6 @@ KINDS = {
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("case", CUT)
 def test_the_solver_cuts_the_efforts_of_a_motor_again(kind, case, tmp_path) -> None:
-    """At the joint's limit of 87, if the cfg has no other; by groups, by those in a stage, and by its prims."""
     limits, rules, expected = CUT[case]
     if kind is isaac_lab.RemotizedPDActuatorCfg and case == "the motor's":
         expected = 87.0
@@ -68,8 +68,7 @@ def test_the_solver_cuts_the_efforts_of_a_motor_again(kind, case, tmp_path) -> N
         (file, lambda: aa.ArticulationActuators.from_groups(PANDA, kept)),
         (file, lambda: aa.ArticulationActuators(PANDA)),
     ):
-        with aa.Simulation(where, 1e-3) as sim:
-            sim.play()
+        with played(where, 1e-3) as sim:
             actuators = made()
             aa.Articulation(PANDA).set_dof_position_targets([[2.0]], dof_indices=[0])
             sim.step()
@@ -79,7 +78,6 @@ def test_the_solver_cuts_the_efforts_of_a_motor_again(kind, case, tmp_path) -> N
 
 @pytest.mark.parametrize("early", [True, False])
 def test_the_solver_gets_what_the_cfgs_say_until_close(early) -> None:
-    """Whether made before or after play, and through stop and play; the drives of explicit groups are silent."""
     with aa.Simulation(ROBOTS / "franka_panda.usda") as sim:
         made = aa.ArticulationActuators.from_groups(PANDA, GROUPS) if early else None
         sim.play()
@@ -109,14 +107,11 @@ def test_the_solver_gets_what_the_cfgs_say_until_close(early) -> None:
 
 
 def test_implicit_groups_never_act_twice() -> None:
-    """The drive alone moves them: their efforts stay zero, and the robot moves as with drives set by hand."""
     paths: list[np.ndarray] = []
     target = np.array([0.3, -0.2, 0.1, -1.8, 0.2, 1.6, 0.5], np.float32)
     groups = {"all": isaac_lab.ImplicitActuatorCfg(joint_names_expr=[".*"], stiffness=200.0, damping=30.0)}
     for by_hand in (True, False):
-        with aa.Simulation(ROBOTS / "franka_panda.usda") as sim:
-            sim.play()
-            robot = aa.Articulation(PANDA)
+        with played_robot(PANDA, ROBOTS / "franka_panda.usda") as (sim, robot):
             robot.set_dof_position_targets(target)
             if by_hand:
                 robot.set_dof_gains(200.0, 30.0)
@@ -146,9 +141,7 @@ def test_explicit_groups_are_what_their_configs_are() -> None:
         lambda: aa.ArticulationActuators.from_groups(PANDA, {"arm": cfg}),
         lambda: aa.ArticulationActuators.from_configs(PANDA, motors),
     ):
-        with aa.Simulation(ROBOTS / "franka_panda.usda") as sim:
-            sim.play()
-            robot = aa.Articulation(PANDA)
+        with played_robot(PANDA, ROBOTS / "franka_panda.usda") as (sim, robot):
             made = make()
             robot.set_dof_position_targets(np.linspace(-0.8, 0.8, 7, dtype=np.float32))
             sim.step(150)
@@ -159,9 +152,7 @@ def test_explicit_groups_are_what_their_configs_are() -> None:
 
 @pytest.fixture
 def host():
-    made = ArraysHost(["hip", "knee", "ankle"], 4)
-    with aa.use_host(made):
-        made.play()
+    with played_arrays(["hip", "knee", "ankle"], 4) as made:
         yield made
 
 
@@ -238,104 +229,67 @@ def test_what_the_simulator_has_not_is_told(host) -> None:
         aa.ArticulationActuators.from_groups("arm", {"arm": cfg})
 
 
-# the documentation's table: joints, limit of speed, stiffness and damping of the drives [per rad]
-HAND = "panda_finger_joint"
-STAGE = {
-    **{f"panda_joint{n}": (2.175, 22918.3, 4583.66) for n in range(1, 5)},
-    **{f"panda_joint{n}": (2.61, 22918.3, 4583.66) for n in range(5, 8)},
-    **{f"{HAND}{n}": (0.2, 1e6, 100.0) for n in (1, 2)},
+# of the documentation's table: pattern, joints, limit of effort, stiffness and damping of the cfg; limit of speed,
+# stiffness and damping of the drives [per rad]
+ARM, HAND = [f"panda_joint{n}" for n in range(1, 8)], [f"panda_finger_joint{n}" for n in (1, 2)]
+NINE = {
+    "panda_shoulder": ("panda_joint[1-4]", ARM[:4], (87.0, 80.0, 4.0), (2.175, 22918.3, 4583.66)),
+    "panda_forearm": ("panda_joint[5-7]", ARM[4:], (12.0, 80.0, 4.0), (2.61, 22918.3, 4583.66)),
+    "panda_hand": ("panda_finger_joint.*", HAND, (200.0, 2e3, 1e2), (0.2, 1e6, 100.0)),
 }
-EFFORTS = {"panda_shoulder": 87.0, "panda_forearm": 12.0, "panda_hand": 200.0}
 DOCUMENTED = {
-    "panda_shoulder": isaac_lab.ImplicitActuatorCfg(
-        joint_names_expr=["panda_joint[1-4]"], joint_effort_limit=87.0, stiffness=80.0, damping=4.0
-    ),
-    "panda_forearm": isaac_lab.ImplicitActuatorCfg(
-        joint_names_expr=["panda_joint[5-7]"], joint_effort_limit=12.0, stiffness=80.0, damping=4.0
-    ),
-    "panda_hand": isaac_lab.ImplicitActuatorCfg(
-        joint_names_expr=["panda_finger_joint.*"], joint_effort_limit=200.0, stiffness=2e3, damping=1e2
-    ),
+    group: isaac_lab.ImplicitActuatorCfg(joint_names_expr=[names], joint_effort_limit=most, stiffness=kp, damping=kd)
+    for group, (names, _, (most, kp, kd), _) in NINE.items()
 }
+CELLS = {
+    "panda_shoulder": {
+        "velocity_limit_sim": "2.17e+00|Not Specified|2.17e+00",
+        "stiffness": "2.29e+04|8.00e+01|8.00e+01",
+        "damping": "4.58e+03|4.00e+00|4.00e+00",
+    },
+    "panda_hand": {
+        "velocity_limit_sim": "2.00e-01|Not Specified|2.00e-01",
+        # its damping is the robot's, and left out
+        "stiffness": "1.00e+06|2.00e+03|2.00e+03",
+    },
+}
+UNSPECIFIED = dict.fromkeys(("armature", "friction"), "0.00e+00|Not Specified|0.00e+00")
+CELLS["panda_forearm"] = CELLS["panda_shoulder"] | {"velocity_limit_sim": "2.61e+00|Not Specified|2.61e+00"}
 
 
-def panda_of_nine(folder: Path) -> Path:
+def panda_of_nine() -> Usd.Stage:
     """A stage with an arm and fingers that says what the documentation's robot says."""
-    stage = Usd.Stage.CreateNew(str(folder / "panda.usda"))
-    UsdPhysics.Scene.Define(stage, "/scene")
-    UsdPhysics.ArticulationRootAPI.Apply(stage.DefinePrim("/Panda", "Xform"))
-
-    def body(name: str) -> str:
-        prim = stage.DefinePrim(f"/Panda/{name}", "Xform")
-        UsdPhysics.RigidBodyAPI.Apply(prim)
-        mass = UsdPhysics.MassAPI.Apply(prim)
-        mass.CreateMassAttr(1.0)
-        mass.CreateDiagonalInertiaAttr((0.1, 0.1, 0.1))
-        return f"/Panda/{name}"
-
-    base = body("base")
-    fixed = UsdPhysics.FixedJoint.Define(stage, "/Panda/fixed")
-    fixed.CreateBody1Rel().SetTargets([base])
-    before = base
-    for at, (name, (speed, stiffness, damping)) in enumerate(STAGE.items()):
-        finger = name.startswith(HAND)
-        kind = UsdPhysics.PrismaticJoint if finger else UsdPhysics.RevoluteJoint
-        joint = kind.Define(stage, f"/Panda/{name}")
-        after = body(f"link{at}")
-        joint.CreateBody0Rel().SetTargets([before])
-        joint.CreateBody1Rel().SetTargets([after])
-        joint.CreateAxisAttr("XYZ"[at % 3])
-        degrees = 1.0 if finger else np.degrees(1.0)
-        drive = UsdPhysics.DriveAPI.Apply(joint.GetPrim(), "linear" if finger else "angular")
-        drive.CreateStiffnessAttr(stiffness / degrees)
-        drive.CreateDampingAttr(damping / degrees)
-        group = "panda_hand" if finger else "panda_shoulder" if at < 4 else "panda_forearm"
-        drive.CreateMaxForceAttr(EFFORTS[group])
-        axis = "linear" if finger else "angular"
-        joint.GetPrim().AddAppliedSchema(f"PhysxJointAxisAPI:{axis}")
-        attribute = joint.GetPrim().CreateAttribute(f"physxJointAxis:{axis}:maxJointVelocity", Sdf.ValueTypeNames.Float)
-        attribute.Set(speed * degrees)
-        before = after if not finger else before
-    stage.Save()
-    return folder / "panda.usda"
+    made, before, bodies = SmallStage(), "/Panda/base", itertools.count()
+    made.root("/Panda")
+    made.body(before)
+    made.joint("/Panda/fixed", "Fixed", None, before)
+    for group, (_, joints, (most, *_), (speed, stiffness, damping)) in NINE.items():
+        finger = group == "panda_hand"
+        kind, axis, degrees = ("Prismatic", "linear", 1.0) if finger else ("Revolute", "angular", np.degrees(1.0))
+        for path in (f"/Panda/{joint}" for joint in joints):
+            after = f"/Panda/link{(at := next(bodies))}"
+            made.body(after, inertia=(0.1, 0.1, 0.1))
+            made.joint(path, kind, before, after, axis="XYZ"[at % 3]).AddAppliedSchema(f"PhysxJointAxisAPI:{axis}")
+            made.drive(path, axis, stiffness=stiffness / degrees, damping=damping / degrees, maxForce=most)
+            made.attribute(path, f"physxJointAxis:{axis}:maxJointVelocity", speed * degrees)
+            before = before if finger else after
+    return made.stage
 
 
 def documented_lines() -> list[str]:
     lines: list[str] = []
-    for group, cfg in DOCUMENTED.items():
-        joints = [
-            name
-            for at, name in enumerate(STAGE)
-            if group == ("panda_hand" if at > 6 else "panda_shoulder" if at < 4 else "panda_forearm")
-        ]
+    for group, (_, joints, *_) in NINE.items():
         first = group
-        usd: dict[str, tuple[str, str, str]] = {}
-        if group == "panda_shoulder":
-            usd["velocity_limit_sim"] = ("2.17e+00", "Not Specified", "2.17e+00")
-        elif group == "panda_forearm":
-            usd["velocity_limit_sim"] = ("2.61e+00", "Not Specified", "2.61e+00")
-        else:
-            usd["velocity_limit_sim"] = ("2.00e-01", "Not Specified", "2.00e-01")
-        if group == "panda_hand":
-            # its damping is the robot's, and left out
-            usd["stiffness"] = ("1.00e+06", "2.00e+03", "2.00e+03")
-        else:
-            usd["stiffness"] = ("2.29e+04", "8.00e+01", "8.00e+01")
-            usd["damping"] = ("4.58e+03", "4.00e+00", "4.00e+00")
-        usd["armature"] = usd["friction"] = ("0.00e+00", "Not Specified", "0.00e+00")
-        assert cfg is not None
-        for name, cells in usd.items():
+        for name, cells in (CELLS[group] | UNSPECIFIED).items():
             named = name
             for joint in joints:
-                lines.append("|".join([first, named, joint, str(list(STAGE).index(joint)), *cells]))
+                lines.append(f"{first}|{named}|{joint}|{[*ARM, *HAND].index(joint)}|{cells}")
                 first = named = ""
     return lines
 
 
-def test_the_table_of_the_documentation(tmp_path, caplog) -> None:
-    """Seven joints of an arm and two fingers in three groups, cell by cell; logged once where that is asked for."""
-    with aa.Simulation(panda_of_nine(tmp_path)) as sim:
-        sim.play()
+def test_the_table_of_the_documentation(caplog) -> None:
+    with played(panda_of_nine()):
         with caplog.at_level(logging.WARNING):
             quiet = aa.ArticulationActuators.from_groups("/Panda", DOCUMENTED)
             assert caplog.records == []

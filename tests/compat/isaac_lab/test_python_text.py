@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from isaacsim.core.experimental.actuators.compat.isaac_lab import python_text
-from refusals import cases
+from refusals import cases, refused
 
 HEAD = """
 from __future__ import annotations
@@ -165,5 +165,4 @@ def test_nothing_runs(tmp_path) -> None:
 def test_files_that_are_none(tmp_path, content, why) -> None:
     file = tmp_path / "robot.py"
     file.write_bytes(content)
-    with pytest.raises(ValueError, match=f"robot.py: .*{why}"):
-        python_text.read_python(file)
+    refused(ValueError, lambda: python_text.read_python(file), f"robot.py: .*{why}")

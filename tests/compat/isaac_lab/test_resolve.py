@@ -78,8 +78,7 @@ def test_a_motor_of_a_drive_has_a_limit_of_its_own_by_3_0_alone() -> None:
     assert resolved(cfg, "3.0").cut.values["effort_limit"][0, 0] == 10.0
     with pytest.raises(ValueError) as error:
         resolved(cfg, "documentation")
-    refused = [line.split(":")[1].strip() for line in str(error.value).splitlines()]
-    assert refused == [
+    assert [line.split(":")[1].strip() for line in str(error.value).splitlines()] == [
         "actuator_effort_limit = 10.0",
         "actuator_effort_limit = 10.0 and joint_effort_limit = 20.0",
         "actuator_velocity_limit = 2.5 and joint_velocity_limit = 8.0",

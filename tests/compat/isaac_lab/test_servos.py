@@ -107,9 +107,8 @@ def test_cfg_of_isaac_lab(motor) -> None:
     """Objects of other classes with these names are read, defaults of the class and a class of no model among them."""
     fields = {field.name: getattr(SERVO, field.name) for field in dataclasses.fields(SERVO)} | {"motor": motor}
     theirs = type("BamActuatorCfg", (), fields)()
-    assert [str(vars(one)) for one, _ in resolved(theirs).actuators] == [
-        str(vars(one)) for one, _ in resolved(SERVO).actuators
-    ]
+    expected = [str(vars(one)) for one, _ in resolved(SERVO).actuators]
+    assert [str(vars(one)) for one, _ in resolved(theirs).actuators] == expected
 
 
 @cases(

@@ -89,14 +89,13 @@ def test_a_stage_with_groups_moves_as_the_groups_do(tmp_path) -> None:
 def test_what_prims_hold() -> None:
     """Limits at the joint, the longest delay; the drives of implicit groups; what no prim can hold comes back too."""
     stage = stage_of(ROBOTS / "franka_panda.usda")
-    lookup = [[-1.0, 2.0, 30.0], [1.0, 3.0, 50.0]]
     wrist = isaac_lab.RemotizedPDActuatorCfg(
         joint_names_expr=["panda_joint[67]"],
         stiffness=1.0,
         damping=0.1,
         min_delay=1,
         max_delay=4,
-        joint_parameter_lookup=lookup,
+        joint_parameter_lookup=[[-1.0, 2.0, 30.0], [1.0, 3.0, 50.0]],
         rules="documentation",
     )
     lost = isaac_lab.to_usd(

@@ -24,6 +24,7 @@ from neural_twin import random_network, write_network
 from own_components import Loaded, OwnLimit
 from refusals import cases
 from step_bench import FeedbackSkewed
+from tapes import LAWS, backward, gradients
 
 N, DT, LAGS = 48, 0.02, 3
 SIGNALS = ("joint_q", "joint_qd", "joint_target_q", "joint_target_qd", "joint_act")
@@ -33,98 +34,25 @@ TABLES = {
     "speed": ([0.0, 0.3, 0.9, 2.0], [0.9, 0.3, 0.4, 0.7]),
     "velocity": ([-2.0, -0.5, 0.4, 1.5], [5.0, 9.0, 4.0, 1.0]),
 }
-# ranges of parameters that make each limit act on some joints and not on others
-RANGES = {
-    "kp": (5.0, 20.0),
-    "ki": (5.0, 20.0),
-    "kd": (0.5, 2.0),
-    "gear": (0.5, 2.0),
-    "integral_max": (0.01, 0.06),
-    "const_effort": (-1.0, 1.0),
-    "max_effort": (2.0, 15.0),
-    "saturation_effort": (4.0, 20.0),
-    "velocity_limit": (1.0, 4.0),
-    "max_motor_effort": (2.0, 12.0),
-    "error_gain": (0.002, 0.02),
-    "voltage": (4.0, 24.0),
-    "max_duty": (0.1, 0.3),
-    "min_duty": (0.0, 0.09),
-    "deadband": (0.0, 0.3),
-    "max_duty_rate": (0.5, 10.0),
-    "profile_velocity": (1.0, 5.0),
-    "max_rate": (1.0, 5.0),
-    "startup": (0.0, 2.0),
-    "profile_acceleration": (10.0, 100.0),
-    "stall_effort": (4.0, 20.0),
-    "no_load_velocity": (1.0, 4.0),
-    "nominal_voltage": (20.0, 30.0),
-    "max_power": (2.0, 9.0),
-    "max_driving_effort": (2.0, 12.0),
-    "coulomb": (0.1, 1.0),
-    "viscous": (0.1, 1.0),
-    "static": (1.0, 2.0),
-    "stribeck_velocity": (0.5, 2.0),
-    "stribeck_exponent": (1.5, 2.5),
-    "assumed_inertia": (0.001, 0.01),
-    "load": (0.1, 0.5),
-    "inertia": (0.001, 0.02),
-    "motor_load": (0.05, 0.2),
-    "external_load": (0.05, 0.2),
-    "stribeck_motor_load": (0.05, 0.2),
-    "stribeck_external_load": (0.05, 0.2),
-    "quadratic_motor_load": (0.01, 0.05),
-    "quadratic_external_load": (0.01, 0.05),
-    "bristle_stiffness": (5.0, 20.0),
-    "bristle_damping": (0.1, 0.5),
-    "amplitude": (0.1, 1.0),
-    "periods": (1.0, 5.0),
-    "phase": (-1.0, 1.0),
-    "torque_constant": (0.5, 2.0),
-    "resistance": (0.5, 2.0),
-    "inductance": (0.001, 0.01),
-    "driver_resistance": (0.05, 0.2),
-    "saturation_current": (5.0, 50.0),
-    # beside an inductance there is none
-    "bandwidth": (np.inf, np.inf),
-    "dead_zone": (0.0, 0.01),
-    "max_current": (20.0, 40.0),
-    "max_current_rate": (1e3, 2e3),
-    "rotor_inertia": (0.01, 0.1),
-    "stiffness": (5.0, 20.0),
-    "damping": (0.1, 0.5),
-    "backlash": (0.01, 0.1),
-    "rotor_damping": (0.01, 0.1),
-    "temperature_coefficient": (0.001, 0.01),
-    "magnet_coefficient": (0.001, 0.01),
-    "ratio": (0.5, 3.0),
-    "offset": (-0.5, 0.5),
-    "targets": (0.0, 1.0),
-    "command": (0.0, 0.4),
-    "driver": (0.0, 0.4),
-    "discretization": (0.0, 0.4),
-    "quadratic_when_opposed": (0.0, 0.4),
-    "mujoco_discretization": (0.0, 0.4),
-    "time_constant": (0.002, 0.05),
-    "torque": (0.5, 3.0),
-    "release_time": (0.005, 0.03),
-    "engage_time": (0.005, 0.03),
-    "engaged": (0.6, 1.0),
-    "holding_effort": (0.5, 3.0),
-    "steps": (4.0, 12.0),
-}
-# laws that only publish signals have no gradients
-# linkages, which couple joints, and laws of commands have no gradients
-SINGLE = [
-    law
-    for law in catalogue.laws()
-    if KINDS[law.kind].gives and not KINDS[law.kind].couples and not KINDS[law.kind].commands
-]
-# delays, sensors that act late, and rates have tests of their own
-LAWS = sorted(
-    law.name
-    for law in SINGLE
-    if law.component.LAW is not None and not law.component.LATE and law.component.TICK is None
-)
+# ranges of parameters that make each limit act on some joints and not on others; beside an inductance no bandwidth
+RANGES = """
+    kp 5 20, ki 5 20, kd 0.5 2, gear 0.5 2, integral_max 0.01 0.06, const_effort -1 1, max_effort 2 15,
+    saturation_effort 4 20, velocity_limit 1 4, max_motor_effort 2 12, error_gain 0.002 0.02, voltage 4 24,
+    max_duty 0.1 0.3, min_duty 0 0.09, deadband 0 0.3, max_duty_rate 0.5 10, profile_velocity 1 5, max_rate 1 5,
+    startup 0 2, profile_acceleration 10 100, stall_effort 4 20, no_load_velocity 1 4, nominal_voltage 20 30,
+    max_power 2 9, max_driving_effort 2 12, coulomb 0.1 1, viscous 0.1 1, static 1 2, stribeck_velocity 0.5 2,
+    stribeck_exponent 1.5 2.5, assumed_inertia 0.001 0.01, load 0.1 0.5, inertia 0.001 0.02, motor_load 0.05 0.2,
+    external_load 0.05 0.2, stribeck_motor_load 0.05 0.2, stribeck_external_load 0.05 0.2,
+    quadratic_motor_load 0.01 0.05, quadratic_external_load 0.01 0.05, bristle_stiffness 5 20,
+    bristle_damping 0.1 0.5, amplitude 0.1 1, periods 1 5, phase -1 1, torque_constant 0.5 2, resistance 0.5 2,
+    inductance 0.001 0.01, driver_resistance 0.05 0.2, saturation_current 5 50, bandwidth inf inf, dead_zone 0 0.01,
+    max_current 20 40, max_current_rate 1000 2000, rotor_inertia 0.01 0.1, stiffness 5 20, damping 0.1 0.5,
+    backlash 0.01 0.1, rotor_damping 0.01 0.1, temperature_coefficient 0.001 0.01, magnet_coefficient 0.001 0.01,
+    ratio 0.5 3, offset -0.5 0.5, targets 0 1, command 0 0.4, driver 0 0.4, discretization 0 0.4,
+    quadratic_when_opposed 0 0.4, mujoco_discretization 0 0.4, time_constant 0.002 0.05, torque 0.5 3,
+    release_time 0.005 0.03, engage_time 0.005 0.03, engaged 0.6 1, holding_effort 0.5 3, steps 4 12
+"""
+RANGES = {name: (float(low), float(high)) for name, low, high in map(str.split, RANGES.split(","))}
 Values = dict[str, np.ndarray]
 pytestmark = pytest.mark.usefixtures("backend")
 # gradients by central differences, and how often limits acted
@@ -219,8 +147,7 @@ class Rollout:
             made.append(component(**given))
         delay = Delay(array(self.lag, False, wp.int32), self.depth) if self.depth else None
         indices = array(np.arange(N), False, wp.uint32)
-        parts = parts_of(made) | {"delay": delay}
-        actuator = Actuator(indices, **parts, requires_grad=True, **more)
+        actuator = Actuator(indices, **parts_of(made) | {"delay": delay}, requires_grad=True, **more)
         return actuator, {name: value for name, value in parameters.items() if "before" not in name}
 
     def on_tape(self, states: Callable[[Actuator, int], list[tuple]]) -> Values:
@@ -261,7 +188,6 @@ def assert_same(found: Values, expected: Values, tolerance: float = 2e-4) -> Non
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.slow("Warp")
 def test_every_law_has_the_gradients_of_finite_differences(law, states) -> None:
-    """Over more steps than the ring is deep, lags from none to all of it; limits and integrals act on some joints."""
     laws = [law] if law.startswith("Controller") else ["ControllerPID", law]
     rollout = Rollout(laws, 6, LAGS)
     expected = rollout.differences()
@@ -318,13 +244,6 @@ def pd(number: int = N, **more) -> tuple[Actuator, dict[str, wp.array]]:
     return Actuator(array(np.arange(number), False, wp.uint32), law, clamping=clamping, **more), arrays
 
 
-def backward(tape: wp.Tape, arrays: dict[str, wp.array], efforts: str = "joint_f") -> Values:
-    """All gradients, for one of 1 of each effort."""
-    arrays[efforts].grad.fill_(1.0)
-    tape.backward()
-    return {name: one.grad.numpy().copy() for name, one in arrays.items() if one.grad is not None}
-
-
 def test_without_a_tape_nothing_changes() -> None:
     plain, first = pd()
     differentiable, second = pd(requires_grad=True)
@@ -359,9 +278,7 @@ def test_output_keeps_its_gradient_and_arrays_without_one_get_none() -> None:
     actuator, arrays = pd(requires_grad=True)
     for name in ("joint_qd", "kd", "joint_act"):
         arrays[name].requires_grad = False
-    with wp.Tape() as tape:
-        actuator.step(arrays, arrays)
-    found = backward(tape, arrays)
+    found = gradients(actuator, arrays)
     np.testing.assert_array_equal(found["joint_f"], 1.0)
     assert not {"joint_qd", "kd", "joint_act"} & {*found} and found["joint_q"].any()
 
@@ -369,9 +286,7 @@ def test_output_keeps_its_gradient_and_arrays_without_one_get_none() -> None:
 def test_computed_efforts_have_gradients() -> None:
     actuator, arrays = pd(requires_grad=True, control_computed_output_attr="before")
     arrays["before"] = array(np.zeros(N))
-    with wp.Tape() as tape:
-        actuator.step(arrays, arrays)
-    found = backward(tape, arrays, "before")
+    found = gradients(actuator, arrays, efforts="before")
     np.testing.assert_array_equal(found["joint_q"], -10.0)
     np.testing.assert_array_equal(found["limit"], 0.0)
 
@@ -380,9 +295,7 @@ def test_indices_may_come_twice_and_in_any_order() -> None:
     actuator, arrays = pd(4, requires_grad=True)
     actuator.pos_indices = array([2, 0, 2, 3], False, wp.uint32)
     arrays["limit"].fill_(1000.0)
-    with wp.Tape() as tape:
-        actuator.step(arrays, arrays)
-    np.testing.assert_array_equal(backward(tape, arrays)["joint_q"], [-10.0, 0.0, -20.0, -10.0])
+    np.testing.assert_array_equal(gradients(actuator, arrays)["joint_q"], [-10.0, 0.0, -20.0, -10.0])
 
 
 @pytest.mark.parametrize("kind", ["PID", "network"])
@@ -496,15 +409,14 @@ def test_ring_that_is_not_full_gives_the_gradient_to_the_oldest_command(held) ->
 
 
 def test_group_steps_each_on_the_tape() -> None:
-    made = [pd(requires_grad=flag) for flag in (True, True)]
+    (grouped, arrays), (alone, others) = (pd(requires_grad=True) for _ in range(2))
     with wp.Tape() as tape:
-        for actuator, arrays in made[:1]:
-            ActuatorGroup([actuator]).step(arrays, arrays)
-        made[1][0].step(made[1][1], made[1][1])
-    made[0][1]["joint_f"].grad.fill_(1.0)
-    expected = backward(tape, made[1][1])
+        ActuatorGroup([grouped]).step(arrays, arrays)
+        alone.step(others, others)
+    arrays["joint_f"].grad.fill_(1.0)
+    expected = backward(tape, others)
     for name, values in expected.items():
-        np.testing.assert_array_equal(made[0][1][name].grad.numpy(), values, err_msg=name)
+        np.testing.assert_array_equal(arrays[name].grad.numpy(), values, err_msg=name)
     assert expected["kp"].any()
 
 
@@ -589,7 +501,6 @@ class FeedbackLate(LateComponent, Feedback):
     ([FeedbackSkewed, actuators.ImplicitEffort], r"a sensor of one's own \(FeedbackSkewed\) beside an effort of"),
 )
 def test_what_laws_of_ones_own_have_no_gradients_with_is_refused(stages, why) -> None:
-    """By name: what only built-in laws have, and what would be evaluated at the end of the step."""
     ones, law = array(np.ones(N)), pd()[0].controller
     # none in the engine of a simulator
     given = [{name: None if name == "in_engine" else ones for name in one.PARAMETERS} for one in stages]
@@ -613,8 +524,5 @@ def test_actuators_of_newton_with_gradients_are_taken() -> None:
         pytest.skip("this newton has other names")
     _, arrays = pd()
     law = newton.DrivePD(kp=arrays["kp"], kd=arrays["kd"], const_effort=arrays["const"])
-    given = newton.Actuator(array(np.arange(N), False, wp.uint32), law, requires_grad=True)
-    group = ActuatorGroup([given])
-    with wp.Tape() as tape:
-        group.step(arrays, arrays)
-    np.testing.assert_array_equal(backward(tape, arrays)["joint_q"], -10.0)
+    group = ActuatorGroup([newton.Actuator(array(np.arange(N), False, wp.uint32), law, requires_grad=True)])
+    np.testing.assert_array_equal(gradients(group, arrays)["joint_q"], -10.0)

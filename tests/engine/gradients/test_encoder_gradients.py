@@ -21,7 +21,6 @@ WITHOUT = "velocity", "seed", "resolution", "velocity_resolution", "targets"
 @pytest.mark.usefixtures("backend")
 @pytest.mark.parametrize("states", [swapped, in_place, one_each])
 def test_every_gradient_is_that_of_central_differences(states) -> None:
-    """By bias, noise, latency in seconds and steps, filter, gains, limits, and the signals of each step."""
     laws = ["FeedbackEncoder", "ControllerPID", "ClampingMaxEffort"]
     rollout = LateRollout(laws, GAINS | ENCODER | LATE | {"seed": (0, 99)}, seed=3, whole=WHOLE)
     expected = rollout.differences()

@@ -42,7 +42,6 @@ WITHOUT += ("resolution", "velocity_resolution", "velocity")
 @pytest.mark.parametrize("states", [swapped, in_place, one_each])
 @pytest.mark.parametrize("law", ["RateHold", "EffortDelayTimed"])
 def test_every_gradient_is_that_of_central_differences(law, states) -> None:
-    """Of a PID controller with a limit, which is of each step; joints differ in period, phase and delay."""
     rollout = LateRollout(["ControllerPID", law, "ClampingMaxEffort"], GAINS | LATE | RATE, seed=1, whole=WHOLE)
     expected = rollout.differences()
     efforts, found = rollout.on_tape(states)
@@ -65,7 +64,6 @@ def test_rate_that_steps_do_not_divide(states) -> None:
 @pytest.mark.usefixtures("backend")
 @pytest.mark.slow
 def test_all_together() -> None:
-    """Encoder, delay, rate, effort delay, a motor and its gear; the former two count in steps of the controller."""
     laws = ["FeedbackEncoder", "DelayTimed", "ControllerPID", "RateHold", "EffortDelayTimed", "ClampingDCMotor"]
     ranges = GAINS | MOTOR | LATE | RATE | {"ratio": (0.5, 3.0), "offset": (-0.5, 0.5), "bias": (-0.3, 0.3)}
     ranges |= {"latency": (0.001, 0.02), "latency_steps": (0.1, 0.9), "velocity_filter": (0.01, 0.05)}
@@ -106,7 +104,6 @@ def test_delay_in_whole_steps_is_one_in_steps() -> None:
 @pytest.mark.usefixtures("backend")
 @pytest.mark.parametrize("name", ["joint_q", "joint_target_q", "max_effort"])
 def test_fault_has_no_gradient(name) -> None:
-    """Of one joint in a step in which its controller does not run; the effort that is held acts again after it."""
     found = []
     for bad in (False, True):
         laws = ["ControllerPID", "RateHold", "ClampingMaxEffort"]
@@ -151,7 +148,6 @@ def test_computed_efforts_are_those_that_are_held() -> None:
 
 
 def test_network_runs_at_its_rate(tmp_path) -> None:
-    """In Torch, by targets of each step, and by the state that an LSTM keeps between computations."""
     torch = pytest.importorskip("torch")
     file = write_network(tmp_path / "knee.safetensors", random_network("lstm", 2, layers=2), {"effort_scale": 30.0})
     motor = {"j": [NeuralControlConfig(str(file)), RateConfig(decimation=2), EffortDelayConfig(steps=0.5, max_steps=2)]}

@@ -124,7 +124,6 @@ def test_friction_behind_is_refused_by_name() -> None:
 
 
 def test_torch_has_the_same_gradients(rng) -> None:
-    """Of a PID controller with a limit, by positions and gains, against differences of the step itself."""
     torch = pytest.importorskip("torch")
     motor = [
         aa.PIDControlConfig(200.0, 50.0, 5.0),

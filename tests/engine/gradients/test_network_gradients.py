@@ -43,8 +43,7 @@ def test_gradients_of_states_are_taken_and_left(kind, tmp_path) -> None:
             assert not any(one.numpy().any() for one in after)
         for one, right in zip(before, given, strict=True):
             np.testing.assert_array_equal(one.numpy()[:, 2], right[:, 2])
-    for mine, right in zip(*found, strict=True):
-        np.testing.assert_array_equal(mine, right)
+    np.testing.assert_equal(*found)
     by_signals = found[0][0]
     assert not by_signals[:, 2].any() and by_signals[0].any() and not by_signals[4].any()
 

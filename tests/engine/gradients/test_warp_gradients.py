@@ -1,6 +1,5 @@
 """Gradients by Warp's adjoint: custom laws compared with float64 differences, built-in laws with the core."""
 
-import itertools
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
@@ -12,24 +11,13 @@ import warp as wp
 from isaacsim.core.experimental.actuators.base import native
 from isaacsim.core.experimental.actuators.laws.contract import catalogue
 from isaacsim.core.experimental.actuators.specs.fields import parameters_of
-from isaacsim.core.experimental.actuators.specs.stages import KINDS, parts_of
+from isaacsim.core.experimental.actuators.specs.stages import parts_of
+from late_rollout import States, in_place, one_each, swapped
+from tapes import LAWS, gradients
 
 N, STEPS, DEPTH, DT = 40, 6, 3, 0.02
 SIGNALS = ("joint_q", "joint_qd", "joint_target_q", "joint_target_qd", "joint_act")
 TABLE = [-1.0, -0.2, 0.5, 1.0], [2.0, 6.0, 3.0, 4.0]
-# laws that only publish signals have no gradients
-# linkages, which couple joints, and laws of commands have no gradients
-SINGLE = [
-    law
-    for law in catalogue.laws()
-    if KINDS[law.kind].gives and not KINDS[law.kind].couples and not KINDS[law.kind].commands
-]
-# delays have tests of their own, and sensors that act late and rates have none
-LAWS = sorted(
-    law.name
-    for law in SINGLE
-    if law.component.LAW is not None and not law.component.LATE and law.component.TICK is None
-)
 Values = dict[str, np.ndarray]
 
 
@@ -139,20 +127,11 @@ def differences(loss: Callable[[Values], np.ndarray], values: Values) -> Values:
     }
 
 
-def states_of(actuator: actuators.Actuator, kind: str) -> list[tuple]:
-    """Before and after each step: two in turn, one, or one for each step."""
-    if kind == "one each":
-        return list(itertools.pairwise(actuator.state() for _ in range(STEPS + 1)))
-    two = [actuator.state(), actuator.state()]
-    return [(two[0], two[0])] * STEPS if kind == "in place" else [(two[k % 2], two[1 - k % 2]) for k in range(STEPS)]
-
-
-@pytest.mark.parametrize("states", ["swapped", "in place", "one each"])
+@pytest.mark.parametrize("states", [swapped, in_place, one_each])
 @pytest.mark.parametrize("depth", [0, DEPTH])
 @pytest.mark.parametrize("device", ["cpu", "cuda:0"])
 @pytest.mark.slow
 def test_laws_of_ones_own_have_the_gradients_of_finite_differences(device, depth, states) -> None:
-    """States, prepared parameters and a curve; a limit of this package behind, and a delay before them."""
     if device != "cpu" and not wp.is_cuda_available():
         pytest.skip("this machine has no GPU")
     rng = np.random.default_rng(1)
@@ -165,7 +144,7 @@ def test_laws_of_ones_own_have_the_gradients_of_finite_differences(device, depth
     clamping = [Grip(given["share"], given["most"], given["rate"]), actuators.ClampingMaxEffort(given["limit"])]
     delay = actuators.Delay(array(lag, wp.int32, device), depth) if depth else None
     actuator = actuators.Actuator(array(np.arange(N), wp.uint32, device), soft, delay, clamping, requires_grad=True)
-    pairs = states_of(actuator, states)
+    pairs = states(actuator, STEPS)
     pairs[0][0].controller_state.level.assign(given["level"])
     pairs[0][0].clamping_states[0].last.assign(given["last"])
     efforts = [array(np.zeros(N), device=device) for _ in range(STEPS)]
@@ -185,7 +164,7 @@ def test_laws_of_ones_own_have_the_gradients_of_finite_differences(device, depth
         np.testing.assert_allclose(given[name].grad.numpy(), right, atol=3e-4 * scale, rtol=0, err_msg=name)
 
 
-def rolled_out(laws: Sequence[str], values: Values, states: str, weights: np.ndarray) -> Values:
+def rolled_out(laws: Sequence[str], values: Values, states: States, weights: np.ndarray) -> Values:
     given = {name: array(value) for name, value in values.items()}
     made = []
     for law in laws:
@@ -200,7 +179,7 @@ def rolled_out(laws: Sequence[str], values: Values, states: str, weights: np.nda
     delay = actuators.Delay(array(np.arange(N) % (DEPTH + 1), wp.int32), DEPTH)
     parts = parts_of(made) | {"delay": delay}
     actuator = actuators.Actuator(array(np.arange(N), wp.uint32), **parts, requires_grad=True)
-    pairs = states_of(actuator, states)
+    pairs = states(actuator, STEPS)
     efforts, computed = ([array(np.zeros(N)) for _ in range(STEPS)] for _ in range(2))
     actuator.control_computed_output_attr = "before"
     with wp.Tape() as tape:
@@ -248,7 +227,7 @@ def test_gradients_are_the_cores(law, special, monkeypatch) -> None:
     # the laws of controllers and limits keep to the tighter bound
     odd &= getattr(actuators, law).KIND in ("passive", "shaft")
     weights = rng.normal(size=(3, STEPS, N)).astype(np.float32)
-    for states in ("swapped", "in place"):
+    for states in (swapped, in_place):
         expected = rolled_out(laws, values, states, weights)
         with monkeypatch.context() as without:
             without.setattr(native, "core", None)
@@ -274,10 +253,7 @@ def test_fault_of_a_law_of_ones_own_has_no_gradient() -> None:
     target, gain = array([1.0, -1.0, 4.0]), array([1.0, 1.0, np.nan])
     arrays = {name: array(np.zeros(3)) for name in (*SIGNALS, "joint_f")} | {"joint_target_q": target}
     actuator = actuators.Actuator(array(np.arange(3), wp.uint32), Reckless(gain), requires_grad=True)
-    with wp.Tape() as tape:
-        actuator.step(arrays, arrays)
-    arrays["joint_f"].grad.fill_(1.0)
-    tape.backward()
+    gradients(actuator, arrays)
     assert target.grad.numpy().tolist() == [0.5, 0.0, 0.0] and gain.grad.numpy().tolist() == [0.5, 0.0, 0.0]
     assert arrays["joint_qd"].grad.numpy().tolist() == [1.0, 0.0, 0.0]
 
@@ -298,11 +274,8 @@ def test_parameter_that_is_none_has_no_gradient_whatever_the_law_makes_of_it() -
     gain = array([2.0, -1.0, np.nan])
     arrays = {name: array(np.zeros(3)) for name in (*SIGNALS, "joint_f")} | {"joint_qd": array(np.full(3, 0.5))}
     actuator = actuators.Actuator(array(np.arange(3), wp.uint32), Deaf(gain), requires_grad=True)
-    with wp.Tape() as tape:
-        actuator.step(arrays, arrays)
+    gradients(actuator, arrays)
     assert arrays["joint_f"].numpy().tolist() == [1.0, 0.5, 0.0]
-    arrays["joint_f"].grad.fill_(1.0)
-    tape.backward()
     assert arrays["joint_qd"].grad.numpy().tolist() == [2.0, 1.0, 0.0]
     assert gain.grad.numpy().tolist() == [0.5, 0.0, 0.0]
 
@@ -313,10 +286,7 @@ def test_one_array_as_two_parameters_gets_both_gradients() -> None:
     arrays["joint_qd"] = array(np.full(4, -0.25))
     actuator = actuators.Actuator(array(np.arange(4), wp.uint32), Soft(shared, shared), requires_grad=True)
     state = actuator.state()
-    with wp.Tape() as tape:
-        actuator.step(arrays, arrays, state, state, DT)
-    arrays["joint_f"].grad.fill_(1.0)
-    tape.backward()
+    gradients(actuator, arrays, state, state, DT)
     # the spring is as hard as can be
     np.testing.assert_allclose(shared.grad.numpy(), 0.25, rtol=1e-5)
 
@@ -338,8 +308,7 @@ def test_law_without_an_adjoint_is_refused() -> None:
 def test_launches_stay_off_the_tape_and_arrays_where_they_are() -> None:
     pid = actuators.ControllerPID(*(array(np.ones(2)) for _ in range(4)))
     motor = actuators.ClampingDCMotor(*(array(np.full(2, 50.0)) for _ in range(3)))
-    soft = Soft(array(np.ones(2)), array(np.ones(2)))
-    for law in (pid, soft):
+    for law in (pid, Soft(array(np.ones(2)), array(np.ones(2)))):
         actuator = actuators.Actuator(array([1, 0], wp.uint32), law, clamping=[motor], requires_grad=True)
         state = actuator.state()
         arrays = {name: np.zeros(2, np.float32) for name in SIGNALS[:4]}

@@ -29,7 +29,6 @@ def test_sweeps_keep_to_the_levels() -> None:
 
 
 def test_steps_are_those_of_the_equations(rng) -> None:
-    """Of several robots whose levels grow with the load, in float64; a reset forgets the step before of its robot."""
     robots, joints, h = 3, 4, 0.01
     masses, kp = mass_matrices(robots, joints).astype(np.float32), 2.0
     loads = {"motor_load": 0.3, "external_load": 0.2, "stribeck_motor_load": 0.1, "stribeck_external_load": 0.15}

@@ -48,7 +48,6 @@ def made(library, kind: str, count: int, seed: int, **more):
 @pytest.mark.parametrize("kind", ["pd", "pid", "dc"])
 @pytest.mark.slow
 def test_efforts_are_newtons(backend, kind, links) -> None:
-    """Of three steps, of two robots, with and without a bias force, to 1e-4; and its integrals."""
     theirs = peer()
     model = newton_chain(links, robots=2, armature=0.005)
     count = 2 * links
@@ -77,7 +76,6 @@ def test_efforts_are_newtons(backend, kind, links) -> None:
 
 @pytest.mark.parametrize("stability", [1.0, 30.0, 1000.0])
 def test_stiff_efforts_are_newtons(stability) -> None:
-    """Of one joint at stability numbers far above 1, half of it by each gain."""
     theirs, model = peer(), newton_chain(1)
     response = aa.JointSpaceResponse(model)
     state, _ = situation(1)
@@ -310,19 +308,14 @@ def test_parameters_act_at_the_next_step() -> None:
     actuator.set_effort_mode_implicit(aa.JointSpaceResponse.from_matrices([[[0.5]]]))
     act, q, v = (float(one.numpy()[0]) for one in (control.joint_act, state.joint_q, state.joint_qd))
     goal = float(control.joint_target_q.numpy()[0])
-    for change, kp in ((lambda: None, 0.0), (lambda: actuator.drive.kp.fill_(70.0), 70.0), (replaced(actuator), 30.0)):
-        change()
+    for kp in (0.0, 70.0, 30.0):
+        if kp == 30.0:
+            actuator.drive.kp = floats([kp])
+        actuator.drive.kp.fill_(kp)
         control.joint_f.zero_()
         actuator.step(state, control, dt=DT)
         expected = (act + kp * (goal - q - DT * v)) / (1 + DT * DT * kp * 2.0)
         np.testing.assert_allclose(control.joint_f.numpy().copy(), expected, rtol=1e-5)
-
-
-def replaced(actuator: aa.Actuator):
-    def replace() -> None:
-        actuator.drive.kp = floats([30.0])
-
-    return replace
 
 
 def test_computed_efforts_are_those_before_the_limits(backend) -> None:

@@ -62,8 +62,7 @@ def curved(q: np.ndarray, v: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("warm_start", ["explicit", "zero"])
 def test_efforts_are_those_of_the_law_at_the_end(law, warm_start) -> None:
     problem = Problem([3, 1, 2], law, max_iters=30, warm_start=ImplicitOptions.WarmStart(warm_start))
-    bias = np.linspace(-3.0, 3.0, 6).astype(np.float32)
-    for given in (None, bias):
+    for given in (None, np.linspace(-3.0, 3.0, 6).astype(np.float32)):
         effort = problem.solve(given)
         # a residual is larger than the error by the stiffness
         assert np.abs(problem.left(effort, 0.0 if given is None else given)).max() < 2e-3 * (1 + np.abs(effort).max())

@@ -123,7 +123,6 @@ def free_robot():
 
 
 def test_wrenches_of_a_free_base_are_turned_as_newton_turns_them() -> None:
-    """The effort of the hinge under any bias force is newton's; under gravity alone it is that without one."""
     model, library = free_robot(), newton()
     state = model.state()
     library.eval_fk(model, state.joint_q, state.joint_qd, state)

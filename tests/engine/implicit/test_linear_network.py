@@ -48,7 +48,6 @@ def expected_of(actuator: Actuator) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("kind", ["mlp", "lstm", "gru"])
 def test_efforts_are_those_of_the_linear_law(backend, kind, tmp_path) -> None:
-    """To what differences of the network resolve; states are those that an explicit step leaves."""
     path = write_network(tmp_path / "net.safetensors", random_network(kind, 2), {"effort_scale": 20.0})
     actuator, explicit = (actuator_of(path, kind) for _ in range(2))
     wanted, _ = expected_of(explicit)
@@ -60,8 +59,7 @@ def test_efforts_are_those_of_the_linear_law(backend, kind, tmp_path) -> None:
         found = stepped(actuator, Q, V, states[0])
         stepped(explicit, Q, V, states[1])
         np.testing.assert_allclose(found, wanted, rtol=2e-3, atol=2e-3)
-        pairs = zip(*(vars(both[1].controller_state).values() for both in states), strict=True)
-        for own, expected in pairs:
+        for own, expected in zip(*(vars(both[1].controller_state).values() for both in states), strict=True):
             np.testing.assert_array_equal(own.numpy(), expected.numpy())
 
 

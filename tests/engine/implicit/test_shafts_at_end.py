@@ -10,21 +10,14 @@ import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 from driven import driven
-from isaacsim.core.experimental.actuators.base import native
 from isaacsim.core.experimental.actuators.base.errors import HostError
 from isaacsim.core.experimental.actuators.laws.contract.coupling import Shafts, coupled_inertias
 from isaacsim.core.experimental.actuators.simulators.mujoco.address import mujoco
+from one_inertia import signals_of
 
 NAMES, DT = ["a", "b", "c"], 2e-3
 MASS = np.array([[3.0, 0.8, 0.3], [0.8, 1.5, 0.2], [0.3, 0.2, 0.9]]) * 1e-3
-ENGINES = [pytest.param(True, id="core"), pytest.param(False, id="warp", marks=pytest.mark.slow)]
 KP, KD, MOST = 40.0, 0.5, 1.5
-
-
-@pytest.fixture(params=ENGINES)
-def _engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not request.param:
-        monkeypatch.setattr(native, "core", None)
 
 
 def motor(shaft: aa.LinkageConfig, *stages: Any, **mode: Any) -> list[Any]:
@@ -50,11 +43,11 @@ def solved(inverse: np.ndarray, rows: np.ndarray, state: list[np.ndarray], pulls
     return 0.5 * (low + high)
 
 
-@pytest.mark.usefixtures("_engine")
+@pytest.mark.usefixtures("backend")
+@pytest.mark.slow("Warp")
 @pytest.mark.parametrize("pulls", [False, True])
 @pytest.mark.parametrize("count", [1, 2])
 def test_effort_is_that_of_the_end_of_the_step_at_the_shaft(count: int, pulls: bool) -> None:
-    """Fewer motors than joints, so that a part of the motion is free; power is kept."""
     rows = np.array([[1.0, 0.6, 0.3], [0.0, 1.0, -0.5]])[:count]
     shafts = [aa.LinkageConfig(NAMES, row.tolist(), unilateral=pulls) for row in rows]
     robots, rng = 7, np.random.default_rng(3)
@@ -242,8 +235,8 @@ def test_cable_in_the_simulator_pulls_within_its_limits(file: Path) -> None:
             if "c" in motors:
                 # signals of joints are without the armature of the step
                 mass = np.array(actuators.articulation.get_mass_matrices().numpy(), float)[0]
-                (_, told), *_ = actuators._assembly.signals["inertia"]
-                np.testing.assert_allclose(told.numpy().ravel(), 1 / np.linalg.inv(mass)[2, 2], rtol=1e-2)
+                told = signals_of(actuators)["inertia"][0]
+                np.testing.assert_allclose(told.ravel(), 1 / np.linalg.inv(mass)[2, 2], rtol=1e-2)
             found.append(log.positions[-1, 0, :2] @ [1.0, 0.6])
     np.testing.assert_allclose(found, 0.39, atol=0.01)
 

@@ -89,7 +89,6 @@ def stepped(kind: str, given: Values, whole: bool, **more) -> tuple[np.ndarray, 
 @pytest.mark.parametrize("whole", [False, True])
 @pytest.mark.parametrize("kind", ["friction", "curve"])
 def test_gradients_are_those_of_the_surrogate(kind, whole) -> None:
-    """By targets, velocity, state and parameters, against central differences; joints stick, slide or are about to."""
     given = numbers(kind)
     efforts, found = stepped(kind, given, whole, smooth_stick=True)
     exact, width = {name: value.astype(float) for name, value in given.items()}, 1e-6
@@ -132,9 +131,8 @@ def test_option_without_what_it_changes_is_refused() -> None:
     with pytest.raises(ValueError, match=r"smooth_stick = True: must be with requires_grad = True"):
         aa.Actuator(indices, law, smooth_stick=True)
     clamp = aa.ClampingMaxEffort(array(np.ones(N)))
-    with pytest.raises(
-        ValueError, match=r"leg: smooth_stick = True: must be with ShaftFriction, PassiveFriction, Pass"
-    ):
+    words = r"leg: smooth_stick = True: must be with ShaftFriction, PassiveFriction, Pass"
+    with pytest.raises(ValueError, match=words):
         aa.Actuator(indices, law, clamping=[clamp], requires_grad=True, smooth_stick=True, label="leg")
 
 

@@ -62,13 +62,12 @@ class Kept(ours.Controller):
     LAW = ControllerPID.LAW
 
 
-def timed_delay():
-    return catalogue.build(ours.TimedDelayConfig(steps=1), 1, "cpu")
-
-
 @cases(
     "parts, said",
-    ({"delay": timed_delay}, "DelayTimed delays commands by a law of its own"),
+    (
+        {"delay": lambda: catalogue.build(ours.TimedDelayConfig(steps=1), 1, "cpu")},
+        "DelayTimed delays commands by a law of its own",
+    ),
     ({"controller": lambda: Kept(*[floats([1.0])] * 5)}, "Kept remembers what no step may advance twice"),
 )
 def test_what_remembers_more_than_an_integral_is_refused(parts, said) -> None:

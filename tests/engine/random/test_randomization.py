@@ -10,10 +10,10 @@ from isaacsim.core.experimental.actuators.engine.parameters import Parameters
 from isaacsim.core.experimental.actuators.engine.random import random_numbers
 from isaacsim.core.experimental.actuators.engine.random.random_numbers import Draw, Draws, key_of
 from isaacsim.core.experimental.actuators.engine.random.randomization import Randomization
-from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from own_components import OwnController
 from places import ROBOTS
-from refusals import cases
+from played import played_arrays, played_robot
+from refusals import cases, refused
 
 NAMES = ["hip", "knee", "ankle"]
 N = 4000
@@ -63,7 +63,6 @@ def normal_cdf(mean: float, std: float):
 )
 @pytest.mark.usefixtures("engine_kind")
 def test_values_come_from_their_distribution(given, cdf) -> None:
-    """By the Kolmogorov–Smirnov test; other parameters stay unchanged."""
     actuated = made()
     actuated.randomize({"kp": {"hip": given}}, seed=3)
     assert standing(kp(actuated, 0), cdf) < 1.95 and (kp(actuated, 1) == 60.0).all()
@@ -98,7 +97,6 @@ def test_per_robot_is_one_number_for_all_joints() -> None:
 
 @pytest.mark.usefixtures("engine_kind")
 def test_what_was_drawn_is_told() -> None:
-    """By parameter and joint, also after a reset; of the strength the factor, whatever else is drawn."""
     leg = aa.ActuatedArrays(["hip", "knee"], {".*": [aa.PDControlConfig(80.0, 2.0)]}, num_robots=7)
     assert leg.drawn_values() == {}
     given = {"kp": {"knee": aa.Uniform(50.0, 60.0)}, "strength": aa.Uniform(0.5, 0.8, per_robot=True)}
@@ -160,11 +158,11 @@ def test_strength_is_a_factor_of_the_effort() -> None:
         np.testing.assert_allclose(found[:, 0], strong[:, 0] * factors, rtol=1e-5, atol=1e-5)
     assert 0.25 < factors.min() < 0.3 and 0.7 < factors.max() < 0.75
     weak.randomize({"kp": aa.Uniform(10.0, 20.0)}, seed=1)
-    for _ in range(3):
+    for resets in (1, 2, 3):
         weak.reset()
         drawn = made(200)
         drawn.randomize({"kp": aa.Uniform(10.0, 20.0)}, seed=1)
-        for _ in range(weak._assembly._randomization._counts[0]):
+        for _ in range(resets):
             drawn.reset()
         factors = weak.actuators[0].controller.read("kd") / 2.0
         np.testing.assert_allclose(kp(weak, 0), kp(drawn, 0) * factors, rtol=1e-6)
@@ -241,8 +239,7 @@ def test_what_cannot_be_drawn_is_refused(given, words) -> None:
     actuated = made(5)
     actuated.randomize({"kp": aa.Uniform(1.0, 2.0)}, seed=0)
     before = kp(actuated, 0)
-    with pytest.raises(ValueError, match=words):
-        actuated.randomize(given, seed=1)
+    refused(ValueError, lambda: actuated.randomize(given, seed=1), words)
     np.testing.assert_array_equal(kp(actuated, 0), before)
     actuated.reset()
     assert (kp(actuated, 0) < 2.0).all()
@@ -261,8 +258,7 @@ def test_a_refused_request_keeps_no_nominal_value() -> None:
 @pytest.mark.parametrize("value", [-1, 0.5, "1", True, None])
 def test_seeds_are_whole_numbers(name, value) -> None:
     given = {"seed": 0, "first_robot": 0} | {name: value}
-    with pytest.raises(ValueError, match=rf"{name} = {value!r}: must be an integer >= 0"):
-        made(2).randomize({}, **given)
+    refused(ValueError, lambda: made(2).randomize({}, **given), rf"{name} = {value!r}: must be an integer >= 0")
 
 
 def test_every_problem_is_told_at_once() -> None:
@@ -283,9 +279,7 @@ def test_strength_needs_efforts_that_have_a_factor() -> None:
 
 def test_strength_needs_a_law_that_is_known() -> None:
     gains = [wp.ones(3, dtype=wp.float32, device="cpu") for _ in range(4)]
-    host = ArraysHost(NAMES, 3)
-    with aa.use_host(host):
-        host.play()
+    with played_arrays(NAMES, 3):
         own = aa.ActuatorConfig(OwnController(*gains)), "hip"
         with aa.ArticulationActuators.from_actuators("/Robot_.*", [own]) as actuators:
             with pytest.raises(ValueError, match=r"strength of hip, .*its control law is no sum of gains times errors"):
@@ -317,7 +311,6 @@ def test_natively_and_in_numpy_the_same(given, operation, out_type, monkeypatch)
 
 
 def test_numpy_draws_where_the_core_is_missing(monkeypatch) -> None:
-    """As `test_values_come_from_their_distribution` asks for it of the native draw."""
     monkeypatch.setattr(random_numbers, "core", None)
     actuated = made()
     actuated.randomize({"kp": aa.Normal(80.0, 10.0), "kd": aa.LogUniform(0.1, 10.0)}, seed=3)
@@ -366,9 +359,7 @@ def test_armature_and_friction_are_drawn_in_the_simulator_and_given_back(early) 
 
 
 def test_properties_that_somebody_set_since_stay_at_close() -> None:
-    with aa.Simulation(ROBOTS / "franka_panda.usda", num_envs=2) as sim:
-        sim.play()
-        robot = aa.Articulation(PANDA)
+    with played_robot(PANDA, ROBOTS / "franka_panda.usda", num_envs=2) as (_, robot):
         actuators = aa.ArticulationActuators.from_configs(PANDA, {"panda_joint.*": aa.MotorConfig(PD, [LIMIT])})
         actuators.randomize({"armature": aa.Uniform(0.3, 0.5)}, seed=0)
         robot.set_dof_armatures(0.7, indices=[1], dof_indices=[2])
@@ -379,9 +370,7 @@ def test_properties_that_somebody_set_since_stay_at_close() -> None:
 
 
 def test_none_ends_armature_too() -> None:
-    with aa.Simulation(ROBOTS / "franka_panda.usda", num_envs=2) as sim:
-        sim.play()
-        robot = aa.Articulation(PANDA)
+    with played_robot(PANDA, ROBOTS / "franka_panda.usda", num_envs=2) as (sim, robot):
         actuators = aa.ArticulationActuators.from_configs(PANDA, {"panda_joint.*": aa.MotorConfig(PD, [LIMIT])})
         actuators.randomize({"armature": aa.Uniform(0.3, 0.5)}, seed=0)
         actuators.randomize({"armature": None}, seed=0)
@@ -391,9 +380,7 @@ def test_none_ends_armature_too() -> None:
 
 
 def test_a_simulator_without_such_setters_says_so() -> None:
-    host = ArraysHost(NAMES, 3)
-    with aa.use_host(host):
-        host.play()
+    with played_arrays(NAMES, 3):
         actuators = aa.ArticulationActuators.from_configs("/Robot_.*", {".*": [aa.PDControlConfig(1.0, 0.0)]})
         with pytest.raises(ValueError, match=r"armature: .* has no set_dof_armatures. Leave it out"):
             actuators.randomize({"armature": aa.Uniform(0, 1)}, seed=0)
@@ -430,8 +417,7 @@ def test_joints_made_anew_can_be_too_light_for_what_is_taken_off() -> None:
     simulated.armatures[:] = 0.06
     randomization.reset_properties()
     simulated.armatures[:] = 0.01
-    with pytest.raises(ValueError, match=r"armature of hip, .* = -0.04.*: must be finite and >= 0"):
-        randomization.reset_properties()
+    refused(ValueError, randomization.reset_properties, r"armature of hip, .* = -0.04.*: must be finite and >= 0")
 
 
 def test_ratios_are_drawn_and_inertias_of_rotors_are_armatures() -> None:

@@ -20,19 +20,12 @@ from refusals import cases, refused
 from step_bench import DT, ClampingSlew
 
 ROBOTS = 3
-ENGINE = {"kind": "warp"}
-
-
-@pytest.fixture(autouse=True, params=["warp", "native"])
-def _engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    if request.param == "native" and not has_native_core():
-        pytest.skip("the native core was not built")
-    monkeypatch.setitem(ENGINE, "kind", request.param)
+pytestmark = pytest.mark.usefixtures("backend")
 
 
 def around(plan: Plan, entries: list[ActuatorEntry]):
     """The step of a plan, in C++ where it knows all laws."""
-    native = ENGINE["kind"] == "native" and all(map(is_built_in, entries))
+    native = has_native_core() and all(map(is_built_in, entries))
     return NativeStep(plan) if native else WarpStep(plan, "cpu")
 
 
@@ -77,8 +70,6 @@ def step_of(entries: list[ActuatorEntry]):
 
 
 class Bench:
-    """Arrays of a knee between two known joints, or of a knee alone."""
-
     def __init__(self, own: tuple[bool, ...], kind: str = "columns", alone: bool = False) -> None:
         others = [ActuatorEntry(n, (n,), aa.ControllerPD(full(5), full(1)), [], None) for n in ("/A/hip", "/A/toe")]
         self.entries = [knee(own)] if alone else [others[0], knee(own), others[1]]
@@ -116,7 +107,7 @@ def draws(steps: int, faults: bool) -> list[np.ndarray]:
 
 def run(own: tuple[bool, ...], kind: str = "columns", faults: bool = False) -> tuple[np.ndarray, Any]:
     # natively, indices lead to plans of one joint
-    alone = kind == "indices" and ENGINE["kind"] == "native"
+    alone = kind == "indices" and has_native_core()
     bench = Bench(own, kind, alone)
     bench.step.observe(True)
     found = []
@@ -132,9 +123,8 @@ def run(own: tuple[bool, ...], kind: str = "columns", faults: bool = False) -> t
 
 @pytest.mark.parametrize("kind", ["columns", "indices"])
 @pytest.mark.parametrize("own", list(itertools.product((False, True), repeat=4))[1:])
-@pytest.mark.slow("warp")
+@pytest.mark.slow("Warp")
 def test_whoever_computes_the_efforts_are_the_same(own, kind) -> None:
-    """Bit for bit but for sums in another order, with delays, an integral, limits, resets and faults."""
     expected, expected_faults = run((False,) * 4, faults=True)
     found, faults = run(own, kind, faults=True)
     if found.shape[-1] == 1:
@@ -307,12 +297,17 @@ class RecurrentAxis(Recurrent):
         wp.launch(_recur_kernel, self.next.hidden.shape, inputs, outputs, device=device)
 
 
+def alone(entry: ActuatorEntry, value: float = 0) -> tuple[Any, list[np.ndarray], np.ndarray]:
+    """The step of a joint, its inputs, all of them this value, and its efforts."""
+    step = step_of([entry])
+    inputs, efforts = [np.full((ROBOTS, 1), value, np.float32) for _ in range(5)], np.zeros((ROBOTS, 1), np.float32)
+    step.bind(Columns([0], inputs, efforts))
+    return step, inputs, efforts
+
+
 def recurrent(controller: aa.Controller) -> tuple[Any, list[np.ndarray]]:
     controller.finalize("cpu", ROBOTS)
-    step = step_of([ActuatorEntry("/A/knee", ("knee",), controller, [], None)])
-    inputs = [np.zeros((ROBOTS, 1), np.float32) for _ in range(5)]
-    step.bind(Columns([0], inputs, np.zeros((ROBOTS, 1), np.float32)))
-    return step, inputs
+    return alone(ActuatorEntry("/A/knee", ("knee",), controller, [], None))[:2]
 
 
 @pytest.mark.parametrize("controller", [Recurrent, RecurrentAxis])
@@ -359,9 +354,7 @@ class Overflowing(aa.Controller):
 
 def test_a_state_that_is_not_finite_is_a_fault() -> None:
     """A finite effort does not hide it: it is held, and the effort is 0."""
-    step, inputs = recurrent(Overflowing())
-    for array in inputs:
-        array[:] = 0
+    step, _ = recurrent(Overflowing())
     for _ in range(3):
         step.step(DT)
     assert save([([0], step)])["/A/knee.controller.count"].tolist() == [np.float32(3e38), *np.float32([2e38, 3e38])]
@@ -415,10 +408,7 @@ def test_what_no_axis_runs_through_is_left_alone() -> None:
 def test_a_limit_with_a_state_comes_after_those_that_compute_arrays() -> None:
     slew = ClampingSlew(full(100), full(4))
     entry = ActuatorEntry("/A/knee", ("knee",), aa.ControllerPD(full(9), full(0)), [OwnLimit(full(5)), slew], None)
-    step = step_of([entry])
-    inputs = [np.ones((ROBOTS, 1), np.float32) for _ in range(5)]
-    efforts = np.zeros((ROBOTS, 1), np.float32)
-    step.bind(Columns([0], inputs, efforts))
+    step, inputs, efforts = alone(entry, 1)
     found = []
     for _ in range(5):
         step.step(DT)
@@ -456,7 +446,7 @@ def test_an_actuator_of_several_joints_stands_between_the_phases() -> None:
 
 @pytest.mark.parametrize("length", [1, 2])
 def test_a_graph_with_an_own_limit_replays_as_eager_steps(length) -> None:
-    if ENGINE["kind"] == "native":
+    if has_native_core():
         pytest.skip("graphs hold what Warp launches")
     eager, graphed = (Bench((False, False, True, False)) for _ in range(2))
     for bench in (eager, graphed):

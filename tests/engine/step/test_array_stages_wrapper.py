@@ -8,6 +8,7 @@ import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from own_components import OwnDelay
+from played import played_arrays
 
 N, DT, NAMES = 3, 0.01, ["hip", "knee", "ankle"]
 
@@ -81,9 +82,7 @@ def full(value: float, dtype=wp.float32) -> wp.array:
 
 @pytest.fixture
 def host():
-    made = ArraysHost(NAMES, N)
-    with aa.use_host(made):
-        made.play()
+    with played_arrays(NAMES, N) as made:
         yield made
 
 
@@ -118,7 +117,6 @@ def test_own_and_known_laws_act_together(host) -> None:
 
 
 def test_bad_input_never_reaches_the_users_law(host) -> None:
-    """Its joint gets 0 and a fault; the other robots have the same bits as without."""
     with aa.ArticulationActuators.from_actuators("/Robot_.*", mixed()) as wrapper:
         host.arrays().position_targets[:] = 1.0
         host.arrays().positions[1 * 3 + 1] = np.nan
@@ -129,7 +127,6 @@ def test_bad_input_never_reaches_the_users_law(host) -> None:
 
 
 def test_effort_that_is_not_finite_is_a_fault(host) -> None:
-    """A law that returns infinity gives 0, whatever clamps come after it."""
     pairs = [(aa.ActuatorConfig(GrowingSpring(full(np.inf)), [Halving()]), "knee")]
     with aa.ArticulationActuators.from_actuators("/Robot_.*", pairs) as wrapper:
         host.arrays().position_targets[:] = 1.0
@@ -150,7 +147,6 @@ def test_reset_of_a_robot_resets_its_own_law(host) -> None:
 
 @pytest.mark.parametrize("call", range(1, 9))
 def test_law_that_raises_leaves_no_effort_and_no_half_step(host, call) -> None:
-    """Whichever call fails: efforts are 0, nothing steps, and after reset the results are those of a fresh start."""
     with aa.ArticulationActuators.from_actuators("/Robot_.*", mixed()) as wrapper:
         law_of(wrapper).fails_at = call
         host.arrays().position_targets[:] = 1.0
@@ -198,9 +194,7 @@ class StatefulLaw(aa.Controller):
 
 
 def test_a_history_keeps_what_it_was_where_an_input_is_bad() -> None:
-    host = ArraysHost(["knee"], 2)
-    with aa.use_host(host):
-        host.play()
+    with played_arrays(["knee"], 2) as host:
         with aa.ArticulationActuators.from_actuators(
             "/Robot_.*", [(aa.ActuatorConfig(StatefulLaw()), "knee")]
         ) as wrapper:

@@ -19,7 +19,7 @@ from isaacsim.core.experimental.actuators.engine.step.warp_kernel import step_ke
 from isaacsim.core.experimental.actuators.laws.networks import network_run, warp_evaluator
 from step_bench import ROBOTS, ClampingSlew, asking_entries, joint_entries, sensing_entries
 
-pytestmark = pytest.mark.usefixtures("optimized_kernels")
+pytestmark = [pytest.mark.usefixtures("optimized_kernels"), pytest.mark.slow]
 # a law that keeps its state until the limits are done costs a few; 896 threads of a multiprocessor still run at once
 MOST_REGISTERS = 72
 
@@ -52,7 +52,6 @@ def ptxas() -> str | None:
     return next((str(file.locate()) for file in files if file.name == "ptxas"), None)
 
 
-@pytest.mark.slow
 def test_what_stands_between_the_phases_compiles_for_cuda(tmp_path) -> None:
     for module in (network_run, warp_evaluator, warp_functions, totals):
         folder = tmp_path / module.__name__
@@ -61,7 +60,6 @@ def test_what_stands_between_the_phases_compiles_for_cuda(tmp_path) -> None:
 
 
 @pytest.mark.parametrize("phase", ["step", "command", "limit"])
-@pytest.mark.slow
 def test_stages_of_all_kinds_compile_for_cuda(phase, tmp_path) -> None:
     heating = [heated.entry(name) for name in heated.NAMES]
     plan = compile_plan([*joint_entries(), *asking_entries(), *sensing_entries(), *heating], ROBOTS)
@@ -74,7 +72,6 @@ def test_stages_of_all_kinds_compile_for_cuda(phase, tmp_path) -> None:
 
 @pytest.mark.parametrize(("binding", "phase"), [("columns", "step"), ("columns", "limit"), ("indices", "step")])
 @pytest.mark.parametrize("arch", [80, 90])
-@pytest.mark.slow
 def test_mixed_plan_compiles_for_cuda(arch, binding, phase, tmp_path) -> None:
     """For the processors of the A100 and of the H100 and H200, in one go and in two phases, with both bindings."""
     plan = mixed_plan()

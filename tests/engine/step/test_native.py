@@ -280,8 +280,7 @@ def at_indices(count: int, kind: str, own: np.ndarray) -> tuple[list[np.ndarray]
         if kind == "permuted":
             at = rng.permutation(count + 5)[:count]
         step = 2 if kind == "strided" else 1
-        base = floats(step * (count + 9), 0)
-        array = base[::step]
+        array = floats(step * (count + 9), 0)[::step]
         if k < 5:
             array[at] = own[k]
         arrays.append(array)
@@ -414,9 +413,7 @@ def test_a_plan_that_cannot_be_is_refused(changed, words) -> None:
     refused(ValueError, lambda: plan(**changed), words)
 
 
-@pytest.mark.parametrize(
-    "argument", ["label", "robots", "slots", "neutral", "controllers", "limits", "delayed", "depth"]
-)
+@cases("argument", "label", "robots", "slots", "neutral", "controllers", "limits", "delayed", "depth")
 def test_arguments_of_another_kind_are_refused(argument) -> None:
     refused(TypeError, lambda: plan(**{argument: object()}))
 
@@ -638,8 +635,7 @@ def test_an_index_beyond_its_array_is_refused_before_anything_is_written(end) ->
         indices[end][1] = index
         with pytest.raises(ValueError, match=rf"leg: index {index} into {ENDS[end]}: must be below 4, its length"):
             made.core.step(DT)
-        for array, values in zip((*arrays, *made.memory), before, strict=True):
-            np.testing.assert_array_equal(array, values)
+        np.testing.assert_equal([*arrays, *made.memory], before)
     indices[end][1] = 3
     made.core.step(DT)
     assert made.core.steps == 2
@@ -728,8 +724,7 @@ def test_nothing_beyond_the_last_row_is_read() -> None:
 
 def run_apart(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", textwrap.dedent(code)]
-    path = os.pathsep.join(sys.path)
-    return ran(command, env=os.environ | {"PYTHONPATH": path} | environment, timeout=60)
+    return ran(command, env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)} | environment, timeout=60)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -881,7 +876,6 @@ def test_state_written_by_others_leads_nowhere_else() -> None:
 
 
 def test_steps_and_setters_may_come_from_different_threads() -> None:
-    """One thread steps a large problem, others give parameters, reset, set and read faults, bind meanwhile."""
     robots, slots = 4096, 12
     every = range(slots)
     rows = [floats(slots, value) for value in (1, 0, 0, 0, np.inf, 9)]

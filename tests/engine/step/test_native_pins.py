@@ -9,9 +9,11 @@ import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 import warp as wp
+from bare_stages import bare_robot
 from isaacsim.core.experimental.actuators.base import native
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
-from pxr import Sdf, Usd, UsdPhysics
+from played import played_arrays
+from pxr import Sdf
 from warm_python import warm_python
 
 DT = 0.01
@@ -70,13 +72,9 @@ def test_lag_below_zero_acts_as_none(lag, engine_kind) -> None:
 
 @pytest.mark.parametrize("lag", [4, 99, 2**31 - 1])
 def test_lag_of_all_beyond_the_largest_acts_as_the_largest(lag, engine_kind) -> None:
-    stage = Usd.Stage.CreateInMemory()
-    UsdPhysics.ArticulationRootAPI.Apply(stage.DefinePrim("/Robot", "Xform"))
-    UsdPhysics.RevoluteJoint.Define(stage, "/Robot/joints/knee")
+    stage = bare_robot(["knee"])
     aa.add_actuator("/Robot", "knee", "motor", aa.PDControlConfig(1.0, 0.0), delay=aa.DelayConfig(2), stage=stage)
-    host = ArraysHost(["knee"], 3, stage=stage)
-    with aa.use_host(host), aa.ArticulationActuators("/Robot_.*") as wrapper:
-        host.play()
+    with played_arrays(["knee"], 3, stage=stage) as host, aa.ArticulationActuators("/Robot_.*") as wrapper:
         wrapper.actuators[0].delay.delay_steps.fill_(lag)
         seen = []
         for target in range(1, 6):
@@ -224,7 +222,6 @@ def test_reset_unlatches_faults_and_counts_anew(engine_kind) -> None:
 
 
 def test_reset_of_some_robots_unlatches_their_faults_alone(engine_kind) -> None:
-    """Theirs are reported again, the first of the others stays; steps go on being counted since the reset of all."""
     legs = Legs(3, 2)
     legs.step(velocity=np.nan)
     legs.wrapper.reset(indices=[0, 2])
@@ -281,9 +278,8 @@ def test_clamps_of_different_joints_are_distinguished(engine_kind) -> None:
             host.arrays().position_targets[:] = 9.0
             host.step(DT)
             assert host.arrays().efforts.tolist() == [3.0, 4.0, 5.0, 9.0] * 2
-            assert (
-                wrapper.limited_by.tolist() == [["ClampingMaxEffort", "ClampingDCMotor", "ClampingMaxEffort", ""]] * 2
-            )
+            expected = [["ClampingMaxEffort", "ClampingDCMotor", "ClampingMaxEffort", ""]] * 2
+            assert wrapper.limited_by.tolist() == expected
 
 
 class Staggered(aa.ClampingMaxEffort):
@@ -293,17 +289,12 @@ class Staggered(aa.ClampingMaxEffort):
 
 
 def test_values_that_robots_share_are_those_of_the_first(engine_kind) -> None:
-    stage = Usd.Stage.CreateInMemory()
-    UsdPhysics.ArticulationRootAPI.Apply(stage.DefinePrim("/Robot", "Xform"))
-    for name in ("hip", "knee"):
-        UsdPhysics.RevoluteJoint.Define(stage, f"/Robot/joints/{name}")
+    stage = bare_robot(["hip", "knee"])
     prim = aa.add_actuator("/Robot", ["hip", "knee"], "legs", aa.PDControlConfig(1.0, 0.0), stage=stage)
     prim.AddAppliedSchema("AcmeStaggeredAPI")
     prim.CreateAttribute("newton:maxEffort", Sdf.ValueTypeNames.Float).Set(5.0)
     aa.register_actuator_component("AcmeStaggeredAPI", Staggered, aa.ComponentKind.CLAMPING)
-    host = ArraysHost(["hip", "knee"], 3, stage=stage)
-    with aa.use_host(host), aa.ArticulationActuators("/Robot_.*") as wrapper:
-        host.play()
+    with played_arrays(["hip", "knee"], 3, stage=stage) as host, aa.ArticulationActuators("/Robot_.*") as wrapper:
         host.arrays().position_targets[:] = 99.0
         host.step(DT)
         assert host.arrays().efforts.tolist() == [5.0, 6.0] * 3

@@ -122,7 +122,6 @@ class OneJoint:
     ids=str,
 )
 def test_each_law_gives_the_same_bits(law, limits, delay, kind) -> None:
-    """Efforts, those before the limits and what limited them, over good and bad inputs, small and huge."""
     rng = np.random.default_rng(5)
     one, other = (OneJoint(made, joint(law, limits, delay), kind) for made in (native, warp))
     for number in range(STEPS):

@@ -84,7 +84,6 @@ def faults(made) -> list[tuple[int, int, int, int]]:
 @ENGINES
 @pytest.mark.slow("warp")
 def test_it_goes_on_bit_for_bit(engines, first, second, steps, rng) -> None:
-    """Through a file, into another set-up of the same actuators or another engine, after which both save the same."""
     of, before, after = engines
     source, target = first(of, before), second(of, after)
     for _ in range(steps):

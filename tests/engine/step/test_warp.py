@@ -12,6 +12,7 @@ from isaacsim.core.experimental.actuators.engine.plan import compile_plan
 from isaacsim.core.experimental.actuators.engine.step.binding import Columns, Indices
 from isaacsim.core.experimental.actuators.engine.step.warp import WarpStep, _words, mask_of
 from isaacsim.core.experimental.actuators.engine.step.warp_functions import BITS, advance_kernel
+from one_inertia import signals_of
 from refusals import cases, refused
 from step_bench import DT, NAMES, ROBOTS, Bench, Twin, draw, floats, full, mixed_plan
 
@@ -23,9 +24,20 @@ def made(kind: str = "columns") -> tuple[WarpStep, Bench]:
     return step, Bench(step, kind)
 
 
+def of_one_joint(kp: float = 1, clamping=(), delay: aa.Delay | None = None) -> WarpStep:
+    entry = ActuatorEntry("a", ("a",), aa.ControllerPD(full(kp), full(0)), list(clamping), delay)
+    return WarpStep(compile_plan([entry], ROBOTS), "cpu")
+
+
+def in_columns(step: WarpStep, value: float = 0) -> tuple[list[np.ndarray], np.ndarray]:
+    """Inputs of its joint, all of them this value, and its efforts."""
+    inputs, efforts = [np.full((ROBOTS, 1), value, np.float32) for _ in range(5)], np.zeros((ROBOTS, 1), np.float32)
+    step.bind(Columns([0], inputs, efforts))
+    return inputs, efforts
+
+
 @KINDS
 def test_efforts_agree_with_float64(kind, rng) -> None:
-    """Delays, integrals, own laws, limits with a state, through bad inputs and resets of single robots."""
     step, bench = made(kind)
     twins = [Twin(robot) for robot in range(ROBOTS)]
     for number in range(60):
@@ -62,9 +74,8 @@ def run(kind: str = "columns", apart: bool = False, phases: bool = False) -> tup
     return found, step.faults()
 
 
-@pytest.mark.parametrize(
-    "other",
-    [{"kind": "indices"}, {"apart": True}, {"phases": True}, {"kind": "indices", "apart": True, "phases": True}],
+@cases(
+    "other", {"kind": "indices"}, {"apart": True}, {"phases": True}, {"kind": "indices", "apart": True, "phases": True}
 )
 def test_however_it_is_called_the_bits_are_the_same(other) -> None:
     efforts, faults = run()
@@ -102,13 +113,8 @@ def test_outside_states_lead_nowhere_else(rng) -> None:
 
 
 def test_a_ring_that_is_not_full_gives_its_oldest_command() -> None:
-    limit = aa.Delay(wp.array([4] * ROBOTS, dtype=wp.int32, device="cpu"), 4)
-    step = WarpStep(
-        compile_plan([ActuatorEntry("a", ("a",), aa.ControllerPD(full(1), full(0)), [], limit)], ROBOTS), "cpu"
-    )
-    inputs = [np.zeros((ROBOTS, 1), np.float32) for _ in range(5)]
-    efforts = np.zeros((ROBOTS, 1), np.float32)
-    step.bind(Columns([0], inputs, efforts))
+    step = of_one_joint(delay=aa.Delay(wp.array([4] * ROBOTS, dtype=wp.int32, device="cpu"), 4))
+    inputs, efforts = in_columns(step)
     step.now.buffer_pos.assign(np.array([[7] * 3, [5] * 3, [6] * 3, [-1] * 3], np.float32))
     step.now.write_idx.fill_(2)
     step.now.num_pushes.fill_(2)
@@ -146,9 +152,7 @@ def test_columns_write_their_own_only(rng) -> None:
 
 
 def test_feedforward_may_be_absent() -> None:
-    step = WarpStep(
-        compile_plan([ActuatorEntry("a", ("a",), aa.ControllerPD(full(2), full(0)), [], None)], ROBOTS), "cpu"
-    )
+    step = of_one_joint(2)
     q, target, efforts = floats(0, 0, 0), floats(1, 2, 3), floats(0, 0, 0)
     at = wp.array([2, 1, 0], dtype=wp.uint32, device="cpu")
     step.bind(Indices([q, q, target, q, None], [at] * 4 + [None], efforts, at))
@@ -157,9 +161,7 @@ def test_feedforward_may_be_absent() -> None:
 
 
 def test_joints_that_share_a_place_add_up() -> None:
-    step = WarpStep(
-        compile_plan([ActuatorEntry("a", ("a",), aa.ControllerPD(full(1), full(0)), [], None)], ROBOTS), "cpu"
-    )
+    step = of_one_joint()
     q, target, efforts = floats(0, 0, 0), floats(1, 2, 3), floats(0, 0)
     at, out = (wp.array(one, dtype=wp.uint32, device="cpu") for one in ([0, 1, 2], [1, 1, 0]))
     step.bind(Indices([q, q, target, q, None], [at] * 5, efforts, out))
@@ -189,7 +191,6 @@ def test_spread_row_acts_at_the_next_step(rng) -> None:
 
 
 def test_a_fault_behind_the_limits_has_no_limiter() -> None:
-    """The effort is 0 and the limit had no part in it."""
     given = [aa.PDControlConfig(9.0, 0.0), aa.MaxEffortClampingConfig(2.0), aa.FrictionConfig(coulomb=0.5)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(native, "core", None)
@@ -197,10 +198,10 @@ def test_a_fault_behind_the_limits_has_no_limiter() -> None:
     arrays.observe_efforts()
     zero, target = np.zeros((1, 1), np.float32), np.ones((1, 1), np.float32)
     # friction with an inertia that is no number
-    ((_, inertia),) = arrays._assembly.signals["inertia"]
-    inertia.fill_(np.nan)
+    (inertia,) = signals_of(arrays)["inertia"]
+    inertia[:] = np.nan
     assert not arrays.step(zero, zero, target, 0.01).any() and arrays.limited_by.tolist() == [[""]]
-    inertia.fill_(0.1)
+    inertia[:] = 0.1
     assert arrays.step(zero, zero, target, 0.01).any() and arrays.limited_by.tolist() == [["ClampingMaxEffort"]]
 
 
@@ -224,13 +225,8 @@ class Losing(aa.Clamping):
 
 
 def test_state_of_a_limit_is_held_where_anything_is_not_finite() -> None:
-    limit = Losing(floats(5, 5, 5))
-    step = WarpStep(
-        compile_plan([ActuatorEntry("a", ("a",), aa.ControllerPD(full(1), full(0)), [limit], None)], ROBOTS), "cpu"
-    )
-    inputs = [np.ones((ROBOTS, 1), np.float32) for _ in range(5)]
-    efforts = np.zeros((ROBOTS, 1), np.float32)
-    step.bind(Columns([0], inputs, efforts))
+    step = of_one_joint(clamping=[Losing(floats(5, 5, 5))])
+    inputs, efforts = in_columns(step, 1)
     inputs[0][1] = np.nan
     step.materialize(step.plan.stages[0].rows["most"]).numpy()[2] = np.nan
     for _ in range(5):
@@ -251,9 +247,8 @@ class Timing(aa.Clamping):
 
 
 def test_limits_have_the_seconds_of_the_command_before_them() -> None:
-    entry = ActuatorEntry("a", ("a",), aa.ControllerPD(full(1), full(0)), [Timing()], None)
-    step, shape = WarpStep(compile_plan([entry], ROBOTS), "cpu"), (ROBOTS, 1)
-    step.bind(Columns([0], [np.ones(shape, np.float32) for _ in range(5)], np.zeros(shape, np.float32)))
+    step, shape = of_one_joint(clamping=[Timing()]), (ROBOTS, 1)
+    in_columns(step, 1)
     numbers = [wp.zeros(shape, dtype=wp.float32, device="cpu") for _ in range(7)]
     step.hand_over(numbers[:5], wp.zeros(shape, dtype=wp.int32, device="cpu"), *numbers[5:])
     for _ in range(4):

@@ -8,6 +8,7 @@ from isaacsim.core.experimental.actuators import Controller, ControllerPID
 from isaacsim.core.experimental.actuators.laws.contract import catalogue
 from isaacsim.core.experimental.actuators.specs.fields import parameters_of
 from isaacsim.core.experimental.actuators.specs.stages import KINDS
+from refusals import cases
 
 # a linkage has names and tables
 SCALAR = [(law.config, law.component) for law in catalogue.laws() if not (law.curves or KINDS[law.kind].couples)]
@@ -29,7 +30,6 @@ def test_absent_arguments_take_the_fallbacks_of_the_schema(config, component) ->
 
 @each
 def test_given_arguments_are_kept_and_checked(config, component) -> None:
-    """Each by itself: a good value goes through, NaN is refused by name."""
     required = {name: 2 for name, field in taken(config).items() if field.fallback is None}
     for name, described in taken(config).items():
         good = 1 if described.type == "bool" or described.choices else min(2, described.upper)
@@ -60,9 +60,7 @@ from isaacsim.core.experimental.actuators import Actuator, ArticulationActuators
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize(
-    "said", [{"START": {"integral": 1.0}}, {"KEPT": ("integral",)}, {"PUBLISHES": {"power": "integral"}}]
-)
+@cases("said", {"START": {"integral": 1.0}}, {"KEPT": ("integral",)}, {"PUBLISHES": {"power": "integral"}})
 def test_a_subclass_that_says_other_things_of_its_state_is_no_built_in_law(said) -> None:
     """Else what it says would be lost: engines know the built-in class only."""
     assert catalogue.law_of(type("Same", (ControllerPID,), {})) is catalogue.law_of(ControllerPID) is not None

@@ -40,7 +40,6 @@ def test_what_is_no_mass_matrix_is_refused(mass) -> None:
 
 
 def test_matrices_that_are_not_known_have_the_identity(rng) -> None:
-    """Before a simulation begins, after it has diverged, and singular ones; the others keep their bits."""
     good = matrices(rng, 3, 4)
     wrong = np.stack([np.zeros((4, 4)), np.full((4, 4), np.nan), -np.eye(4), np.ones((4, 4))])
     for bad in (wrong, wrong[:3]):

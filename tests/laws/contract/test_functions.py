@@ -97,7 +97,6 @@ def assert_same_bits(one: np.ndarray, other: np.ndarray) -> None:
 
 @each
 def test_function_is_right(name, rng) -> None:
-    """Within its error of float64 everywhere; NaN, infinities and zeros are where they belong."""
     columns = columns_of(name, rng)
     found, expected = by_warp(name, columns)[0], by_oracle(name, columns)
     with np.errstate(all="ignore"):
@@ -148,7 +147,6 @@ def test_twin_does_not_look_at_its_lane(name, rng) -> None:
 
 @each
 def test_derivative_is_that_of_differences(name, rng) -> None:
-    """Central differences of float64."""
     columns = [rng.uniform(0.1, 4.0, 2000).astype(np.float32) for _ in range(arguments_of(name))]
     for number, slope in enumerate(by_warp(name, columns)[1:]):
         wide = [column.astype(np.float64) for column in columns]

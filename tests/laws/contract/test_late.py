@@ -80,7 +80,6 @@ HUGE = {
 @pytest.mark.parametrize("robots", [1, len(HUGE)])
 @pytest.mark.parametrize(("step", "values"), [(0, (3e38,)), (7, (3e38,)), (8, (1e36,)), (9, (3e38, -3e38))])
 def test_huge_number_acts_once_and_leaves_the_ring(step, values, robots, signal, rng) -> None:
-    """Of one robot, or one joint of each, whose others keep their bits; the joint works again once that has passed."""
     given = late_reference.inputs(rng, 20, robots, len(HUGE))
     plain = on_both(list(HUGE), HUGE, given, DT)
     who = np.arange(len(HUGE)) % robots, np.arange(len(HUGE))
@@ -95,7 +94,6 @@ def test_huge_number_acts_once_and_leaves_the_ring(step, values, robots, signal,
 
 
 def test_robots_are_single_robots_but_for_their_draws(rng) -> None:
-    """To the bit, whatever the layout: a delay that is drawn, and noise, are those of the number of the robot."""
     motors = {name: MOTORS[name] for name in JOINTS if name not in "bc"}
     given = late_reference.inputs(rng, 30, 9, len(motors))
     many = on_both(list(motors), motors, given, DT)

@@ -25,6 +25,7 @@ from isaacsim.core.experimental.actuators.engine.implicit import trial_laws
 from isaacsim.core.experimental.actuators.laws.contract import newton_classes
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from neural_twin import random_network, write_network
+from played import played_arrays
 from pxr import Usd, UsdPhysics
 from refusals import cases, refused
 
@@ -47,9 +48,7 @@ def full(value, dtype=wp.float32) -> wp.array:
 @pytest.fixture
 def host() -> Iterator[ArraysHost]:
     """Three robots at rest whose targets are 1 everywhere, physics running."""
-    made = ArraysHost(NAMES, ROBOTS)
-    with ours.use_host(made):
-        made.play()
+    with played_arrays(NAMES, ROBOTS) as made:
         made.arrays().position_targets[:] = 1.0
         yield made
 
@@ -235,14 +234,12 @@ def test_own_computation_runs_as_newton_runs_it(host) -> None:
 
 def test_built_in_limit_before_one_of_the_users_own(host) -> None:
     limit = theirs("ClampingMaxEffort")(full([2.0, 4.0, 9.0]))
-    config = ActuatorConfig(theirs("ControllerPD")(full(5.0), full(0.0)), [limit, Halving()])
-    with wrapped((config, "hip")):
+    with wrapped((ActuatorConfig(theirs("ControllerPD")(full(5.0), full(0.0)), [limit, Halving()]), "hip")):
         assert efforts(host) == [1.0, 2.0, 2.5] and type(limit).kernel() is ours.ClampingMaxEffort.kernel()
 
 
 @pytest.mark.parametrize("steps", [[0, 0, 0], [1, 2, 4], [4, 4, 4]])
 def test_newtons_own_methods_give_the_same(steps) -> None:
-    """Delay, PID and table as newton computes them beside our engine, with resets between; and once more."""
     gains = [full(value) for value in (80.0, 200.0, 3.0, 0.02)]
 
     def delay(kind):
@@ -468,9 +465,7 @@ def test_abstract_methods_that_are_missing_are_named() -> None:
     (lambda: PD(kp=full(-1.0)), r"'knee': kp = -1\.0: must be"),
     (lambda: PD(kp=full(np.nan)), "kp = nan: must be"),
 )
-def test_arrays_that_do_not_fit_are_refused_before_anything_changes(
-    host: ArraysHost, law: Callable[[], Any], said: str
-) -> None:
+def test_arrays_that_do_not_fit_are_refused_before_anything_changes(host, law, said) -> None:
     good, bad = PD(), law()
     kinds = type(good), type(bad)
     host.arrays().stiffnesses[:] = 7.0
@@ -578,9 +573,7 @@ def authored() -> Iterator[ArraysHost]:
     pid, pd = ours.PIDControlConfig(kp=5.0, ki=0.0, kd=0.0), ours.PDControlConfig(kp=3.0, kd=0.0)
     ours.add_actuator("/Robot", "hip", "first", pid, clamping=limits, delay=ours.DelayConfig(1), stage=stage)
     ours.add_actuator("/Robot", "knee", "second", pd, stage=stage)
-    host = ArraysHost(NAMES, 1, path="/Robot", stage=stage, dof_paths=paths)
-    with ours.use_host(host):
-        host.play()
+    with played_arrays(NAMES, 1, path="/Robot", stage=stage, dof_paths=paths) as host:
         host.arrays().position_targets[:] = 1.0
         yield host
 
@@ -601,8 +594,7 @@ def test_components_of_prims_are_instances_of_newtons(authored, there, monkeypat
     if not there:
         monkeypatch.delitem(sys.modules, "newton.actuators")
     with ours.ArticulationActuators("/Robot") as wrapper:
-        found = components(wrapper)
-        for component, name in zip(found, EXPECTED, strict=True):
+        for component, name in zip(components(wrapper), EXPECTED, strict=True):
             assert isinstance(component, getattr(ours, name)) and isinstance(component, theirs(name)) is there
             assert type(component).__name__ == name
         for actuator in wrapper.actuators:

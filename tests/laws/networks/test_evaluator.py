@@ -30,7 +30,7 @@ from isaacsim.core.experimental.actuators.laws.networks.network import (
 from isaacsim.core.experimental.actuators.laws.networks.program import Program
 from isaacsim.core.experimental.actuators.laws.networks.warp_evaluator import WarpEvaluator
 from network_oracle import evaluate
-from refusals import cases
+from refusals import cases, refused
 from warm_python import warm_python
 
 pytestmark = pytest.mark.usefixtures("optimized_kernels")
@@ -45,7 +45,9 @@ def make(kind: str, network: Network, rows: int) -> Evaluator:
     return WarpEvaluator(Program(network), rows, "cpu")
 
 
-ENGINES = [pytest.param("native", marks=native_only), "warp"]
+@pytest.fixture(params=[pytest.param("native", marks=native_only), "warp"])
+def engine(request: pytest.FixtureRequest) -> str:
+    return request.param
 
 
 class Draw:
@@ -158,10 +160,8 @@ def motion(rows: int, inputs: int, step: int) -> np.ndarray:
     return (2 * np.sin(phases * (1 + 0.05 * step))).astype(np.float32)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", NETWORKS)
 def test_agrees_with_float64(name, engine) -> None:
-    """Results differ by 1e-5 of the largest output at most; recurrent networks run 1000 steps."""
     network, rows = NETWORKS[name], 33
     given, hidden, cell, errors, largest = Rows(engine, network, rows), None, None, [], 0.0
     for step in range(1000 if network.cells else 3):
@@ -173,7 +173,6 @@ def test_agrees_with_float64(name, engine) -> None:
     assert max(errors) <= 1e-5 * largest and largest > 0
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", NETWORKS)
 def test_a_row_does_not_depend_on_the_others(name, engine) -> None:
     network, most = NETWORKS[name], max(ROWS)
@@ -217,7 +216,6 @@ def test_all_instruction_sets_give_the_same_bits() -> None:
     assert len(set(told.values())) == 1, told
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("name", ["mlp (6, 32, 32, 32, 1)", "relu", "lstm (2, 8, 2)", "gru (2, 8, 2)", "between"])
 def test_a_bad_row_gets_nan_keeps_its_state_and_touches_no_other(name, value, engine) -> None:
@@ -238,7 +236,6 @@ def test_a_bad_row_gets_nan_keeps_its_state_and_touches_no_other(name, value, en
         np.testing.assert_array_equal(new[:, others], right[:, others])
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @cases(
     "function, limits",
     ("tanh", (-1, 1)),
@@ -257,7 +254,6 @@ def test_extreme_inputs_saturate(function, limits, engine) -> None:
     assert abs(tiny - zero) <= 2e-42
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("kind", ["lstm", "gru"])
 def test_extreme_inputs_leave_recurrent_layers_bounded(kind, engine) -> None:
     network = recurrent(kind)
@@ -268,7 +264,6 @@ def test_extreme_inputs_leave_recurrent_layers_bounded(kind, engine) -> None:
         np.testing.assert_allclose(given.step(x), expected, atol=1e-6)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_functions_of_numbers_everywhere(engine) -> None:
     x = np.concatenate([np.linspace(-12, 12, 997), np.logspace(-30, 1, 100), -np.logspace(-30, 1, 100)])
     x = x.astype(np.float32)
@@ -317,9 +312,7 @@ def test_powers_of_what_is_not_finite(base, exponent, inverse) -> None:
     np.testing.assert_allclose(Rows("native", network, len(x)).step(x), expected, rtol=1e-6)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_arrays_may_be_parts_of_larger_ones(engine) -> None:
-    """Strided rows of NumPy and Warp give the results of contiguous arrays; memory between rows is not written."""
     network, rows = NETWORKS["lstm (2, 8, 2)"], 37
     own = Rows(engine, network, rows)
     wide_x, wide_y = np.full((rows, 5), 9, np.float32), np.full((rows, 3), 9, np.float32)
@@ -338,7 +331,6 @@ def test_arrays_may_be_parts_of_larger_ones(engine) -> None:
     np.testing.assert_array_equal(of_warp.numpy(), own.step(wide_x[:, 1:3]))
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_arrays_that_do_not_fit_are_refused(engine) -> None:
     given = make(engine, recurrent("gru"), 3)
     x, y, state = np.zeros((3, 2), np.float32), np.zeros(3, np.float32), [np.zeros((2, 3, 8), np.float32)]
@@ -356,8 +348,7 @@ def test_arrays_that_do_not_fit_are_refused(engine) -> None:
             given.evaluate(*arguments)
     read_only = state[0].view()
     read_only.flags.writeable = False
-    with pytest.raises(ValueError, match="state_out must be writeable"):
-        given.evaluate(x, y, state, [read_only])
+    refused(ValueError, lambda: given.evaluate(x, y, state, [read_only]), "state_out must be writeable")
 
 
 @native_only
@@ -384,7 +375,6 @@ def test_the_core_refuses_lines_that_lead_out_of_their_network(name) -> None:
             build(sizes, [*lines[:number], changed, *lines[number + 1 :]])
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", ["mlp (6, 32, 32, 32, 1)", "lstm (2, 8, 2)"])
 def test_a_call_takes_no_memory(name, engine) -> None:
     given = Rows(engine, NETWORKS[name], 12, in_place=False)
@@ -415,5 +405,4 @@ def test_a_call_takes_no_memory(name, engine) -> None:
 
 
 def test_the_best_engine_is_taken() -> None:
-    """C++ if the core is built, else Warp."""
     assert make_evaluator(mlp((2, 1)), 3).name.startswith("warp" if core is None else "native")

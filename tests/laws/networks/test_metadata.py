@@ -1,6 +1,5 @@
 """Metadata of checkpoints: documented keys and defaults, and one clear error each."""
 
-import pytest
 from isaacsim.core.experimental.actuators.base.errors import NetworkError
 from isaacsim.core.experimental.actuators.laws.networks.metadata import (
     Metadata,
@@ -101,9 +100,7 @@ def test_lstm_takes_two_inputs() -> None:
     refused(NetworkError, lambda: check_metadata({}, three), "inputs = 3: must be 2")
 
 
-@pytest.mark.parametrize(
-    "text", ["", "{", '{"a": 1, "a": 2}', "[" * 100_000, "1" * 5000, b"\xff\xfe\xff", " " * (17 * 2**20)]
-)
+@cases("text", "", "{", '{"a": 1, "a": 2}', "[" * 100_000, "1" * 5000, b"\xff\xfe\xff", " " * (17 * 2**20))
 def test_json_that_is_none_is_one_error(text) -> None:
     refused(NetworkError, lambda: read_json(text, "here"), r"^Invalid JSON of here \(.*must be JSON")
 

@@ -10,6 +10,7 @@ import isaacsim.core.experimental.actuators as aa
 import network_oracle
 import numpy as np
 import pytest
+from bare_stages import bare_robot
 from isaacsim.core.experimental.actuators.base.errors import NetworkError
 from isaacsim.core.experimental.actuators.files.networks import load
 from isaacsim.core.experimental.actuators.files.networks.load import load_checkpoint, read_checkpoint, read_file
@@ -18,7 +19,6 @@ from isaacsim.core.experimental.actuators.laws.networks.network import Network
 from isaacsim.core.experimental.actuators.laws.networks.torch_network import TorchNetwork
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from neural_twin import Twin, random_motion, random_network, write_network
-from pxr import Usd, UsdPhysics
 from refusals import cases, refused
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: nothing runs through it")
@@ -204,15 +204,12 @@ def test_equals_torch_over_200_steps(name) -> None:
 
 @pytest.mark.parametrize("kind", ["mlp", "lstm", "gru"])
 def test_wrapper_equals_torch_in_float64(kind, tmp_path, monkeypatch) -> None:
-    """200 steps of three robots, one reset and one with an input that is not finite."""
     module = {"mlp": Soft, "lstm": LSTM, "gru": GRU}[kind]()
     metadata = {"mlp": {"input_idx": [0, 1, 3], "effort_scale": 20.0}, "lstm": {"pos_scale": 2.0}, "gru": {}}[kind]
     path = tmp_path / "knee.pt"
     path.write_bytes(scripted(module))
     path.with_suffix(".json").write_text(str(metadata).replace("'", '"'))
-    stage = Usd.Stage.CreateInMemory()
-    UsdPhysics.ArticulationRootAPI.Apply(stage.DefinePrim(ROOT, "Xform"))
-    UsdPhysics.RevoluteJoint.Define(stage, f"{ROOT}/joints/knee")
+    stage = bare_robot(["knee"], ROOT)
     aa.add_actuator(ROOT, "knee", "knee", aa.NeuralControlConfig(path), stage=stage)
     host = ArraysHost(["knee"], ROBOTS, path=ROOT, stage=stage)
     with aa.use_host(host), aa.trust_checkpoints(path):

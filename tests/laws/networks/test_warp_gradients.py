@@ -39,8 +39,7 @@ def test_outputs_and_states_are_those_of_the_evaluator(name) -> None:
         y, after = floats(np.zeros(ROWS)), [floats(np.zeros(shape)) for _ in before]
         evaluator.evaluate(floats(x), y, before, after)
         found.append([one.numpy() for one in (y, *after)])
-    for mine, right in zip(*found, strict=True):
-        np.testing.assert_array_equal(mine, right)
+    np.testing.assert_equal(*found)
     assert np.isnan(found[0][0]).tolist() == [row == 2 for row in range(ROWS)]
 
 

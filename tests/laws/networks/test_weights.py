@@ -53,7 +53,6 @@ def test_core_computes_with_numbers_that_are_set(name) -> None:
         state = [np.zeros(shape, np.float32) for _ in range({"mlp": 0, "gru": 1, "lstm": 2}[network.kind])]
         core.bind(x, y, state, state).run()
         found.append([y, *state])
-    for mine, right in zip(*found, strict=True):
-        np.testing.assert_array_equal(mine, right)
+    np.testing.assert_equal(*found)
     with pytest.raises(ValueError, match="numbers of a network: must be as many as it was made of"):
         core.set(weights.numbers[1:])

@@ -46,7 +46,6 @@ def test_articulation_is_isaac_sims_own(world) -> None:
 
 
 def test_default_gains_stay(world) -> None:
-    """Leave the articulation's stored gains alone, so that position control comes back with them."""
     world.play()
     robots = aa.Articulation(ROBOTS)
     before = [gains.numpy().copy() for gains in robots.get_dof_gains()]
@@ -148,7 +147,6 @@ def test_wrapper_made_on_the_next_stage_drives(world) -> None:
 
 
 def test_explicit_step_after_an_engine_switch_says_what_to_do(world) -> None:
-    """Explain that physics has to play again, whatever Isaac Sim's getters assert."""
     wrapper = aa.ArticulationActuators(ROBOTS)
     world.play()
     world.simulation_manager.switch_physics_engine("physx" if world.physics.engine == "newton" else "newton")
@@ -196,7 +194,6 @@ def test_stop_is_told_after_isaac_sim_has_stopped(world) -> None:
 
 
 def test_robots_deleted_and_made_again_are_others(world) -> None:
-    """Say at the next play that those of before are gone; new wrappers find the new ones."""
     wrapper, stage = aa.ArticulationActuators(ROBOTS), world.usd_context.get_stage()
     world.delete("/World")
     stage.GetRootLayer().TransferContent(stage_with_robots().GetRootLayer())
@@ -378,7 +375,6 @@ def test_targets_of_a_callback_registered_before_act_in_the_same_step(world) -> 
 
 
 def test_drive_classes_of_newton_drive(world) -> None:
-    """Those of newton 1.6 and later, which Isaac Sim 6.2 brings, tuned by pairs of column and actuator."""
     drive = getattr(pytest.importorskip("newton.actuators", reason="newton is not installed"), "DrivePD", None)
     if drive is None:
         pytest.skip("this newton has no drive classes")

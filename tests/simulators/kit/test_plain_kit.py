@@ -46,9 +46,8 @@ def test_friction_cannot_be_set_here(world) -> None:
     stage = current_host().stage
     joint = next(prim for prim in stage.Traverse() if prim.IsA(UsdPhysics.RevoluteJoint))
     joint.CreateAttribute("newton:friction", Sdf.ValueTypeNames.Float).Set(0.5)
-    with pytest.warns(
-        UserWarning, match=rf"joints {joint.GetName()} have a friction stage, .*: KitArticulation has no"
-    ):
+    words = rf"joints {joint.GetName()} have a friction stage, .*: KitArticulation has no"
+    with pytest.warns(UserWarning, match=words):
         aa.ArticulationActuators.from_configs(ROBOTS, {".*": motor}).close()
 
 
@@ -56,9 +55,8 @@ def test_friction_of_a_replaced_actuator_cannot_be_taken_back_here(playing) -> N
     stage = current_host().stage
     motor = [aa.PDControlConfig(10.0, 1.0), aa.MaxEffortClampingConfig(5.0)]
     aa.add_motors("/World/Robot_0", {"hip": [*motor, aa.FrictionConfig(0.5)]}, stage=stage, overwrite_existing=True)
-    with pytest.warns(
-        UserWarning, match=r" friction of joints hip stays that of the replaced actuator: KitArticulation has no .*add"
-    ):
+    words = r" friction of joints hip stays that of the replaced actuator: KitArticulation has no .*add"
+    with pytest.warns(UserWarning, match=words):
         aa.ArticulationActuators.from_configs(ROBOTS, {".*": motor}).close()
     aa.add_motors("/World/Robot_0", {"hip": motor}, stage=stage, overwrite_existing=True)
     aa.ArticulationActuators.from_configs(ROBOTS, {".*": motor}).close()

@@ -5,13 +5,13 @@ from collections.abc import Callable
 import mujoco
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators import Simulation
 from isaacsim.core.experimental.actuators.simulators.mujoco import dynamics
 from isaacsim.core.experimental.actuators.simulators.mujoco.dynamics import Equations, Kinematics, Layout, State, cross
 from isaacsim.core.experimental.actuators.simulators.mujoco.fields import CONSTANTS, ModelFields
 from isaacsim.core.experimental.actuators.simulators.mujoco.simulations import Batch
 from isaacsim.core.experimental.actuators.simulators.rotations import seen_from, unit
 from physics_engines import ROOT, floating_pair, telescope
+from played import playing_robot
 
 INERTIAL = '<inertial pos="0.1 0.05 0.2" quat="0.9 0.1 0.2 0.3" mass="{}" diaginertia="0.1 0.15 0.2"/>'
 # a robot that floats, with a fork and a branch; one that stands; a loose body; a tendon with armature
@@ -140,7 +140,6 @@ def test_efforts(compute, expected, opened) -> None:
 
 
 def test_gravity_slopes(opened) -> None:
-    """Differences of the efforts of gravity, each axis by itself."""
     now, axes = state(opened), np.concatenate([layout.dofs for layout in LAYOUTS])
     equations, model = Equations(batch_model(opened), 5), batch_model(opened)
     found = equations.gravity_slopes(now)[:, axes]
@@ -211,20 +210,15 @@ def _follows(robots) -> None:
     poses = host.root_poses(numbers)
     np.testing.assert_allclose(views.root_poses, poses, rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(views.root_velocities, host.root_velocities(numbers), rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose(
-        views.projected_gravity, seen_from(poses[:, 3:], unit(host.gravity)), rtol=1e-6, atol=1e-6
-    )
+    expected = seen_from(poses[:, 3:], unit(host.gravity))
+    np.testing.assert_allclose(views.projected_gravity, expected, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("with_core", [True, False])
-def test_arrays_of_root_links_follow_whatever_moves_them(
-    with_core: bool, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
-) -> None:
+def test_arrays_of_root_links_follow_whatever_moves_them(with_core, monkeypatch, rng) -> None:
     if not with_core:
         monkeypatch.setattr(dynamics, "core", None)
-    sim = Simulation(floating_pair().stage, num_envs=3)
-    sim.play()
-    robots = sim.articulation(ROOT)
+    sim, robots = playing_robot(ROOT, floating_pair().stage, num_envs=3)
     _follows(robots)
     robots.set_velocities(*rng.uniform(-1, 1, (2, 3, 3)))
     _follows(robots)
@@ -247,9 +241,7 @@ def test_arrays_of_root_links_follow_whatever_moves_them(
 
 
 def test_a_fixed_base_stands_in_the_arrays_where_it_was_put() -> None:
-    sim = Simulation(telescope().stage, num_envs=2)
-    sim.play()
-    robots = sim.articulation(ROOT)
+    sim, robots = playing_robot(ROOT, telescope().stage, num_envs=2)
     robots.set_world_poses([[1.0, 2.0, 3.0]], indices=[1])
     np.testing.assert_array_equal(robots.buffers().root_poses[:, :3], [[0, 0, 0], [1, 2, 3]])
     assert not robots.buffers().root_velocities.any()

@@ -10,6 +10,7 @@ from driven import driven
 from isaacsim.core.experimental.actuators.simulators.mujoco.fields import hard
 from isaacsim.core.experimental.actuators.simulators.mujoco.simulations import Batch
 from places import ROBOTS
+from played import models_of, played, played_robot
 from pxr import Sdf
 from refusals import cases
 from small_stages import SmallStage, pendulum
@@ -63,17 +64,13 @@ def friction_of(model: mujoco.MjModel) -> dict[str, list[float]]:
 
 
 def is_hard(model: mujoco.MjModel, dt: float = DT) -> bool:
-    """Return True if the first joint's friction is as hard as possible."""
     return friction_of(model) == {name: list(values) for name, values in hard(dt).items()}
 
 
 @pytest.mark.parametrize("dt", [0.001, 0.005, 0.01])
 @pytest.mark.parametrize(("name", "path"), [("so101", "/World/SO101"), ("pendulum", "/World/Pendulum")])
 def test_an_arm_whose_friction_withstands_gravity_stays(name, path, dt) -> None:
-    """Below 0.02 mrad/s, where MuJoCo's defaults let it creep by 13 and 20."""
-    with aa.Simulation(ROBOTS / f"{name}.usda", dt) as sim:
-        sim.play()
-        robot = aa.Articulation(path)
+    with played_robot(path, ROBOTS / f"{name}.usda", dt) as (sim, robot):
         if name == "pendulum":
             robot.set_dof_positions(np.pi / 2)
         most = np.abs(robot.get_dof_gravity_compensation_forces().numpy()).max()
@@ -86,8 +83,7 @@ def test_velocity_of_creep_is_that_of_the_formula(tmp_path, hardness) -> None:
     (_, most), (first, last, *_) = hardness["solref"], hardness["solimp"]
     sizes = " ".join(map(str, hardness["solimp"]))
     joint = f'frictionloss="8" solreffriction="{hardness["solref"][0]} {most}" solimpfriction="{sizes}"'
-    with aa.Simulation(written(tmp_path, ARM.format(joint=joint))) as sim:
-        sim.play()
+    with played(written(tmp_path, ARM.format(joint=joint))) as sim:
         weight = 4.905 * sim.model.dof_invweight0[0] * (1 - first) / first
         assert creep(sim, aa.Articulation("arm")) == pytest.approx(weight * last * hardness["solref"][0] / 2, rel=0.01)
 
@@ -96,8 +92,7 @@ def test_friction_of_a_stage_is_hard() -> None:
     made = horizontal_pendulum()
     made.attribute(HINGE, "newton:friction", 8.0)
     for dt in (0.001, 0.01):
-        with aa.Simulation(made.stage, dt) as sim:
-            sim.play()
+        with played(made.stage, dt) as sim:
             assert is_hard(sim.model, dt) and creep(sim, aa.Articulation(ROBOT)) < 1e-4
 
 
@@ -112,15 +107,13 @@ def test_what_a_stage_says_in_words_of_mujoco_holds(authored, expected) -> None:
     for name, values in authored.items():
         made.stage.GetPrimAtPath(HINGE).CreateAttribute(f"mjc:{name}", Sdf.ValueTypeNames.DoubleArray).Set(values)
     made.attribute(HINGE, "mjc:frictionloss", 8.0)
-    with aa.Simulation(made.stage, DT) as sim:
-        sim.play()
+    with played(made.stage, DT) as sim:
         aa.Articulation(ROBOT).set_dof_friction_properties(9.0, 9.0)
         assert friction_of(sim.model) == expected
 
 
 def test_friction_of_a_urdf_is_hard(tmp_path) -> None:
-    with aa.Simulation(written(tmp_path, URDF, "arm.urdf"), DT) as sim:
-        sim.play()
+    with played(written(tmp_path, URDF, "arm.urdf"), DT) as sim:
         assert sim.model.dof_frictionloss[0] == 8.0
         assert is_hard(sim.model) and creep(sim, aa.Articulation("base")) < 2e-5
 
@@ -130,8 +123,7 @@ def test_friction_of_an_mjcf_is_mujocos(tmp_path, own) -> None:
     path = written(tmp_path, ARM.format(joint=f'frictionloss="8" {own}'))
     model = mujoco.MjModel.from_xml_path(str(path))
     data = mujoco.MjData(model)
-    with aa.Simulation(path) as sim:
-        sim.play()
+    with played(path) as sim:
         for _ in range(100):
             mujoco.mj_step(model, data)
         sim.step(100)
@@ -139,9 +131,7 @@ def test_friction_of_an_mjcf_is_mujocos(tmp_path, own) -> None:
 
 
 def test_friction_that_is_set_on_an_mjcf_is_hard(tmp_path) -> None:
-    with aa.Simulation(written(tmp_path, ARM.format(joint='frictionloss="6"'))) as sim:
-        sim.play()
-        robot = aa.Articulation("arm")
+    with played_robot("arm", written(tmp_path, ARM.format(joint='frictionloss="6"'))) as (sim, robot):
         robot.set_dof_friction_properties(8.0)
         assert is_hard(sim.model) and creep(sim, robot) < 2e-4
         robot.set_dof_friction_properties(dynamic_frictions=6.0)
@@ -149,37 +139,33 @@ def test_friction_that_is_set_on_an_mjcf_is_hard(tmp_path) -> None:
 
 
 def test_friction_of_an_mjcf_that_chose_its_softness_keeps_it(tmp_path) -> None:
-    with aa.Simulation(written(tmp_path, ARM.format(joint='solreffriction="0.03 1"'))) as sim:
-        sim.play()
+    with played(written(tmp_path, ARM.format(joint='solreffriction="0.03 1"'))) as sim:
         aa.Articulation("arm").set_dof_friction_properties(8.0)
         assert friction_of(sim.model) == SOFT | {"solref": [0.03, 1.0]}
 
 
 @pytest.mark.parametrize("num_envs", [1, 3])
 def test_friction_of_motors_is_hard_as_long_as_they_are_there(tmp_path, num_envs) -> None:
-    with aa.Simulation(written(tmp_path, ARM.format(joint="")), num_envs=num_envs) as sim:
-        sim.play()
+    with played(written(tmp_path, ARM.format(joint="")), num_envs=num_envs) as sim:
         motors = driven("arm", {"hinge": aa.MotorConfig(aa.PDControlConfig(0.0, 0.0), friction=8.0)})
-        assert all(is_hard(sim._host.model_now(env)) for env in range(num_envs))
+        assert all(map(is_hard, models_of(sim)))
         sim.step(400)
         assert np.abs(aa.Articulation("arm").get_dof_velocities().numpy()).max() < 1e-4
         motors.close()
-        assert all(friction_of(sim._host.model_now(env)) == SOFT for env in range(num_envs))
+        assert all(friction_of(model) == SOFT for model in models_of(sim))
 
 
 def test_friction_that_is_drawn_at_random_is_hard(tmp_path) -> None:
-    with aa.Simulation(written(tmp_path, ARM.format(joint="")), num_envs=3) as sim:
-        sim.play()
+    with played(written(tmp_path, ARM.format(joint="")), num_envs=3) as sim:
         actuators = driven("arm", {"hinge": aa.MotorConfig(aa.PDControlConfig(0.0, 0.0))})
         actuators.randomize({"friction": aa.Uniform(7.0, 9.0)}, seed=0)
-        assert all(is_hard(sim._host.model_now(env)) for env in range(3))
+        assert all(map(is_hard, models_of(sim)))
 
 
 def test_friction_of_one_environment_is_hard(tmp_path) -> None:
-    with aa.Simulation(written(tmp_path, ARM.format(joint="")), num_envs=3) as sim:
-        sim.play()
+    with played(written(tmp_path, ARM.format(joint="")), num_envs=3) as sim:
         sim.articulation("arm").set_dof_friction_properties(8.0, indices=[1])
-        assert [is_hard(sim._host.model_now(env)) for env in range(3)] == [False, True, False]
+        assert [*map(is_hard, models_of(sim))] == [False, True, False]
 
 
 # how soft it is goes with the inertia
@@ -189,10 +175,9 @@ def test_friction_of_one_environment_is_hard(tmp_path) -> None:
 def test_hardness_follows_an_armature_that_is_set(tmp_path, num_envs) -> None:
     """`dof_invweight0` is that of a model which has had the armature from the beginning."""
     expected = mujoco.MjModel.from_xml_string(ARM.format(joint='armature="2"')).dof_invweight0[0]
-    with aa.Simulation(written(tmp_path, ARM.format(joint="")), num_envs=num_envs) as sim:
-        sim.play()
+    with played(written(tmp_path, ARM.format(joint="")), num_envs=num_envs) as sim:
         aa.Articulation("arm").set_dof_armatures(2.0)
-        found = [sim._host.model_now(env).dof_invweight0[0] for env in range(num_envs)]
+        found = [model.dof_invweight0[0] for model in models_of(sim)]
     np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 

@@ -2,7 +2,8 @@
 
 import subprocess
 import sys
-import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import isaacsim.core.experimental.actuators as aa
@@ -15,6 +16,7 @@ from isaacsim.core.experimental.actuators.compat.isaac_lab import IdealPDActuato
 from isaacsim.core.experimental.actuators.simulators.mujoco import file_reader
 from physics_engines import qpos_of, qvel_of
 from places import ROBOTS
+from played import models_of, played, played_robot
 from quadruped import BREADTH_FIRST, DEPTH_FIRST, quadruped, quadruped_stage
 from quadruped import HOME as QUADRUPED_HOME
 from refusals import cases, refused
@@ -23,6 +25,7 @@ from stages import stage_of
 ARM = ROBOTS / "arm_2dof.xml"
 since_4 = pytest.mark.skipif(mujoco.__version__ < "4", reason="MuJoCo 4 integrates limited actuators so")
 GOAL = [0.5, 0.2]
+LIMITED = [aa.PDControlConfig(5.0, 1.0), aa.MaxEffortClampingConfig(9.0)]
 # actuators of every kind that a drive stands for, a joint limited by itself, one with nothing, and bodies without names
 LEG = """
 <mujoco>
@@ -74,10 +77,9 @@ def test_drives_do_not_take_the_defaults_of_a_file(tmp_path) -> None:
     everywhere = (
         '<general gear="5" ctrlrange="-1 1" ctrllimited="true" forcerange="-1 1" forcelimited="true"/></default>'
     )
-    with aa.Simulation(
-        written(tmp_path, text.replace("</default>", everywhere).replace('joint="knee"', 'joint="knee" gear="1"'))
-    ) as sim:
-        model = sim._host.model
+    text = text.replace("</default>", everywhere).replace('joint="knee"', 'joint="knee" gear="1"')
+    with played(written(tmp_path, text)) as sim:
+        model = sim.model
         # but for targets of the joints that have the actuators, and in units of the joint
         limited = {model.actuator(drive).name for drive in np.flatnonzero(model.actuator_ctrllimited)}
         assert limited == {"hip/position", "knee/position", "ankle/velocity"} and not model.actuator_forcelimited.any()
@@ -92,9 +94,7 @@ def test_drives_move_a_robot_as_its_own_actuators_do(tmp_path, integrator) -> No
     data = mujoco.MjData(model)
     # in units of the actuators: gear 2
     data.ctrl[:] = [2 * 0.5, -0.75, 1.5]
-    with aa.Simulation(path) as sim:
-        sim.play()
-        robot = aa.Articulation("leg")
+    with played_robot("leg", path) as (sim, robot):
         assert robot.dof_names == ["hip", "knee", "ankle", "joint_3"]
         robot.set_dof_position_targets([0.5, -0.75, 0.0, 0.0])
         robot.set_dof_velocity_targets([0.0, 0.0, 0.75, 0.0])
@@ -139,9 +139,7 @@ def test_drives_hold_targets_within_the_range_of_the_actuator(tmp_path, actuator
     model = mujoco.MjModel.from_xml_path(str(path))
     data = mujoco.MjData(model)
     data.ctrl[:] = control or 0.0
-    with aa.Simulation(path) as sim:
-        sim.play()
-        robot = aa.Articulation("leg")
+    with played_robot("leg", path) as (sim, robot):
         if control is not None:
             getattr(robot, f"set_dof_{target}_targets")(control / unit)
         for _ in range(500):
@@ -181,27 +179,20 @@ CALF_URDF = """
     <limit lower="-2.7" upper="-0.84" effort="1" velocity="1"/></joint></robot>
 """
 OUT = '<key name="out" qpos="0.5 -2.8"/>'
+POSITIONS = r"Give Simulation initial_positions, or the command line --initial-positions\.$"
 HOME = f'<keyframe>{OUT}<key name="home" qpos="0.5 -1.5"/></keyframe>'
 
 
 @cases(
     "name, text, remedy",
-    (
-        "leg.xml",
-        CALF.format(keyframe=""),
-        r"Give Simulation initial_positions, or the command line --initial-positions\.$",
-    ),
-    (
-        "leg.xml",
-        CALF.format(keyframe=f"<keyframe>{OUT}</keyframe>"),
-        r"Give Simulation initial_positions, or the command line --initial-positions\.$",
-    ),
+    ("leg.xml", CALF.format(keyframe=""), POSITIONS),
+    ("leg.xml", CALF.format(keyframe=f"<keyframe>{OUT}</keyframe>"), POSITIONS),
     (
         "leg.xml",
         CALF.format(keyframe=HOME),
         r"keyframe='home' or initial_positions, or the command line --keyframe home or --initial-positions\.$",
     ),
-    ("leg.urdf", CALF_URDF, r"Give Simulation initial_positions, or the command line --initial-positions\.$"),
+    ("leg.urdf", CALF_URDF, POSITIONS),
 )
 def test_joint_that_begins_outside_its_limits_is_named(tmp_path, name, text, remedy) -> None:
     said = r": joints begin outside their limits, .*: calf \(0, limits -2\.7 … -0\.84\)\. "
@@ -211,9 +202,7 @@ def test_joint_that_begins_outside_its_limits_is_named(tmp_path, name, text, rem
 
 
 def test_gains_limits_and_options_are_those_of_the_file(tmp_path) -> None:
-    with aa.Simulation(leg(tmp_path, "RK4"), dt=0.001) as sim:
-        sim.play()
-        robot = aa.Articulation("/leg")
+    with played_robot("/leg", leg(tmp_path, "RK4"), dt=0.001) as (sim, robot):
         stiffnesses, dampings = robot.get_dof_gains()
         np.testing.assert_allclose(stiffnesses.numpy(), [[320, 90, 0, 0]])
         np.testing.assert_allclose(dampings.numpy(), [[32, 9, 12, 0]])
@@ -236,9 +225,7 @@ def test_a_file_is_found_by_its_kind_of_name_and_needs_no_play(tmp_path) -> None
 
 
 def test_many_environments(tmp_path) -> None:
-    with aa.Simulation(leg(tmp_path), num_envs=3) as sim:
-        sim.play()
-        robots = aa.Articulation("/leg")
+    with played_robot("/leg", leg(tmp_path), num_envs=3) as (sim, robots):
         assert robots.paths == [f"/envs/env_{env}/leg" for env in range(3)]
         assert aa.Articulation("/envs/env_1/leg").link_paths[0][1] == "/envs/env_1/body_2"
         robots.set_dof_position_targets([[0.0, 0.1, 0, 0], [0.2, 0, 0, 0], [0.4, 0, 0, 0]])
@@ -257,13 +244,9 @@ def test_names_with_slashes(tmp_path) -> None:
 
 
 def test_actuators_take_drives_over_and_give_them_back(tmp_path) -> None:
-    with aa.Simulation(leg(tmp_path)) as sim:
-        sim.play()
-        robot = aa.Articulation("leg")
+    with played_robot("leg", leg(tmp_path)) as (_, robot):
         before = [gains.numpy() for gains in robot.get_dof_gains()]
-        actuators = aa.ArticulationActuators.from_configs(
-            "leg", {".*": [aa.PDControlConfig(5.0, 1.0), aa.MaxEffortClampingConfig(9.0)]}
-        )
+        actuators = aa.ArticulationActuators.from_configs("leg", {".*": LIMITED})
         assert not np.any([gains.numpy() for gains in robot.get_dof_gains()])
         actuators.close()
         robot.switch_dof_control_mode("effort")
@@ -273,11 +256,8 @@ def test_actuators_take_drives_over_and_give_them_back(tmp_path) -> None:
 
 
 def test_default_gains_are_those_of_the_file_whoever_took_them_before(tmp_path) -> None:
-    with aa.Simulation(leg(tmp_path)) as sim:
-        sim.play()
-        actuators = aa.ArticulationActuators.from_configs(
-            "leg", {".*": [aa.PDControlConfig(5.0, 1.0), aa.MaxEffortClampingConfig(9.0)]}
-        )
+    with played(leg(tmp_path)):
+        actuators = aa.ArticulationActuators.from_configs("leg", {".*": LIMITED})
         robot = aa.Articulation("leg")
         robot.switch_dof_control_mode("velocity")
         np.testing.assert_allclose(robot.get_dof_gains()[1].numpy(), [[32, 9, 12, 0]])
@@ -325,8 +305,7 @@ def test_motors_of_a_file_with_an_implicit_integrator_move_it_as_its_actuators_d
     model = mujoco.MjModel.from_xml_path(str(path))
     data, steps = mujoco.MjData(model), 250
     mujoco.mj_step(model, data, steps)
-    with aa.Simulation(path) as sim:
-        sim.play()
+    with played(path) as sim:
         motors = aa.motors_of(sim)
         modes = {
             name: [one for one in motor.others if isinstance(one, aa.ImplicitConfig)] for name, motor in motors.items()
@@ -375,7 +354,6 @@ def test_motors_of_one_robot_of_several(tmp_path) -> None:
 
 
 def test_motors_of_a_model_and_of_a_stage() -> None:
-    """A user's model has the motors of the same file; a stage those of its prims, or else of its drives."""
     model = mujoco.MjModel.from_xml_path(str(ARM))
     with aa.MujocoSimulation(model, mujoco.MjData(model)) as own, aa.Simulation(ARM) as sim:
         assert aa.motors_of(own) == aa.motors_of(own, "arm") == aa.motors_of(sim)
@@ -418,7 +396,8 @@ def test_what_no_drive_stands_for_stays_with_a_warning(tmp_path) -> None:
         sim = aa.Simulation(path)
     assert warned[0].filename == __file__ and "drive their joints with motors" in str(warned[0].message)
     with sim:
-        kept = {sim._host.model.actuator(number).name for number in range(sim._host.model.nu)}
+        sim.play()
+        kept = {sim.model.actuator(number).name for number in range(sim.model.nu)}
         assert {"pull", "slow", "held"} <= kept and not {"hip", "knee"} & kept
         motors = aa.motors_of(sim, "leg")
         assert sorted(motors) == ["ankle", "hip", "joint", "knee"]
@@ -429,9 +408,7 @@ def test_constant_effort_acts_once(tmp_path) -> None:
     text = """<mujoco><option gravity="0 0 0"/><worldbody><body name="leg"><joint name="shin" damping="0.5"/>
     <geom size="0.1" pos="0.1 0 0"/></body></worldbody><actuator>
     <general name="held" joint="shin" biastype="affine" gainprm="90" biasprm="7 -90 -9"/></actuator></mujoco>"""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        sim = aa.Simulation(written(tmp_path, text))
+    sim = aa.Simulation(written(tmp_path, text))
     with sim:
         sim.play()
         robot = sim.articulation("/leg")
@@ -445,10 +422,10 @@ def test_constant_effort_acts_once(tmp_path) -> None:
         motors = aa.motors_of(sim)
         assert motors["shin"].controller == aa.PDControlConfig(90.0, 9.0, 7.0)
         actuators = aa.ArticulationActuators.from_configs("/leg", motors)
-        assert settled() == pytest.approx(0.3 + 7 / 90, abs=1e-5) and not sim._host.drive_efforts().any()
+        assert settled() == pytest.approx(0.3 + 7 / 90, abs=1e-5) and not robot.get_dof_drive_efforts().numpy().any()
         actuators.close()
         assert settled() == pytest.approx(0.3 + 7 / 90, abs=1e-5)
-        assert sim._host.drive_efforts() == pytest.approx([0.0], abs=1e-3)
+        np.testing.assert_allclose(robot.get_dof_drive_efforts().numpy(), 0.0, atol=1e-3)
 
 
 # actuators that no drive stands for and a motor does
@@ -471,19 +448,22 @@ def with_shin(tmp_path: Path, *actuators: str) -> Path:
     return written(tmp_path, SHIN.format("".join(actuators)))
 
 
-def opened(path: Path, **options) -> aa.Simulation:
+@contextmanager
+def opened(path: Path, **options) -> Iterator[aa.Simulation]:
     with pytest.warns(UserWarning, match="actuators that no joint drive stands for"):
-        return aa.Simulation(path, 0.002, **options)
+        sim = aa.Simulation(path, 0.002, **options)
+    with sim:
+        sim.play()
+        yield sim
 
 
 def settings_of(sim: aa.Simulation) -> list[tuple[bytes | int, ...]]:
-    models = [sim._host.model_now(env) for env in range(sim.num_envs)]
     return [
         (
             *(getattr(model, f"actuator_{name}").tobytes() for name in ("group", "gainprm", "biasprm", "dynprm")),
             model.opt.disableactuator,
         )
-        for model in models
+        for model in models_of(sim)
     ]
 
 
@@ -503,18 +483,17 @@ def test_actuator_of_the_file_is_silent_while_its_motor_runs(tmp_path, kind) -> 
             expected.append(data.qpos[:2].copy())
         assert held.actuated_dof_indices
     with opened(path) as sim:
-        sim.play()
-        robot, batch = sim.articulation("/leg"), sim._host._batch
-        before, activations = settings_of(sim), batch.bind("act").copy()
+        robot = sim.articulation("/leg")
+        before, activations = settings_of(sim), sim.data().act
         actuators = driven("/leg", aa.motors_of(sim))
         robot.set_dof_positions([[0.7, 0.2]])
         robot.set_dof_position_targets([[0.3, 0.0]])
         seen = [(sim.step(), robot.get_dof_positions().numpy()[0])[1] for _ in range(300)]
         np.testing.assert_allclose(seen, expected, rtol=0, atol=1e-6)
-        assert not sim._host.drive_efforts().any()
+        assert not robot.get_dof_drive_efforts().numpy().any()
         actuators.close()
         assert settings_of(sim) == before
-        np.testing.assert_array_equal(batch.bind("act"), activations)
+        np.testing.assert_array_equal(sim.data().act, activations)
 
 
 @since_4
@@ -532,7 +511,6 @@ def test_actuators_on_tendons_are_silent_while_their_linkage_runs(tmp_path) -> N
         own.step(300)
         ends.append(data.qpos.copy())
     with opened(path) as sim:
-        sim.play()
         before, motors = settings_of(sim), aa.motors_of(sim)
         assert motors == aa.motors_of_model(model) and list(motors) == ["shin", "toe"]
         actuators = driven("/leg", motors)
@@ -549,7 +527,6 @@ def test_actuators_on_tendons_are_silent_while_their_linkage_runs(tmp_path) -> N
 @since_4
 def test_actuators_of_the_file_act_as_before_after_close(tmp_path) -> None:
     with opened(with_shin(tmp_path, OTHERS["PID"], OTHERS["constant alone"].replace("shin", "toe"))) as sim:
-        sim.play()
 
         def moved() -> np.ndarray:
             sim.reset()
@@ -576,18 +553,17 @@ def test_actuators_of_other_joints_go_on_acting(tmp_path) -> None:
     lift = '<general joint="toe" biastype="affine" biasprm="0.5"/>'
     path = with_shin(tmp_path, OTHERS["PID"], lift, '<adhesion body="foot" ctrlrange="0 1"/>')
     with opened(path, num_envs=3) as sim:
-        sim.play()
         with pytest.warns(UserWarning, match="that no motor stands for"):
             motors = {"shin": aa.motors_of(sim, "/leg")["shin"]}
         before = settings_of(sim)
         first = driven("/envs/env_1/leg", motors)
-        groups, bits = (sim._host._fields.read(name) for name in ("actuator_group", "opt.disableactuator"))
-        assert (groups[[0, 2], :3] == 0).all() and not bits[[0, 2]].any()
-        np.testing.assert_array_equal(groups[1, :3], [30, 0, 0])
-        assert bits[1] == 1 << 30
+        models = models_of(sim)
+        groups = [model.actuator_group[:3].tolist() for model in models]
+        assert groups == [[0, 0, 0], [30, 0, 0], [0, 0, 0]]
+        assert [model.opt.disableactuator for model in models] == [0, 1 << 30, 0]
         sim.articulation("/envs/env_.*/leg").set_dof_positions([[0.7, 0.0]])
         sim.step()
-        efforts = sim._host.drive_efforts().reshape(3, 2)
+        efforts = sim.articulation("/envs/env_.*/leg").get_dof_drive_efforts().numpy()
         np.testing.assert_allclose(efforts[:, 1], 0.5)
         assert efforts[1, 0] == 0.0 and (efforts[[0, 2], 0] < -5).all()
         # a second one of the same joint: the last to go lets the actuator act
@@ -602,23 +578,22 @@ def test_actuators_of_other_joints_go_on_acting(tmp_path) -> None:
 @since_4
 def test_actuators_of_the_file_stay_silent_in_simulations_that_are_rebuilt(tmp_path) -> None:
     with opened(with_shin(tmp_path, OTHERS["constant alone"])) as sim:
-        sim.play()
         before = settings_of(sim)
         actuators = driven("/leg", aa.motors_of(sim))
-        sim.articulation("/leg").observe_contact_forces(links=["foot"])
+        robot = sim.articulation("/leg")
+        robot.observe_contact_forces(links=["foot"])
         sim.step()
-        assert not sim._host.drive_efforts().any()
+        assert not robot.get_dof_drive_efforts().numpy().any()
         actuators.close()
         assert settings_of(sim) == before
         sim.step()
-        assert sim._host.drive_efforts()[0] == pytest.approx(7.0)
+        assert robot.get_dof_drive_efforts().numpy()[0, 0] == pytest.approx(7.0)
 
 
 @since_4
 def test_targets_reach_drives_beside_actuators_with_several_controls(tmp_path) -> None:
     path = with_shin(tmp_path, '<pid joint="toe" kp="1" ki="1" kv="1"/><position joint="shin" kp="30" kv="9"/>')
     with opened(path) as sim:
-        sim.play()
         robot = sim.articulation("/leg")
         robot.set_dof_position_targets([[0.5, 0.9]])
         sim.step(3000)
@@ -667,8 +642,7 @@ def test_groups_are_made_before_play_too(tmp_path) -> None:
 
 
 def test_groups_randomization_and_dynamics(tmp_path) -> None:
-    with aa.Simulation(leg(tmp_path), num_envs=2) as sim:
-        sim.play()
+    with played(leg(tmp_path), num_envs=2) as sim:
         groups = {
             "all": IdealPDActuatorCfg(
                 joint_names_expr=[".*"], stiffness=50.0, damping=5.0, actuator_effort_limit=80.0, rules="documentation"
@@ -740,7 +714,6 @@ def test_files_that_are_not_there_and_other_simulators(tmp_path) -> None:
 
 @pytest.mark.slow
 def test_needs_no_usd(tmp_path) -> None:
-    """Where usd-core is not installed, files open, drive, randomize and are drawn, and a stage says what is missing."""
     script = f"""
 import sys
 import warnings
@@ -778,17 +751,14 @@ def test_dofs_are_in_one_order_however_a_robot_is_opened(tmp_path) -> None:
     with aa.Simulation(quadruped_stage()) as stage:
         names = stage.articulation("/quadruped").dof_names
         links = stage.articulation("/quadruped").link_names
-    with aa.Simulation(path, initial_positions=QUADRUPED_HOME) as sim:
-        robot = sim.articulation("trunk")
+    with played_robot("trunk", path, initial_positions=QUADRUPED_HOME) as (sim, robot):
         assert robot.dof_names == names == BREADTH_FIRST and robot.link_names == links
         # MuJoCo's own order is that of the file
-        assert [sim._host.model.joint(joint).name for joint in range(12)] == DEPTH_FIRST
+        assert [sim.model.joint(joint).name for joint in range(12)] == DEPTH_FIRST
 
 
 def test_targets_move_the_joints_that_names_say(tmp_path) -> None:
-    with aa.Simulation(quadruped(tmp_path), initial_positions=QUADRUPED_HOME) as sim:
-        sim.play()
-        robot = sim.articulation("trunk")
+    with played_robot("trunk", quadruped(tmp_path), initial_positions=QUADRUPED_HOME) as (sim, robot):
         values = np.linspace(-0.9, -0.85, 12)
         robot.set_dof_positions(values)
         data = sim.data()
@@ -856,6 +826,5 @@ def test_joints_of_a_file_that_follow_others_are_not_asked_for_a_motor(tmp_path)
     motors = {"leader": [aa.PDControlConfig(1.0, 0.1), aa.MaxEffortClampingConfig(1.0)]}
     model = mujoco.MjModel.from_xml_path(str(path))
     for opening in (lambda: aa.Simulation(path), lambda: aa.MujocoSimulation(model, mujoco.MjData(model))):
-        with opening(), warnings.catch_warnings():
-            warnings.simplefilter("error")
+        with opening():
             aa.ArticulationActuators.from_configs("arm", motors).close()

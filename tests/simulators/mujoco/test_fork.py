@@ -77,6 +77,5 @@ with Simulation(stage, num_envs=8) as sim:
 @pytest.mark.parametrize("code", [GO_ON, EXIT], ids=["goes on", "ends"])
 @pytest.mark.slow
 def test_a_forked_process_is_as_its_parent(code) -> None:
-    """It steps, resets and plays again as the parent would, to the bit, and ends by itself."""
     done = ran([sys.executable, "-W", "ignore", "-c", COMMON + code], timeout=120)
     assert done.returncode == 0, done.stderr

@@ -12,6 +12,7 @@ import isaacsim.core.experimental.actuators as aa
 import mujoco
 from isaacsim.core.experimental.actuators.laws.contract.coupling import inertias_of
 from isaacsim.core.experimental.actuators.simulators.mujoco import joint_signals
+from played import played
 
 from tests.support.places import ROBOTS
 
@@ -27,16 +28,11 @@ def expected(robot) -> dict[str, np.ndarray]:
     return {"inertia": 1.0 / np.einsum("rii->ri", inverse)[:, -count:], "load": efforts[:, -count:]}
 
 
-def robot_of(sim: aa.Simulation):
-    return sim.articulation([robot.path for robot in sim._host.robots()])
-
-
 @pytest.mark.parametrize("copies", [1, 3])
 @pytest.mark.parametrize("file", FILES)
 def test_they_are_those_of_the_equations_of_motion(file, copies) -> None:
-    with aa.Simulation(ROBOTS / f"{file}.usda", num_envs=copies) as sim:
-        sim.play()
-        robot = robot_of(sim)
+    with played(ROBOTS / f"{file}.usda", num_envs=copies) as sim:
+        robot = sim.articulation("/.*")
         rng = np.random.default_rng(0)
         views = robot.joint_signals(SIGNALS)
         for steps in (0, 1, 7):
@@ -60,19 +56,16 @@ def test_numpy_computes_what_the_core_does(monkeypatch) -> None:
     for native in (joint_signals.core, None):
         if native is None:
             monkeypatch.setattr(joint_signals, "core", None)
-        with aa.Simulation(ROBOTS / "unitree_go1.usda", num_envs=2) as sim:
-            sim.play()
+        with played(ROBOTS / "unitree_go1.usda", num_envs=2) as sim:
             sim.step(5)
-            found.append(robot_of(sim).joint_signals(["inertia"]).arrays["inertia"].copy())
+            found.append(sim.articulation("/.*").joint_signals(["inertia"]).arrays["inertia"].copy())
     assert found[0].min() > 0.0
     np.testing.assert_allclose(found[0], found[1], rtol=1e-6)
 
 
 def test_some_robots_have_copies_that_are_refreshed() -> None:
-    with aa.Simulation(ROBOTS / "arm_2dof.usda", num_envs=4) as sim:
-        sim.play()
-        paths = [robot.path for robot in sim._host.robots()]
-        some, every = sim.articulation([paths[0], paths[1], paths[3]]), sim.articulation(paths)
+    with played(ROBOTS / "arm_2dof.usda", num_envs=4) as sim:
+        some, every = sim.articulation("/World/envs/env_[013]/Arm"), sim.articulation("/.*")
         views, whole = some.joint_signals(SIGNALS), every.joint_signals(SIGNALS)
         every.set_dof_positions(np.arange(8.0).reshape(4, 2) / 10)
         sim.step()
@@ -82,9 +75,8 @@ def test_some_robots_have_copies_that_are_refreshed() -> None:
 
 
 def test_what_nobody_knows_is_left_out() -> None:
-    with aa.Simulation(ROBOTS / "arm_2dof.usda") as sim:
-        sim.play()
-        assert set(robot_of(sim).joint_signals(["load", "weather"]).arrays) == {"load"}
+    with played(ROBOTS / "arm_2dof.usda") as sim:
+        assert set(sim.articulation("/.*").joint_signals(["load", "weather"]).arrays) == {"load"}
 
 
 FLOATING = """
@@ -99,7 +91,6 @@ FLOATING = """
 
 @pytest.fixture(params=["one", "several", "batch"])
 def own_data(request: pytest.FixtureRequest) -> tuple:
-    """A user's model of a robot with a floating base, data of it, and the number of environments."""
     model = mujoco.MjModel.from_xml_string(FLOATING)
     if request.param == "batch":
         kind = pytest.importorskip("mujoco.batch", reason="this MuJoCo has no batches").Batch

@@ -1,7 +1,6 @@
 """A model's own actuators as motors: the same motion, and the others are named."""
 
 import re
-import warnings
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -350,9 +349,7 @@ def test_limits_of_a_joint_that_are_none_of_a_motor() -> None:
 
 
 def test_model_without_actuators_has_no_motors() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert aa.motors_of_model(swing("")) == {}
+    assert aa.motors_of_model(swing("")) == {}
 
 
 @pytest.mark.skipif(not hasattr(mujoco, "mjtCtrlInput"), reason="this MuJoCo is such a version")
@@ -410,9 +407,6 @@ def test_actuators_without_a_motor_and_followers(active: str, follows: str, tmp_
     assert robot.joint("a").driver == "servo" and robot.actuators == () and "'servo'" in robot.remarks[0]
 
 
-from isaacsim.core.experimental.actuators import motors_of_model  # noqa: E402
-from isaacsim.core.experimental.actuators.simulators.mujoco.model_actuators import own_actuators  # noqa: E402
-
 WRIST = """
 <mujoco><option gravity="0 0 0"/><worldbody><body><joint name="pitch" axis="0 1 0"/><geom size=".05"/>
 <body pos=".1 0 0"><joint name="roll" axis="1 0 0"/><geom size=".04"/>
@@ -433,7 +427,7 @@ def model_of(tendons: str, actuators: str) -> mujoco.MjModel:
 
 def test_efforts_are_those_of_the_tendons(rng: np.random.Generator) -> None:
     model = model_of(LEFT + RIGHT, BOTH)
-    motors = motors_of_model(model)
+    motors = aa.motors_of_model(model)
     assert set(motors) == {"pitch", "roll"}
     arrays, data = ActuatedArrays(["pitch", "roll"], motors), mujoco.MjData(model)
     slopes = np.array([[1, 0.5], [1, -0.5]])
@@ -451,9 +445,12 @@ def test_efforts_are_those_of_the_tendons(rng: np.random.Generator) -> None:
 def test_motors_switch_off_what_they_replace() -> None:
     model = model_of(LEFT + RIGHT, BOTH)
     pitch, roll = (model.joint(name).id for name in ("pitch", "roll"))
-    assert sorted(own_actuators(model)[pitch] + own_actuators(model)[roll]) == [0, 1]
+    assert sorted(model_actuators.own_actuators(model)[pitch] + model_actuators.own_actuators(model)[roll]) == [0, 1]
     shafts: list[LinkageConfig] = [
-        stage for motor in motors_of_model(model).values() for stage in motor.others if isinstance(stage, LinkageConfig)
+        stage
+        for motor in aa.motors_of_model(model).values()
+        for stage in motor.others
+        if isinstance(stage, LinkageConfig)
     ]
     assert [one.joints for one in shafts] == [["pitch", "roll"]] * 2
 
@@ -464,7 +461,7 @@ def test_motor_is_at_a_joint_that_its_tendon_moves() -> None:
         '<fixed name="two"><joint joint="pitch" coef="1"/><joint joint="roll" coef="1"/></fixed>'
     )
     model = model_of(tendons, '<motor name="a" tendon="one"/><motor name="b" tendon="two"/>')
-    motors = motors_of_model(model)
+    motors = aa.motors_of_model(model)
     found = {name: next(s for s in motor.others if isinstance(s, LinkageConfig)) for name, motor in motors.items()}
     assert found["roll"].coefficients == [0, 2] and found["pitch"].coefficients == [1, 1]
 
@@ -485,10 +482,9 @@ HAND = """
 
 def test_finger_with_a_tendon_over_two_joints_moves_as_in_mujoco(rng: np.random.Generator) -> None:
     own, data = mujoco.MjModel.from_xml_string(HAND), None
-    motors = motors_of_model(own)
+    motors = aa.motors_of_model(own)
     assert set(motors) == {"FFJ4", "FFJ3", "FFJ2"}
-    names = ["FFJ4", "FFJ3", "FFJ2", "FFJ1"]
-    arrays = ActuatedArrays(names, motors)
+    arrays = ActuatedArrays(["FFJ4", "FFJ3", "FFJ2", "FFJ1"], motors)
     data, driven = mujoco.MjData(own), mujoco.MjData(own)
     free = mujoco.MjModel.from_xml_string(HAND)
     free.actuator_gainprm[:], free.actuator_biasprm[:] = 0.0, 0.0
@@ -522,7 +518,7 @@ def test_finger_with_a_tendon_over_two_joints_moves_as_in_mujoco(rng: np.random.
 def test_what_is_no_linkage_is_named(tendons: str, actuators: str, why: str) -> None:
     model = model_of(tendons, actuators)
     with pytest.warns(UserWarning, match="actuators of the model that no motor stands for") as told:
-        motors: dict[str, MotorConfig] = motors_of_model(model)
+        motors: dict[str, MotorConfig] = aa.motors_of_model(model)
     assert why in "".join(str(one.message) for one in told)
     assert not any(isinstance(stage, LinkageConfig) for motor in motors.values() for stage in motor.others)
 
@@ -530,13 +526,11 @@ def test_what_is_no_linkage_is_named(tendons: str, actuators: str, why: str) -> 
 def test_range_of_targets_of_a_tendon_is_told() -> None:
     held = BOTH.replace('"left"', '"left" ctrlrange="-3 6" ctrllimited="true"')
     with pytest.warns(UserWarning, match=r"hold position targets within .*'a' \(-1 … 2\)"):
-        motors_of_model(model_of(LEFT + RIGHT, held))
+        aa.motors_of_model(model_of(LEFT + RIGHT, held))
 
 
 def test_model_without_tendons_tells_nothing() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert set(motors_of_model(model_of("", '<motor name="a" joint="roll"/>'))) == {"roll"}
+    assert set(aa.motors_of_model(model_of("", '<motor name="a" joint="roll"/>'))) == {"roll"}
 
 
 PULLED = """
@@ -556,7 +550,7 @@ PULLED = """
 def test_spatial_tendons_are_tables_of_their_joints(other: str) -> None:
     """Of one joint, and of two with as many tendons: as MuJoCo's own, within what a table of moment arms says."""
     model = mujoco.MjModel.from_xml_string(PULLED.format(limited="", other=other))
-    motors = motors_of_model(model)
+    motors = aa.motors_of_model(model)
     assert set(motors) == ({"a", "b"} if other else {"a"})
     there, wanted = mujoco.MjData(model), 0.55 + 0.3 * np.sin(0.01 * np.arange(1000))
 
@@ -595,7 +589,7 @@ def test_spatial_tendons_are_tables_of_their_joints(other: str) -> None:
 def test_spatial_tendons_that_are_no_tables_are_named(limited: str, other: str, why: str) -> None:
     model = mujoco.MjModel.from_xml_string(PULLED.format(limited=limited, other=other))
     with pytest.warns(UserWarning, match=why):
-        motors_of_model(model)
+        aa.motors_of_model(model)
 
 
 @cases(

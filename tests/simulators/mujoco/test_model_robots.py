@@ -25,8 +25,7 @@ def arms(num_envs: int = 1) -> ModelRobots:
 def test_bodies_are_robots() -> None:
     robots = arms()
     assert robots.joints == [1, 2, 4] and robots.other_joints == {"loose": "free", "wrist": "ball"}
-    found = {robot.path: (robot.dof_names, robot.axes, robot.offset) for robot in robots.find([".*"])}
-    assert found == {
+    assert {robot.path: (robot.dof_names, robot.axes, robot.offset) for robot in robots.find([".*"])} == {
         "/world": (("hip", "joint_2", "shoulder"), ("angular", "linear", "angular"), 0),
         "/left": (("hip", "joint_2"), ("angular", "linear"), 0),
         "/body_3": (("joint_2",), ("linear",), 1),

@@ -52,6 +52,10 @@ def mixed() -> mujoco.MjModel:
     return mujoco.MjModel.from_xml_string(MIXED)
 
 
+def alone(model: mujoco.MjModel) -> aa.MujocoSimulation:
+    return aa.MujocoSimulation(model, mujoco.MjData(model))
+
+
 def numbers(model: mujoco.MjModel) -> dict:
     names = [name for name in dir(model) if isinstance(getattr(model, name), np.ndarray)]
     held = {name: getattr(model, name).copy() for name in names}
@@ -67,7 +71,6 @@ def changed(model: mujoco.MjModel, before: dict) -> list[str]:
 
 @pytest.mark.parametrize("loop", ["step", "own"])
 def test_arm_moves_as_in_simulation(loop) -> None:
-    """MJCF here and USD there, within what USD's float32 leaves of limits and inertias."""
     with aa.Simulation(ROBOTS / "arm_2dof.usda", 1 / 240) as sim:
         there = sim.articulation("/World/Arm")
         _held = aa.ArticulationActuators("/World/Arm")
@@ -94,23 +97,22 @@ def test_arm_moves_as_in_simulation(loop) -> None:
 
 @pytest.mark.filterwarnings("ignore:.*have no effort limit:UserWarning")
 def test_a_model_that_is_bit_for_bit_that_of_simulation_moves_bit_for_bit_alike() -> None:
-    """Both give the same float32 efforts to the same equations."""
     names = [f"panda_joint{number}" for number in range(1, 8)]
     motor = aa.MotorConfig(controller=next(iter(aa.motors_of_model(arm()).values())).controller)
     with aa.Simulation(ROBOTS / "franka_panda.usda", 1 / 240) as sim:
         there = sim.articulation("/World/Panda")
         _held = driven("/World/Panda", dict.fromkeys(names, motor))
         sim.play()
-        model = copy.copy(sim._host.model)
+        model, start = sim.model, sim.data()
         columns = [there.dof_names.index(name) for name in names]
         # a model has none
         there.set_dof_max_velocities(np.inf)
         there.set_dof_position_targets(0.3, dof_indices=columns)
         sim.step(1000)
-        expected, start = sim._host._qpos[0].copy(), sim._host._initial
+        expected = sim.data().qpos
         sim.close()
     data = mujoco.MjData(model)
-    data.qpos[:], data.qvel[:] = start
+    data.qpos[:], data.qvel[:] = start.qpos, start.qvel
     ends = {model.joint(joint).name.rsplit("/", 1)[1]: model.joint(joint).name for joint in range(model.njnt)}
     with aa.MujocoSimulation(model, data) as own:
         _held = driven("world", {ends[name]: motor for name in names})
@@ -164,8 +166,7 @@ def test_some_environments_are_picked_and_reset(kind) -> None:
 
 
 def test_reset_to_a_keyframe() -> None:
-    model = mixed()
-    with aa.MujocoSimulation(model, mujoco.MjData(model)) as sim:
+    with alone(mixed()) as sim:
         robot = sim.articulation("world")
         assert robot.get_dof_positions().numpy().tolist() == [[0, 0, 0]]
         sim.reset(keyframe="up")
@@ -176,7 +177,6 @@ def test_reset_to_a_keyframe() -> None:
 
 
 def test_state_is_that_of_the_data_at_once() -> None:
-    """Values written by user code are read, values set are there; other efforts stay bit-identical."""
     model = mixed()
     data = mujoco.MjData(model)
     data.qfrc_applied[:] = 1 / 3
@@ -197,8 +197,7 @@ def test_state_is_that_of_the_data_at_once() -> None:
 
 
 def test_robots_are_bodies() -> None:
-    model = mixed()
-    with aa.MujocoSimulation(model, mujoco.MjData(model)) as sim:
+    with alone(mixed()) as sim:
         assert current_host() is sim and sim.articulation("left").dof_names == ["left_hip", "joint_2"]
         assert sim.articulation("body_3").dof_names == ["joint_2"]
         assert sim.articulation("/world").dof_names == ["left_hip", "joint_2", "right_hip"]
@@ -265,7 +264,7 @@ def test_no_group_is_free() -> None:
     motors = "".join(f'<motor joint="left_hip" group="{group}"/>' for group in range(31))
     model = mujoco.MjModel.from_xml_string(MIXED.replace("</actuator>", motors + "</actuator>"))
     motor = aa.motors_of_model(arm())["shoulder"]
-    with aa.MujocoSimulation(model, mujoco.MjData(model)):
+    with alone(model):
         with pytest.raises(HostError, match=r"in all of the groups 0 … 30: one must be free"):
             driven("left", {"left_hip": motor})
 
@@ -273,7 +272,7 @@ def test_no_group_is_free() -> None:
 def test_armature_and_friction_are_set_and_given_back() -> None:
     model = arm()
     before = numbers(model)
-    with aa.MujocoSimulation(model, mujoco.MjData(model)) as sim:
+    with alone(model) as sim:
         robot = sim.articulation("arm")
         robot.set_dof_armatures([[0.5, 0.25]])
         robot.set_dof_friction_properties(static_frictions=0.5)
@@ -295,8 +294,7 @@ def test_armature_and_friction_are_set_and_given_back() -> None:
 
 
 def test_armature_of_steps_is_refused() -> None:
-    model = arm()
-    with aa.MujocoSimulation(model, mujoco.MjData(model)) as sim:
+    with alone(arm()) as sim:
         robot = sim.articulation("arm")
         assert not robot.takes_step_armatures
         refused(HostError, lambda: robot.set_step_armatures(1.0), "in a model of one's own")
@@ -355,16 +353,13 @@ def test_model_without_joints_to_drive() -> None:
     xml = '<mujoco><worldbody><body><freejoint name="loose"/><geom size="1"/></body></worldbody></mujoco>'
     model = mujoco.MjModel.from_xml_string(xml)
     with pytest.raises(ValueError, match=r"neither hinge nor slide joints, only {'loose': 'free'}"):
-        aa.MujocoSimulation(model, mujoco.MjData(model))
+        alone(model)
 
 
 def test_names_that_are_none() -> None:
-    model = mixed()
-    with aa.MujocoSimulation(model, mujoco.MjData(model)) as sim:
-        with pytest.raises(
-            ValueError, match=r"'arm' matches none of the bodies .*\['world', 'left', 'body_3', 'right'\]"
-        ):
-            sim.articulation("arm")
+    with alone(mixed()) as sim:
+        words = r"'arm' matches none of the bodies .*\['world', 'left', 'body_3', 'right'\]"
+        refused(ValueError, lambda: sim.articulation("arm"), words)
         with pytest.raises(ValueError, match=r"body 'box': .* others are {'loose': 'free', 'wrist': 'ball'}"):
             sim.articulation("box")
         robot = sim.articulation("right")
@@ -377,17 +372,15 @@ def test_names_that_are_none() -> None:
 
 
 def test_one_simulation_at_a_time_has_a_model() -> None:
-    model = arm()
-    with aa.MujocoSimulation(model, mujoco.MjData(model)):
+    with alone(model := arm()):
         with pytest.raises(HostError, match="the model is open in another MujocoSimulation"):
-            aa.MujocoSimulation(model, mujoco.MjData(model))
-    with aa.MujocoSimulation(model, mujoco.MjData(model)):
+            alone(model)
+    with alone(model):
         pass
 
 
 def test_closed_is_closed() -> None:
-    model = arm()
-    sim = aa.MujocoSimulation(model, mujoco.MjData(model))
+    sim = alone(arm())
     robot = sim.articulation("arm")
     sim.close()
     sim.close()

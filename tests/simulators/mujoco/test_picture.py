@@ -9,9 +9,10 @@ import mujoco
 import mujoco.viewer
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators import Articulation, ArticulationActuators, Simulation
+from isaacsim.core.experimental.actuators import Articulation, ArticulationActuators
 from isaacsim.core.experimental.actuators.simulators.mujoco.picture import GHOST_SCALE, Drawing
 from places import ROBOTS
+from played import played
 
 SHAPES = {
     "sphere": ('size="0.3"', 4 / 3 * np.pi * 0.3**3),
@@ -28,8 +29,7 @@ def drawing_of(tmp_path: Path, geoms: str) -> Drawing:
     file = tmp_path / "robot.xml"
     body = f'<body name="b" pos="0 0 1"><joint name="j" axis="0 1 0"/>{geoms}</body>'
     file.write_text(f"<mujoco>{MESH}<worldbody>{body}</worldbody></mujoco>")
-    with Simulation(file) as sim:
-        sim.play()
+    with played(file) as sim:
         return Drawing(sim._host)
 
 
@@ -40,7 +40,6 @@ def volume(vertices: np.ndarray, faces: np.ndarray) -> float:
 
 @pytest.mark.parametrize("kind", SHAPES)
 def test_shapes_have_their_volume(tmp_path: Path, kind: str) -> None:
-    """To what 32 corners of a circle leave of it."""
     size, expected = SHAPES[kind]
     (piece,) = drawing_of(tmp_path, f'<geom type="{kind}" {size} rgba="0.2 0.4 0.6 1"/>').pieces
     assert volume(piece.vertices, piece.faces) == pytest.approx(expected, rel=0.025)
@@ -58,8 +57,7 @@ def test_ghost_is_inside_the_robot(tmp_path: Path, kind: str) -> None:
 
 
 def test_what_is_near_its_target_is_not_away() -> None:
-    with Simulation(ROBOTS / "arm_2dof.usda") as sim:
-        sim.play()
+    with played(ROBOTS / "arm_2dof.usda") as sim:
         drawing = Drawing(sim._host)
         drawing.poses(0)
         for shoulder, moved in ((0.0, False), (0.02, False), (0.5, True)):
@@ -83,8 +81,7 @@ def test_what_has_one_colour_is_one_piece(tmp_path: Path) -> None:
 
 
 def test_bodies_are_where_mujoco_puts_them() -> None:
-    with Simulation(ROBOTS / "unitree_go1.usda") as sim:
-        sim.play()
+    with played(ROBOTS / "unitree_go1.usda") as sim:
         sim.step(10)
         drawing, data = Drawing(sim._host), sim.data()
         np.testing.assert_allclose(drawing.poses(0), np.hstack([data.xpos, data.xquat]), atol=1e-9)
@@ -119,8 +116,7 @@ def test_window_shows_robot_ghost_and_efforts(monkeypatch: pytest.MonkeyPatch) -
     launch = lambda *given, **named: opened.append(Viewer(*given, **named)) or opened[-1]  # noqa: E731
     monkeypatch.setattr(mujoco.viewer, "launch_passive", launch)
     monkeypatch.setenv("DISPLAY", ":99")
-    with Simulation(ROBOTS / "arm_2dof.usda") as sim:
-        sim.play()
+    with played(ROBOTS / "arm_2dof.usda") as sim:
         actuators = ArticulationActuators("/World/Arm")
         Articulation("/World/Arm").set_dof_position_targets([1.0, 0.2])
         with sim.view() as view:
@@ -133,8 +129,7 @@ def test_window_shows_robot_ghost_and_efforts(monkeypatch: pytest.MonkeyPatch) -
             there = mujoco.MjData(viewer.model)
             there.qpos[:] = np.float32([1.0, 0.2])
             mujoco.mj_kinematics(viewer.model, there)
-            boom = viewer.model.body("/World/Arm/boom").id
-            expected = there.geom_xpos[viewer.model.geom_bodyid == boom]
+            expected = there.geom_xpos[viewer.model.geom_bodyid == viewer.model.body("/World/Arm/boom").id]
             assert all(min(np.linalg.norm(ghost.pos - place) for ghost in ghosts) < 1e-5 for place in expected)
             assert {ghost.rgba[3] < 0.5 for ghost in ghosts} == {True}
             assert "shoulder" in viewer.texts[2] and "ClampingMaxEffort" in viewer.texts[3]

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from physics_engines import installed
 from places import ROBOTS
+from played import played, played_robot
 from quadruped import HOME, quadruped
-from refusals import cases
+from refusals import cases, refused
 
 MOTORS = {".*": aa.MotorConfig(aa.PDControlConfig(60.0, 2.0), clamping=[aa.MaxEffortClampingConfig(45.0)])}
 HOPPER = """
@@ -47,8 +48,7 @@ def lowest(sim: aa.Simulation) -> float:
 
 
 def test_a_quadruped_of_urdf_stands_for_five_seconds(tmp_path) -> None:
-    with aa.Simulation(quadruped(tmp_path), floating_base=True, ground=True, initial_positions=HOME) as sim:
-        sim.play()
+    with played(quadruped(tmp_path), floating_base=True, ground=True, initial_positions=HOME) as sim:
         robot, _motors = aa.Articulation("/trunk"), aa.ArticulationActuators.from_configs("/trunk", MOTORS)
         begun = robot.get_world_poses()[0].numpy()[0]
         sim.step(round(5 / sim.dt))
@@ -59,9 +59,9 @@ def test_a_quadruped_of_urdf_stands_for_five_seconds(tmp_path) -> None:
 
 
 def test_reset_returns_to_where_joints_begin(tmp_path) -> None:
-    with aa.Simulation(quadruped(tmp_path), None, 2, floating_base=True, ground=True, initial_positions=HOME) as sim:
-        sim.play()
-        robot = aa.Articulation("/trunk")
+    with played_robot(
+        "/trunk", quadruped(tmp_path), None, 2, floating_base=True, ground=True, initial_positions=HOME
+    ) as (sim, robot):
         read = robot.get_dof_positions, robot.get_dof_position_targets, lambda: robot.get_world_poses()[0]
         before = [get().numpy() for get in read]
         robot.set_dof_position_targets(0.0)
@@ -75,20 +75,17 @@ def test_reset_returns_to_where_joints_begin(tmp_path) -> None:
 
 @pytest.mark.parametrize("shape", ["sphere", "capsule", "cylinder", "box", "ellipsoid"])
 def test_a_robot_begins_touching_the_ground(tmp_path, shape) -> None:
-    with aa.Simulation(hopper(tmp_path, shape=shape), floating_base=True, ground=True) as sim:
-        sim.play()
+    with played(hopper(tmp_path, shape=shape), floating_base=True, ground=True) as sim:
         assert lowest(sim) == pytest.approx(0, abs=1e-9)
 
 
 def test_a_base_that_floats_already_stays_where_the_file_has_it(tmp_path) -> None:
-    with aa.Simulation(hopper(tmp_path, floats=True), floating_base=True, ground=True) as sim:
-        sim.play()
+    with played(hopper(tmp_path, floats=True), floating_base=True, ground=True) as sim:
         assert aa.Articulation("/trunk").get_world_poses()[0].numpy()[0, 2] == 1.0 and sim.model.nv == 6 + 1 + 3
 
 
 def test_a_floating_base_falls_without_ground(tmp_path) -> None:
-    with aa.Simulation(hopper(tmp_path), floating_base=True) as sim:
-        sim.play()
+    with played(hopper(tmp_path), floating_base=True) as sim:
         sim.step(100)
         fallen = 0.5 * 9.81 * (100 * sim.dt) ** 2
         assert aa.Articulation("/trunk").get_world_poses()[0].numpy()[0, 2] == pytest.approx(1 - fallen, rel=1e-2)
@@ -114,8 +111,7 @@ def test_physics_begins_in_a_keyframe(tmp_path, key, added) -> None:
 
 
 def test_initial_positions_are_stronger_than_a_keyframe(tmp_path) -> None:
-    with aa.Simulation(hopper(tmp_path), keyframe="home", initial_positions={"hip": -0.2}) as sim:
-        sim.play()
+    with played(hopper(tmp_path), keyframe="home", initial_positions={"hip": -0.2}) as sim:
         assert sim.data().qpos.tolist() == [-0.2, 0, 1, 0, 0]
 
 
@@ -139,17 +135,13 @@ def test_initial_positions_of_a_stage() -> None:
     ({"initial_positions": {"hip": 0.1, "h.p": 0.1}}, r"initial_positions: hip is matched by 'hip' and 'h\.p'"),
 )
 def test_what_no_file_has_is_refused(tmp_path, asked, said) -> None:
-    """With what there is instead."""
-    with pytest.raises(ValueError, match=said):
-        aa.Simulation(hopper(tmp_path), **asked)
+    refused(ValueError, lambda: aa.Simulation(hopper(tmp_path), **asked), said)
 
 
 @pytest.mark.parametrize(("asked", "height"), [({}, 1.0), ({"keyframe": "home"}, 2.0), (None, 0.278)])
 def test_a_held_base_stays(asked, height, tmp_path) -> None:
     source = ROBOTS / "unitree_go1.usda" if asked is None else hopper(tmp_path, floats=True)
-    with aa.Simulation(source, fixed_base=True, **asked or {}) as sim:
-        sim.play()
-        robot = sim.articulation("/")
+    with played_robot("/", source, fixed_base=True, **asked or {}) as (sim, robot):
         sim.step(100)
         assert robot.get_world_poses()[0].numpy()[0, 2] == pytest.approx(height, abs=1e-6)
         assert robot.get_mass_matrices().shape[-1] == robot.num_dofs
@@ -184,8 +176,7 @@ def test_a_urdf_that_floats_by_itself_begins_on_the_ground_too(tmp_path) -> None
     path = quadruped(tmp_path)
     joint = '<joint name="float" type="floating"><parent link="root"/><child link="trunk"/></joint></robot>'
     path.write_text(path.read_text().replace("</robot>", '<link name="root"/>' + joint))
-    with aa.Simulation(path, ground=True, initial_positions=HOME) as sim:
-        sim.play()
+    with played(path, ground=True, initial_positions=HOME) as sim:
         assert lowest(sim) == pytest.approx(0, abs=1e-9)
         assert aa.Articulation("/trunk").get_world_poses()[0].numpy()[0, 2] > 0.3
 

@@ -8,6 +8,7 @@ from isaacsim.core.experimental.actuators.simulators.mujoco.file_reader import r
 from isaacsim.core.experimental.actuators.simulators.mujoco.standing import Standing
 from isaacsim.core.experimental.actuators.simulators.mujoco.to_scene import whole_scene
 from places import ROBOTS
+from played import played, played_robot
 
 HOPPER = """<robot name="hopper">
   <link name="trunk"><inertial><mass value="2"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
@@ -47,8 +48,7 @@ def test_what_floats_begins_where_the_simulation_does(tmp_path) -> None:
             sim.save_usd(usd)
         sim.play()
         begun = _beginning(sim, "base")
-    with Simulation(usd) as sim:
-        sim.play()
+    with played(usd) as sim:
         np.testing.assert_allclose(_beginning(sim, "/World/base/base"), begun, atol=1e-6)
     np.testing.assert_allclose(begun[:3], [1, 2, 3])
 
@@ -58,9 +58,7 @@ def test_a_robot_on_the_ground_stands_there_in_usd(tmp_path) -> None:
     file.write_text(HOPPER)
     with Simulation(file, floating_base=True, ground=True, initial_positions={"knee": 0.3}) as sim:
         sim.save_usd(usd)
-    with Simulation(usd) as sim:
-        sim.play()
-        trunk = sim.articulation("/World/.*")
+    with played_robot("/World/.*", usd) as (sim, trunk):
         assert trunk.get_dof_positions().numpy()[0, 0] == pytest.approx(0.3)
         begun = trunk.get_world_poses()[0].numpy()[0, 2]
         sim.step(100)
@@ -126,7 +124,6 @@ def test_what_is_lost_is_named(tmp_path, what: str) -> None:
 
 
 def test_nothing_is_said_of_what_has_its_place(tmp_path) -> None:
-    """A warning would fail here."""
     file = tmp_path / "leg.xml"
     file.write_text(FILE.format_map(PLAIN))
     with Simulation(file) as simulation:

@@ -11,6 +11,7 @@ import mujoco
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.simulators.mujoco.urdf import UrdfTransmission, stages_of, transmissions_of
+from played import played, played_robot
 from refusals import cases
 
 BODY = '<inertial><mass value="1"/><inertia ixx="{ixx}" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/></inertial>'
@@ -69,18 +70,14 @@ def seen(uri: str, kind: str = "visual") -> str:
 
 
 def test_an_arm_as_it_is(tmp_path) -> None:
-    """Links on fixed joints are links; effort limits, damping, friction and velocity limits are those of the file."""
-    with aa.Simulation(urdf(tmp_path)) as sim:
-        sim.play()
-        robot = aa.Articulation("base")
+    with played_robot("base", urdf(tmp_path)) as (sim, robot):
         assert robot.link_names == ["base", "upper", "lower", "tool"] and robot.dof_names == ["shoulder", "elbow"]
         assert sim.dt == 1 / 240
         np.testing.assert_allclose(robot.get_link_masses().numpy().ravel(), 1)
         np.testing.assert_allclose(robot.get_dof_max_efforts().numpy(), [[5, np.inf]])
         np.testing.assert_allclose(robot.get_dof_max_velocities().numpy(), [[2, np.inf]])
-        np.testing.assert_allclose(
-            [limits.numpy()[0] for limits in robot.get_dof_limits()], [[-1, -np.inf], [1, np.inf]]
-        )
+        expected = [[-1, -np.inf], [1, np.inf]]
+        np.testing.assert_allclose([limits.numpy()[0] for limits in robot.get_dof_limits()], expected)
         static, _, viscous = (values.numpy()[0] for values in robot.get_dof_friction_properties())
         np.testing.assert_allclose([static, viscous], [[0.2, 0], [0.3, 0]], rtol=1e-6)
         assert not np.any([gains.numpy() for gains in robot.get_dof_gains()])
@@ -92,7 +89,6 @@ def test_an_arm_as_it_is(tmp_path) -> None:
 
 
 def test_motors_pass_efforts_up_to_the_limit(tmp_path) -> None:
-    """A file has no gains, so that its motors have none; limit and friction are its own."""
     with aa.Simulation(urdf(tmp_path)) as sim:
         motors = aa.motors_of(sim)
         assert motors["shoulder"].controller == aa.PDControlConfig(0.0, 0.0)
@@ -115,9 +111,7 @@ def test_joints_of_all_kinds(tmp_path) -> None:
 
 def test_a_floating_base(tmp_path) -> None:
     text = link("ground", box=False) + joint("free", "floating", "ground", "base") + ARM
-    with aa.Simulation(urdf(tmp_path, text)) as sim:
-        sim.play()
-        robot = aa.Articulation("base")
+    with played_robot("base", urdf(tmp_path, text)) as (sim, robot):
         assert robot.link_names[0] == "base"
         sim.step(240)
         assert robot.get_world_poses()[0].numpy()[0, 2] < -3
@@ -129,9 +123,7 @@ def test_a_floating_base(tmp_path) -> None:
 def test_mimics_follow(tmp_path) -> None:
     follow = '<mimic joint="shoulder" multiplier="-2" offset="0.1"/>'
     text = ARM.replace("</joint>", follow + "</joint>").replace(follow, "", 1)
-    with aa.Simulation(urdf(tmp_path, text)) as sim:
-        sim.play()
-        robot = aa.Articulation("base")
+    with played_robot("base", urdf(tmp_path, text)) as (sim, robot):
         assert list(aa.motors_of(sim)) == ["shoulder"]
         robot.set_dof_gains([50.0, 0.0], [5.0, 0.0])
         robot.set_dof_position_targets(0.3)
@@ -153,8 +145,8 @@ def test_meshes_of_packages(tmp_path) -> None:
     )
     text = link("base", inside + seen("near.STL").replace("/></geo", ' scale="2 2 2"/></geo'), box=False)
     text += link("upper", seen("near.STL"), box=False) + joint("shoulder", "revolute", "base", "upper", LIMIT)
-    with aa.Simulation(urdf(root / "urdf", text)) as sim:
-        model = sim._host.model
+    with played(urdf(root / "urdf", text)) as sim:
+        model = sim.model
         sizes = [2 * model.geom_aabb[geom, 3:].max() for geom in range(model.ngeom)]
         np.testing.assert_allclose(sizes, [0.1, 0.2, 0.6, 0.3], rtol=1e-4)
         # what collides is hidden behind what is made to be seen
@@ -169,7 +161,8 @@ def test_meshes_that_are_missing(tmp_path) -> None:
         with pytest.warns(UserWarning, match=said) as warned:
             sim = aa.Simulation(urdf(tmp_path, ARM.replace("</link>", gone[kind] + "</link>", 1)))
         with sim:
-            assert len(warned) == 1 and sim._host.model.ngeom == 8
+            sim.play()
+            assert len(warned) == 1 and sim.model.ngeom == 8
 
 
 def test_meshes_that_mujoco_cannot_read(tmp_path) -> None:
@@ -191,7 +184,8 @@ def test_meshes_that_are_flat(tmp_path) -> None:
     with pytest.warns(UserWarning, match=r"meshes that are flat do not collide: plate\. Use a thin box"):
         sim = aa.Simulation(urdf(tmp_path, ARM.replace("</link>", seen("plate.stl", "collision") + "</link>", 1)))
     with sim:
-        assert sim._host.model.body("base").mass == 1
+        sim.play()
+        assert sim.model.body("base").mass == 1
 
 
 def test_inertias_that_no_body_has(tmp_path) -> None:
@@ -207,7 +201,6 @@ def test_inertias_that_no_body_has(tmp_path) -> None:
 
 
 def test_links_that_have_no_mass(tmp_path) -> None:
-    """Those that move get a little, with a warning; those that are fixed need none, whatever they collide with."""
     text = ARM + '<link name="dummy"/>' + joint("twist", "continuous", "tool", "dummy")
     zero = BODY.replace('value="1"', 'value="0"').format(ixx=0).replace("0.01", "0")
     text += link("frame").replace(BODY.format(ixx=0.01), zero) + joint("glue", "fixed", "tool", "frame")
@@ -230,9 +223,8 @@ def test_inertia_of_a_link_without_mass_is_an_inertia(tmp_path, kind) -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         sim = aa.Simulation(urdf(tmp_path, text))
-    assert ["links that move and have no mass get 0.001 kg: hand." in str(one.message) for one in caught] == (
-        [True] * (kind == "continuous")
-    )
+    expected = [True] * (kind == "continuous")
+    assert ["links that move and have no mass get 0.001 kg: hand." in str(one.message) for one in caught] == expected
     with sim:
         sim.play()
         hand = sim.model.body("hand")
@@ -251,8 +243,8 @@ def test_what_other_programs_wrote(tmp_path) -> None:
 def test_shapes_without_size(tmp_path) -> None:
     empty = '<visual name="a"><geometry><box size="0 0 0"/></geometry></visual>'
     empty += '<collision name="a"><geometry><cylinder radius="0.1" length="0"/></geometry></collision>'
-    with aa.Simulation(urdf(tmp_path, ARM.replace("</link>", empty + "</link>", 1))) as sim:
-        assert sim._host.model.ngeom == 8
+    with played(urdf(tmp_path, ARM.replace("</link>", empty + "</link>", 1))) as sim:
+        assert sim.model.ngeom == 8
 
 
 @pytest.mark.skipif(mujoco.__version__ < "4", reason="MuJoCo does not warn of this before version 4")
@@ -275,20 +267,9 @@ def test_options_of_the_file_for_mujoco(tmp_path) -> None:
 SIMPLE = "transmission_interface/SimpleTransmission"
 
 
-def link_urdf_transmissions(name: str) -> str:
-    inertia = '<inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/>'
-    return f'<link name="{name}"><inertial><mass value="1"/>{inertia}</inertial></link>'
-
-
-def joint_urdf_transmissions(name: str, parent: str, child: str) -> str:
-    ends = f'<parent link="{parent}"/><child link="{child}"/><axis xyz="0 1 0"/>'
-    return f'<joint name="{name}" type="revolute">{ends}<limit lower="-9" upper="9" effort="5" velocity="2"/></joint>'
-
-
-URDF_TRANSMISSIONS_ARM = "".join(map(link_urdf_transmissions, ("base", "upper", "lower"))) + joint_urdf_transmissions(
-    "shoulder", "base", "upper"
-)
-URDF_TRANSMISSIONS_ARM += joint_urdf_transmissions("elbow", "upper", "lower")
+WIDE = '<limit lower="-9" upper="9" effort="5" velocity="2"/>'
+GEARED_ARM = "".join(link(name, box=False) for name in ("base", "upper", "lower"))
+GEARED_ARM += joint("shoulder", "revolute", "base", "upper", WIDE) + joint("elbow", "revolute", "upper", "lower", WIDE)
 
 
 def read(text: str) -> list[UrdfTransmission]:
@@ -406,15 +387,10 @@ def test_transmission_that_couples_joints(kind: str, rng: np.random.Generator) -
 
 
 def test_limits_behind_a_linkage(tmp_path: Path) -> None:
-    text = URDF_TRANSMISSIONS_ARM + coupled("DifferentialTransmission").replace("'j'", "'shoulder'").replace(
-        "'k'", "'elbow'"
-    )
-    file = tmp_path / "arm.urdf"
-    file.write_text(f'<robot name="arm">{text}</robot>')
-    with aa.Simulation(file) as sim:
-        with pytest.warns(
-            UserWarning, match="joints 'shoulder', 'elbow' have effort limits, and their motors have none"
-        ):
+    linkage = coupled("DifferentialTransmission").replace("'j'", "'shoulder'").replace("'k'", "'elbow'")
+    with aa.Simulation(urdf(tmp_path, GEARED_ARM + linkage)) as sim:
+        words = "joints 'shoulder', 'elbow' have effort limits, and their motors have none"
+        with pytest.warns(UserWarning, match=words):
             motors = aa.motors_of(sim)
         assert [type(one) for one in motors["elbow"].others] == [aa.TransmissionConfig, aa.LinkageConfig]
         assert not motors["elbow"].clamping
@@ -427,17 +403,14 @@ def test_limits_behind_a_linkage(tmp_path: Path) -> None:
 
 
 def test_motors_of_a_file(tmp_path: Path) -> None:
-    text = URDF_TRANSMISSIONS_ARM + simple(reduction(-20), name="shoulder") + simple(name="elbow", kind="my_robot/Belt")
-    file = tmp_path / "arm.urdf"
-    file.write_text(f'<robot name="arm">{text}</robot>')
-    with aa.Simulation(file) as sim:
+    text = GEARED_ARM + simple(reduction(-20), name="shoulder") + simple(name="elbow", kind="my_robot/Belt")
+    with aa.Simulation(urdf(tmp_path, text)) as sim:
         with pytest.warns(UserWarning, match=r"that motors do not have: 'elbow' \(Belt\). The motors of") as caught:
             motors = aa.motors_of(sim)
         assert caught[0].filename == __file__
         shoulder = motors["shoulder"]
-        assert shoulder.clamping == [aa.MaxEffortClampingConfig(0.25)] and shoulder.others == [
-            aa.TransmissionConfig(-20.0)
-        ]
+        assert shoulder.clamping == [aa.MaxEffortClampingConfig(0.25)]
+        assert shoulder.others == [aa.TransmissionConfig(-20.0)]
         assert motors["elbow"].clamping == [aa.MaxEffortClampingConfig(5.0)] and not motors["elbow"].others
     # gains of the motor, and the same at the joint
     shoulder.controller = aa.PDControlConfig(0.05, 0.005)

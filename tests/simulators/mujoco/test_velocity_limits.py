@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators import Articulation, ArticulationActuators, Simulation
+from isaacsim.core.experimental.actuators import ArticulationActuators, Simulation
 from isaacsim.core.experimental.actuators.base.errors import HostError, SimulationDivergedError, UnsupportedSceneError
 from isaacsim.core.experimental.actuators.compat.isaac_lab import ImplicitActuatorCfg
 from isaacsim.core.experimental.actuators.simulators.mujoco import velocity_limits
@@ -13,6 +13,7 @@ from isaacsim.core.experimental.actuators.simulators.mujoco.address import AxisA
 from isaacsim.core.experimental.actuators.simulators.mujoco.velocity_limits import velocity_limiter
 from physics_engines import ROOT, floating_pair, installed, playing, telescope, weightless
 from places import ROBOTS
+from played import played, played_robot
 from small_stages import SmallStage, pendulum, two_robots
 
 DT = 1 / 1000
@@ -23,7 +24,6 @@ PANDA = ROBOTS / "franka_panda.usda"
 
 
 def limited(limit: float, attribute: str = "newton:velocityLimit") -> SmallStage:
-    """A pendulum whose hinge turns no faster [rad/s]."""
     made = pendulum()
     made.attribute(HINGE, attribute, math.degrees(limit))
     return made
@@ -116,8 +116,7 @@ def test_a_turning_and_a_sliding_joint_of_two_robots() -> None:
 
 
 def test_several_robots_and_bases_that_float() -> None:
-    with Simulation(two_robots(ROBOTS / "anymal_c.usda", "/World/Anymal")) as sim:
-        sim.play()
+    with played(two_robots(ROBOTS / "anymal_c.usda", "/World/Anymal")) as sim:
         left, right = (sim.articulation(f"/World/{side}") for side in ("Left", "Right"))
         left.set_dof_max_velocities(0.25)
         right.set_dof_max_velocities(0.5, dof_indices=[3])
@@ -140,9 +139,7 @@ def test_several_robots_and_bases_that_float() -> None:
 def test_steps_at_once_are_single_steps() -> None:
     found = []
     for parts in ([200], [1] * 200, [64, 100, 36]):
-        with Simulation(PANDA, num_envs=2) as sim:
-            sim.play()
-            robot = sim.articulation("/World/envs/env_.*/Panda")
+        with played_robot("/World/envs/env_.*/Panda", PANDA, num_envs=2) as (sim, robot):
             robot.set_dof_efforts(np.linspace(-60, 60, 14).reshape(2, 7))
             for part in parts:
                 sim.step(part)
@@ -158,8 +155,7 @@ def test_without_limits_nothing_is_done() -> None:
     for none in (math.inf, float(np.finfo(np.float32).max)):
         assert velocity_limiter(np.full((3, 2), none), at, DT, *state) is None
     calls = []
-    with Simulation(weightless(limited(0.3))) as sim:
-        sim.play()
+    with played(weightless(limited(0.3))) as sim:
         counted(sim, calls)
         sim.step(100)
         assert sum(calls) == len(calls) == 100
@@ -184,9 +180,7 @@ def test_groups_set_limits_and_give_them_back() -> None:
     cfg = ImplicitActuatorCfg(
         joint_names_expr=["panda_joint[1-3]"], stiffness=0.0, damping=0.0, joint_velocity_limit=0.5, armature=0.1
     )
-    with Simulation(PANDA) as sim:
-        sim.play()
-        robot = Articulation("/World/Panda")
+    with played_robot("/World/Panda", PANDA) as (sim, robot):
         authored = robot.get_dof_max_velocities().numpy()
         with pytest.warns(UserWarning, match="are in no group"):
             actuators = ArticulationActuators.from_groups("/World/Panda", {"arm": cfg})
@@ -234,9 +228,7 @@ def test_what_is_infinite_is_left() -> None:
 
 
 def test_what_was_beyond_all_numbers_is_not() -> None:
-    with Simulation(PANDA) as sim:
-        sim.play()
-        robot = sim.articulation("/World/Panda")
+    with played_robot("/World/Panda", PANDA) as (sim, robot):
         for _ in range(20):
             robot.set_dof_efforts(1e30)
             sim.step()

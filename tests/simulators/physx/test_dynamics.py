@@ -28,12 +28,12 @@ def close_to(actual: object, expected: object, what: str = "", *, share: float =
 def moving(stage: Usd.Stage | Path, engine: str) -> tuple[Simulation, Articulation]:
     sim = Simulation(stage, 1e-3, engine=engine)
     sim.play()
-    robot = sim.articulation(sim._host.robots()[0].path)
+    robot = sim.articulation("/.*")
     rng = np.random.default_rng(7)
     lower, upper = (np.clip(limit.numpy(), -1.0, 1.0) for limit in robot.get_dof_limits())
     robot.set_dof_positions(lower + (upper - lower) * rng.uniform(0.3, 0.7, lower.shape))
     robot.set_dof_velocities(rng.uniform(-1, 1, lower.shape))
-    if sim._host.robots()[0].floating:
+    if robot.get_mass_matrices().shape[-1] > robot.num_dofs:
         robot.set_world_poses([[0.4, -0.3, 2.0]], [[0.5, 0.1, -0.7, 0.4]])
         robot.set_velocities([[0.3, -0.5, 0.7]], [[-0.6, 0.8, 1.1]])
     return sim, robot
@@ -50,7 +50,6 @@ def twins(request: pytest.FixtureRequest):
 
 
 def test_state_is_what_was_set(twins) -> None:
-    """So that the rest compares the same things."""
     physx, mujoco = twins
     for name in ("positions", "velocities"):
         close_to(getattr(physx, f"get_dof_{name}")(), getattr(mujoco, f"get_dof_{name}")(), name)

@@ -9,6 +9,7 @@ from isaacsim.core.experimental.actuators import Articulation, Simulation
 from isaacsim.core.experimental.actuators.base.errors import UnsupportedSceneError
 from isaacsim.core.experimental.actuators.simulators.physx.links import LinkGraph
 from places import ROBOTS
+from played import playing_robot
 from pxr import Usd, UsdGeom, UsdPhysics
 from small_stages import SmallStage, two_robots
 
@@ -36,9 +37,7 @@ def tree(root: str = ROOT, *, names: str = "abcdef", stage: SmallStage | None = 
 
 
 def running(stage: Usd.Stage, path: str = ROOT) -> Articulation:
-    sim = Simulation(stage, 1e-3, engine="physx")
-    sim.play()
-    robot = sim.articulation(path)
+    _, robot = playing_robot(path, stage, 1e-3, engine="physx")
     size = robot.num_dofs
     robot.set_dof_positions(np.linspace(-0.4, 0.7, size)[None])
     robot.set_dof_velocities(np.linspace(1.0, -2.0, size)[None])

@@ -227,9 +227,8 @@ def test_axes_of_one_joint_have_their_own() -> None:
     _, robot = running(made.stage)
     robot.set_dof_limits(-0.25, 0.5, dof_indices=[1])
     robot.set_dof_armatures(0.5, dof_indices=[1])
-    np.testing.assert_allclose(
-        [array.numpy()[0] for array in robot.get_dof_limits()], [[-math.pi / 3, -0.25], [math.pi / 3, 0.5]], rtol=1e-6
-    )
+    expected = [[-math.pi / 3, -0.25], [math.pi / 3, 0.5]]
+    np.testing.assert_allclose([array.numpy()[0] for array in robot.get_dof_limits()], expected, rtol=1e-6)
     assert robot.get_dof_armatures().numpy().tolist() == [[0.0, 0.5]]
 
 

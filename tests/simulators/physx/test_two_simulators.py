@@ -46,7 +46,6 @@ def drive(
 @pytest.mark.filterwarnings("ignore:.* will vibrate at dt = 0.1 s:UserWarning")
 @pytest.mark.parametrize("name", PATHS)
 def test_first_efforts_agree(robots, name) -> None:
-    """Same pose, same targets: to 1e-5 of the effort limits."""
     runs = [drive(robots / f"{name}.usda", engine, dt=0.1, steps=1, reach=5.0) for engine in ENGINES]
     (_, expected, limits), (_, efforts, _) = runs
     assert (np.abs(expected[0]) > 0.05 * limits).any()
@@ -56,7 +55,6 @@ def test_first_efforts_agree(robots, name) -> None:
 @pytest.mark.parametrize("friction", [0.0, 3.0])
 @pytest.mark.parametrize(("name", "reach"), [("pendulum", 0.5), ("franka_panda", 0.3)])
 def test_trajectories_agree(robots, name, reach, friction) -> None:
-    """Over 2 s at 1 kHz, well below the velocity limits: within a milliradian, on a way of 140, friction or not."""
     runs = [drive(robots / f"{name}.usda", engine, 1e-3, 2000, reach, friction) for engine in ENGINES]
     (expected, *_), (positions, *_) = runs
     assert (np.ptp(expected, axis=0) > 0.14).all()

@@ -99,7 +99,6 @@ def test_strict_refuses_them() -> None:
 
 
 def test_rounding_is_not_told() -> None:
-    """A rod's two equal moments in single precision, and a third of almost nothing."""
     made = pendulum()
     inertia = made.stage.GetPrimAtPath(BOB).GetAttribute("physics:diagonalInertia")
     inertia.Set((0.1, 0.1, 0.2000001))

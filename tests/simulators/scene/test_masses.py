@@ -44,10 +44,6 @@ def solid(kind: str, a: float, b: float, c: float) -> Solid:
     return volume, np.zeros(3), volume / 3 * np.diag([b**2 + c**2, a**2 + c**2, a**2 + b**2])
 
 
-def matrix(turn: Gf.Quatf) -> np.ndarray:
-    return np.array(Gf.Matrix3d(Gf.Quatd(turn).GetNormalized())).T
-
-
 def one_body(stage: Usd.Stage) -> Body:
     (body,) = read_scene(stage).bodies
     return body
@@ -100,8 +96,7 @@ class Randomly:
         a, b, c = (self.number(self.length) for _ in range(3))
         path, made = f"/World/body/g{number}", self.made
         if kind == "Mesh":
-            points = [(a * x, b * y, c * z) for x, y, z in CORNERS]
-            prim = made.mesh(path, points, SIDES)
+            prim = made.mesh(path, [(a * x, b * y, c * z) for x, y, z in CORNERS], SIDES)
         else:
             values = {"Cube": {"size": 2.0}, "Sphere": {"radius": a}}.get(
                 kind, {"radius": a, "height": b, "axis": "XYZ"[number % 3]}
@@ -129,7 +124,7 @@ class Randomly:
     def expected(self) -> tuple[float, np.ndarray, np.ndarray]:
         api = UsdPhysics.RigidBodyAPI(self.body)
         mass, moments, com, axes = api.ComputeMassProperties(lambda prim: self.solids[str(prim.GetPath())])
-        turn = matrix(axes)
+        turn = np.array(Gf.Matrix3d(Gf.Quatd(axes).GetNormalized())).T
         inertia = turn @ np.diag(np.array(moments, float)) @ turn.T * self.mass * self.length**2
         return mass * self.mass, np.array(com, float) * self.length, inertia
 
@@ -233,7 +228,6 @@ def test_mass_that_cannot_be_is_named(name, value) -> None:
 
 
 def test_mass_without_a_shape_is_a_sphere() -> None:
-    """With a radius of 0.1 m, as in PhysX."""
     made = SmallStage()
     made.body("/World/body", mass=3.0, com=(0.1, 0, 0)).RemoveProperty("physics:diagonalInertia")
     np.testing.assert_allclose(one_body(made.stage).inertia, 0.4 * 3 * 0.1**2 * np.eye(3), rtol=1e-6)
@@ -241,8 +235,7 @@ def test_mass_without_a_shape_is_a_sphere() -> None:
 
 def test_inertia_of_newton_goes_before_a_diagonal_one() -> None:
     made = SmallStage()
-    prim = made.body("/World/body")
-    attribute = prim.CreateAttribute("newton:inertia", Sdf.ValueTypeNames.FloatArray)
+    attribute = made.body("/World/body").CreateAttribute("newton:inertia", Sdf.ValueTypeNames.FloatArray)
     attribute.Set([0.3, 0.4, 0.5, 0.01, 0.02, 0.03])
     expected = [[0.3, 0.01, 0.02], [0.01, 0.4, 0.03], [0.02, 0.03, 0.5]]
     np.testing.assert_allclose(one_body(made.stage).inertia, expected, rtol=1e-6)

@@ -162,9 +162,7 @@ def left_out() -> dict[str, SmallStage]:
     return made
 
 
-@pytest.mark.parametrize(
-    "why", ["coefficients", "elsewhere", "no site", "not there", "segments", "pulley", "none", "axes"]
-)
+@cases("why", "coefficients", "elsewhere", "no site", "not there", "segments", "pulley", "none", "axes")
 def test_other_tendons_are_left_out_by_name(why) -> None:
     with pytest.warns(UserWarning, match=rf"MjcTendon prims .* are left out: {re.escape(f'<{TENDON}>')}\. Open"):
         assert read_scene(left_out()[why].stage).tendons == []

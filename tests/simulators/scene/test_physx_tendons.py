@@ -11,6 +11,7 @@ from isaacsim.core.experimental.actuators.simulators.mujoco.model import build_m
 from isaacsim.core.experimental.actuators.simulators.scene.read import read_scene
 from physx_tendons import JOINTS, ROBOT, finger, tendon
 from pxr import Sdf, UsdGeom
+from refusals import cases
 from small_stages import SmallStage, weightless
 
 # force coefficients that put the ratio of the gearings, 1 and 0.8, on the joints
@@ -51,21 +52,15 @@ def test_slides_and_hinges_behind_them() -> None:
     np.testing.assert_allclose(efforts(made, [0.1, 0.2, 0.0], [0.0] * 3), expected, rtol=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("axes", "second", "why"),
-    [
-        (
-            {JOINTS[0]: (1.0, 1.0), JOINTS[1]: (1.0, 1.0)},
-            {},
-            "(cord: its joints feel 1 : 0.5 of its tension, in another",
-        ),
-        ({JOINTS[0]: (1.0, -1.0)}, {}, "(cord: its joints feel -1 of its tension"),
-        ({JOINTS[0]: (1.0, 1.0), JOINTS[1]: (np.nan, 1.0)}, {}, "(cord: gearing = nan: must be finite)"),
-        ({JOINTS[0]: (1.0, 1.0), JOINTS[2]: (1.0, 1.0)}, {}, "no axis of it at the joint before"),
-        (dict.fromkeys(JOINTS, (1.0, 1.0)), {"axis": "Z"}, "what hinge feels of it at third depends on the pose"),
-        (BOTH, {"second": "Prismatic"}, "what hinge feels of it at second"),
-        (BOTH, {"second": "Fixed"}, "must be at hinges and slides of one"),
-    ],
+@cases(
+    "axes, second, why",
+    ({JOINTS[0]: (1.0, 1.0), JOINTS[1]: (1.0, 1.0)}, {}, "(cord: its joints feel 1 : 0.5 of its tension, in another"),
+    ({JOINTS[0]: (1.0, -1.0)}, {}, "(cord: its joints feel -1 of its tension"),
+    ({JOINTS[0]: (1.0, 1.0), JOINTS[1]: (np.nan, 1.0)}, {}, "(cord: gearing = nan: must be finite)"),
+    ({JOINTS[0]: (1.0, 1.0), JOINTS[2]: (1.0, 1.0)}, {}, "no axis of it at the joint before"),
+    (dict.fromkeys(JOINTS, (1.0, 1.0)), {"axis": "Z"}, "what hinge feels of it at third depends on the pose"),
+    (BOTH, {"second": "Prismatic"}, "what hinge feels of it at second"),
+    (BOTH, {"second": "Fixed"}, "must be at hinges and slides of one"),
 )
 def test_others_are_left_out_by_name(axes, second, why) -> None:
     made = finger(**second)

@@ -65,7 +65,6 @@ def along(axis: str, length: tuple[float, float], across: float) -> np.ndarray:
     ("Capsule_1", {"radiusBottom": 0.4, "radiusTop": 0.2, "height": 0.6}, (0.5, 0.7), 0.3),
 )
 def test_round_shapes_reach_as_far(axis, kind, values, length, across) -> None:
-    """About any axis; a cone has its tip on the positive side, and its radius half way up is half."""
     found = extents(with_shape(kind, axis=axis, **values))
     np.testing.assert_allclose(found, along(axis, length, across), rtol=SIDES + 1e-5)
 
@@ -114,7 +113,6 @@ def pyramid(*, left_handed: bool = False, scale: Sequence[float] = (1, 1, 1)) ->
 @pytest.mark.parametrize("left_handed", [False, True])
 @pytest.mark.parametrize("scale", [(1, 1, 1), (-1, 1, 1), (1, 1, -1)])
 def test_polygons_become_triangles(left_handed, scale) -> None:
-    """Of either orientation, mirrored or not: a closed pyramid of 8/3 m³, with its tip where it is scaled to."""
     made = pyramid(left_handed=left_handed, scale=scale)
     scene = read_scene(made.stage)
     (shape,) = scene.shapes
@@ -186,7 +184,6 @@ def test_hollow_mesh_collides_as_its_hull_with_a_warning() -> None:
 
 
 def test_turned_collider_stands_where_it_is() -> None:
-    """A box turned by 45 degrees reaches √2 as far."""
     made = with_shape("Cube", size=0.2)
     xform = UsdGeom.Xformable(made.stage.GetPrimAtPath(PATH))
     xform.ClearXformOpOrder()

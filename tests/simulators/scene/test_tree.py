@@ -99,7 +99,6 @@ def test_robot_starts_at_its_root() -> None:
 
 
 def test_joints_one_behind_the_other_carry_together() -> None:
-    edges = [edge(f"/{name}", 0, 1) for name in "abc"]
-    branches, loops = grow(2, edges, [0], [0, 0], lambda bundle: 2)
+    branches, loops = grow(2, [edge(f"/{name}", 0, 1) for name in "abc"], [0], [0, 0], lambda bundle: 2)
     assert [str(edge.path) for edge in branches[1].joints] == ["/a", "/b"]
     assert [str(edge.path) for edge in loops] == ["/c"]

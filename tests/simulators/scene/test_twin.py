@@ -193,7 +193,6 @@ def test_no_file_is_left_out_in_silence() -> None:
 
 @every_file
 def test_masses_are_the_same(file) -> None:
-    """By path: mass and inertia relative to newton's, center of mass in meters."""
     builder = theirs(file)
     twins = {path: number for number, path in enumerate(builder.body_label)}
     bodies = ours(file)[0].bodies
@@ -208,7 +207,6 @@ def test_masses_are_the_same(file) -> None:
 
 @same_axes
 def test_axes_are_the_same(file) -> None:
-    """Their limits and armature; newton has ±1e10 for no limit, in degrees too."""
     (scene, model), builder, twins = ours(file), theirs(file), in_twin(file)
     axes = {(axis.joint, axis.usd_name): axis for body in scene.bodies for axis in body.axes}
     assert len(twins) == len(axes)

@@ -57,9 +57,7 @@ def test_friction_of_other_programs_may_be_either_of_two() -> None:
 
 
 @pytest.mark.parametrize("length", [1.0, 0.01])
-@pytest.mark.parametrize(
-    ("kp", "words"), [(100.0, ""), (50.0, "differ. "), (100.0 / math.degrees(1.0), "57.3 = 180/π")]
-)
+@cases("kp, words", (100.0, ""), (50.0, "differ. "), (100.0 / math.degrees(1.0), "57.3 = 180/π"))
 def test_drive_beside_an_actuator_of_mujoco(kp, words, length) -> None:
     made = pendulum()
     UsdGeom.SetStageMetersPerUnit(made.stage, length)
@@ -102,7 +100,6 @@ def test_largest_efforts_of_a_drive_and_an_actuator_of_mujoco() -> None:
     ("PhysxMimicJointAPI:rotX", "newton:mimicCoef1", "physxMimicJoint:rotX:gearing", (0.5, -0.5), (0.5, 0.5)),
 )
 def test_couplings(schema, first, second, same, other) -> None:
-    """Offsets and ratios of several schemas; newton has degrees, MuJoCo radians, PhysX the other sign."""
     for values, count in ((same, 0), (other, 1)):
         made = pendulum()
         made.stage.GetPrimAtPath(HINGE).AddAppliedSchema(schema)

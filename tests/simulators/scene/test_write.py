@@ -10,6 +10,7 @@ from converted import converted, differences, saved
 from isaacsim.core.experimental.actuators import Simulation
 from isaacsim.core.experimental.actuators.files.usd.stage import open_stage
 from places import ROBOTS
+from played import played
 from pxr import UsdGeom, UsdPhysics
 
 # joints of every kind, several of one body with references, turned frames, centers of mass off the origin
@@ -126,8 +127,7 @@ def test_one_robot_is_called_after_its_model(tmp_path) -> None:
 
 
 def test_names_that_usd_refuses_are_told(tmp_path) -> None:
-    text = MANY.replace('"hip_z"', '"hip-x"').replace('"hip_slide"', '"hip.x"')
-    (tmp_path / "robot.xml").write_text(text)
+    (tmp_path / "robot.xml").write_text(MANY.replace('"hip_z"', '"hip-x"').replace('"hip_slide"', '"hip.x"'))
     with Simulation(tmp_path / "robot.xml") as simulation, pytest.warns(UserWarning) as said:
         simulation.save_usd(tmp_path / "robot.usda")
     assert "hip-x → hip_x, hip.x → hip_x_2, hip_x → hip_x_3" in str(said[0].message)
@@ -163,8 +163,7 @@ def test_a_link_weighs_in_usd_what_it_weighs(tmp_path, inertial) -> None:
 def test_links_stand_where_the_robot_begins(tmp_path) -> None:
     stage = saved(MANY, tmp_path)
     place = UsdGeom.XformCache().GetLocalToWorldTransform(stage.GetPrimAtPath("/World/base/shin"))
-    with Simulation(tmp_path / "robot.xml") as simulation:
-        simulation.play()
+    with played(tmp_path / "robot.xml") as simulation:
         np.testing.assert_allclose(place.ExtractTranslation(), simulation.data().body("shin").xpos, atol=1e-12)
 
 
@@ -199,8 +198,7 @@ CASES = {
 
 
 def touching(file: Path) -> set[frozenset[str]]:
-    with Simulation(file) as simulation:
-        simulation.play()
+    with played(file) as simulation:
         model, contacts = simulation.model, simulation.data().contact
     names = [[model.geom(geom).name.rsplit("/", 1)[-1].partition("#")[0] for geom in pair] for pair in contacts.geom]
     return {frozenset(pair) for pair in names}
@@ -247,7 +245,6 @@ ARM = """
 
 @pytest.mark.parametrize("field", ["geom_type", "geom_aabb", "geom_pos", "geom_quat", "geom_friction"])
 def test_colliders_are_those_of_the_file(tmp_path: Path, field: str) -> None:
-    """In MuJoCo's model of the stage; quaternions may have the opposite sign, a plane and meshes differ."""
     (tmp_path / "arm.xml").write_text(ARM)
     with converted(tmp_path / "arm.xml", tmp_path) as (before, after, _):
         found = [

@@ -50,10 +50,7 @@ _TYPES = {"angular": "revolute", "linear": "prismatic"}
 
 def answer(arguments: Inspect) -> Answer:
     """Answer `actuators inspect`."""
-    robots = inspect_robots(arguments.file, choices(arguments.variant))
-    if arguments.config is not None:
-        motors = load_motors(arguments.config)
-        robots = [with_motors(robot, motors, arguments.config.name) for robot in robots]
+    robots = _robots(arguments)
     problems = [{"robot": robot.path, "problem": line} for robot in robots for line in robot.problems]
     tables = [_joints(robots), _of_actuators("actuators", _DRIVERS, robots, _drivers), _all_values(robots)]
     if own := [_own(one) for robot in robots for one in robot.own_values]:
@@ -62,6 +59,15 @@ def answer(arguments: Inspect) -> Answer:
         tables.append(Table("problems", {"robot": "robot", "problem": "problem"}, problems))
     notes = _notes(robots) or ([] if robots else [f"{arguments.file}: {_NO_ROBOT}"])
     return Answer(tables, notes, bool(problems) or not robots)
+
+
+def _robots(arguments: Inspect) -> list[InspectedRobot]:
+    """Return the robots of a file, with the motors of another one if it is named."""
+    robots = inspect_robots(arguments.file, choices(arguments.variant))
+    if arguments.config is None:
+        return robots
+    motors = load_motors(arguments.config)
+    return [with_motors(robot, motors, arguments.config.name) for robot in robots]
 
 
 def _joints(robots: Sequence[InspectedRobot]) -> Table:

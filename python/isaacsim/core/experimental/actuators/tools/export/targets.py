@@ -200,9 +200,7 @@ def written(
         raise ValueError(f"target = {target!r}: must be one of {', '.join(TARGETS)}. Correct the name.")
     line = TARGETS[target]
     whole = _whole(robot, target, into)
-    keeps = line.root == mjcf.ROOT and whole is not None and whole[0] == robot.file and not robot.is_given
-    losses = without_actuator(robot) if line.only_gains and not keeps else []
-    losses += said_together(_lost(robot, line, keeps))
+    losses = _lost(robot, line, None if whole is None else whole[0])
     if strict and losses:
         raise ValueError("\n".join([*losses, f"{out}: must say all, by --strict. Choose another target, or allow it."]))
     notes = without_motor(robot) + said_together(line.left(robot), "Left to the robot")
@@ -223,9 +221,11 @@ def written(
     return notes, losses
 
 
-def _lost(robot: ExportedRobot, line: Target, keeps: bool) -> list[Loss]:
-    """Return what is lost in a file that gets the motors; an actuator that it keeps says all of it."""
-    return [loss for loss in line.losses(robot) if loss.joint.has_gains or loss.joint.motor is None or not keeps]
+def _lost(robot: ExportedRobot, line: Target, file: Path | None) -> list[str]:
+    """Return what is lost in a file that gets the motors; an actuator that is not replaced there says all of it."""
+    if line.root == mjcf.ROOT and file is not None and file == robot.file and not robot.is_given:
+        return said_together([one for one in line.losses(robot) if one.joint.has_gains or one.joint.motor is None])
+    return [*(without_actuator(robot) if line.only_gains else []), *said_together(line.losses(robot))]
 
 
 def _whole(robot: ExportedRobot, target: str, into: str | os.PathLike[str] | None) -> tuple[Path, Document] | None:

@@ -413,16 +413,9 @@ class _Tuner:
 
     def missed(self, rows: Sequence[TunedJoint]) -> list[str]:
         """Return what was asked for and cannot be had, with the best there is; and gains beyond the margins."""
-        said = []
-        if self._ask.settle is not None and (stopped := self._stopped(rows)):
-            said.append(f"Friction stops steps short, with the best there is: {listed(stopped)}.")
+        said = [] if self._ask.settle is None else self._stopped(rows, ", with the best there is", "")
         if short := [row for row in rows if row.verdict == "missed" and row.bound != "friction"]:
-            ways = {True: lambda row: f"{row.bandwidth:.2g} Hz", False: lambda row: f"{row.settling:.2g} s"}
-            best = [f"{row.joint} {ways[self._ask.bandwidth is not None](row)}" for row in short]
-            # gravity pulls harder than these gains
-            best = [
-                f"{row.joint} falls" if row.settling > _FALLS else words for row, words in zip(short, best, strict=True)
-            ]
+            best = [f"{row.joint} {self._reached(row)}" for row in short]
             said.append(f"Cannot be had, with the best there is: {listed(best)}.")
         if beyond := [row.joint for row in rows if self._is_beyond(row)]:
             least = f"gain margin {GAIN_MARGIN:g} or phase margin {PHASE_MARGIN:g}°"
@@ -439,10 +432,18 @@ class _Tuner:
         """Return the share of its step by which dry friction stops a joint short of it."""
         return row.stuck / self._plant.step(joint, self._ask.step)
 
-    def _stopped(self, rows: Sequence[TunedJoint]) -> list[str]:
-        """Return the joints that friction stops short of their step, and by which share of it."""
+    def _stopped(self, rows: Sequence[TunedJoint], condition: str, remedy: str) -> list[str]:
+        """Return a sentence on joints that friction stops short of their step, and by which share of it, if any."""
         shares = {row.joint: min(self._stops(joint, row), 1.0) for joint, row in enumerate(rows)}
-        return [f"{joint} by {share:.0%}" for joint, share in shares.items() if share > 1.02 * _STOPS]
+        stopped = [f"{joint} by {share:.0%}" for joint, share in shares.items() if share > 1.02 * _STOPS]
+        return [f"Friction stops steps short{condition}: {listed(stopped)}{remedy}."] if stopped else []
+
+    def _reached(self, row: TunedJoint) -> str:
+        """Return what a joint has of what was asked for, in words."""
+        if row.settling > _FALLS:
+            # gravity pulls harder than these gains
+            return "falls"
+        return f"{row.settling:.2g} s" if self._ask.bandwidth is None else f"{row.bandwidth:.2g} Hz"
 
     @staticmethod
     def _is_beyond(row: TunedJoint) -> bool:
@@ -517,11 +518,9 @@ class _Tuner:
             self.warnings.append(f"Gravity takes 90 % of the effort limit or more in some pose: {listed(weak)}.")
         if limp := [row.joint for row in rows if row.sag > _LIMP]:
             self.warnings.append(f"Too soft to hold against gravity in some pose: {listed(limp)}.")
-        if self._ask.settle is None and (stopped := self._stopped(rows)):
-            self.warnings.append(
-                f"Friction stops steps short: {listed(stopped)}; margins and settling times leave it out. Use stiffer "
-                "gains or --integral."
-            )
+        if self._ask.settle is None:
+            remedy = "; margins and settling times leave it out. Use stiffer gains or --integral"
+            self.warnings += self._stopped(rows, "", remedy)
         worst = max(rows, key=lambda row: row.sag if row.sag <= _LIMP else -1.0)
         if not integral and worst.sag > 0.005:
             unit = units_of([worst.turns]).position

@@ -10,7 +10,7 @@ from ....specs.encoder import EncoderConfig
 from ....specs.implicit import ImplicitConfig
 from ....specs.rate import RateConfig
 from ....specs.stages import is_linked
-from ....specs.transmission import transmission_of
+from ....specs.transmission import TransmissionConfig, transmission_of
 from ...stability.chatter import AssumedInertia
 from ...stability.table import IMPLICIT_REMEDY, JointStability, RobotStability, Stability, least_damping, lowered
 from ..described import gains, largest_effort, passive_stages
@@ -139,13 +139,9 @@ def coarse_encoder(checked: Checked) -> Iterator[Remark]:
             continue
         rate = next((stage for stage in actuator.stages if isinstance(stage, RateConfig)), None)
         period = checked.dt if rate is None else rate.period(checked.dt)
-        gear = transmission_of(actuator) if encoder.side == "motor" else None
-        differs = encoder.velocity == "difference"
-        tick = encoder.resolution / period if differs else encoder.velocity_resolution
-        jump = law[1] * tick / (1.0 if gear is None else abs(gear.ratio)) * period / (encoder.velocity_filter + period)
-        most = largest_effort(actuator)
+        jump = law[1] * _velocity_step(encoder, transmission_of(actuator), period)
         friction = joint.value("friction") + breakaway(passive_stages(actuator))
-        if (share := jump / most) > _RATTLES and jump > friction:
+        if (share := jump / largest_effort(actuator)) > _RATTLES and jump > friction:
             slower = (encoder.velocity_filter + period) * share / _RATTLES - period
             yield Remark(
                 actuator.path,
@@ -153,3 +149,10 @@ def coarse_encoder(checked: Checked) -> Iterator[Remark]:
                 f"{checked.dt:.4g} s, {share:.0%} of its limit: with kd = {law[1]:.4g} it rattles.",
                 f"Filter the velocity, velocity_filter = {slower:.2g} s, or take a finer encoder or a smaller kd.",
             )
+
+
+def _velocity_step(encoder: EncoderConfig, gear: TransmissionConfig | None, period: float) -> float:
+    """Return by how much one step of an encoder moves the measured velocity of its joint [rad/s or m/s]."""
+    step = encoder.resolution / period if encoder.velocity == "difference" else encoder.velocity_resolution
+    ratio = 1.0 if gear is None or encoder.side == "joint" else abs(gear.ratio)
+    return step / ratio * period / (encoder.velocity_filter + period)
