@@ -12,6 +12,7 @@ binary USD files may do so in USD itself, which is counted only: `lint --untrust
 """
 
 import argparse
+import copy
 import importlib
 import json
 import math
@@ -101,9 +102,10 @@ def networks(folder: Path) -> list[Path]:
 
     folder.mkdir(parents=True)
     made = {name: onnx.write(one, _about(one.inputs, one.kind)) for name, one in NETWORKS.items()}
-    for kind, name, make in [*(("mlp", *one) for one in FITS.items()), *((k, k, recurrent) for k in ("LSTM", "GRU"))]:
-        model = make() if kind == "mlp" else make(kind)
-        model.metadata_props.add(key="metadata", value=json.dumps(_about(6, kind)))
+    for name, model in {**FITS, "LSTM": recurrent("LSTM"), "GRU": recurrent("GRU")}.items():
+        model = copy.deepcopy(model)
+        about = _about(6, "mlp" if name in FITS else name)
+        model.metadata_props.add(key="metadata", value=json.dumps(about))
         made[f"{name} of nodes"] = model.SerializeToString()
     for name, data in made.items():
         (folder / f"{name.replace(' ', '_')}.onnx").write_bytes(data)
