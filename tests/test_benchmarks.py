@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from places import REPOSITORY
-from refusals import refused
+from refusals import cases, refused
 from warm_python import warm_python
 
 # they are run from the repository root and not installed
@@ -105,8 +105,8 @@ def test_picture_says_how_much_longer_others_take(monkeypatch, tmp_path) -> None
     np.testing.assert_allclose(figure.axes[0].lines[0].get_ydata(), [2000.0, 4.0])
 
 
-@pytest.mark.parametrize("per_robot", [False, True], ids=["shared", "per robot"])
-@pytest.mark.parametrize("known", [*candidates.ENGINES, *TICKS], ids=name_of)
+@cases("per_robot", False, True, ids=["shared", "per robot"])
+@cases("known", *candidates.ENGINES, *TICKS, ids=name_of)
 @pytest.mark.slow("NewtonPerJoint")
 def test_candidate_passes_its_check(known, per_robot) -> None:
     """All laws at once on 12 of 19 columns; on physics, which has shared parameters only, on all 12."""
@@ -119,8 +119,8 @@ def test_candidate_passes_its_check(known, per_robot) -> None:
         candidate.close()
 
 
-@pytest.mark.parametrize("pipeline", OBJECT_PIPELINES)
-@pytest.mark.parametrize("known", OBJECTS, ids=name_of)
+@cases("pipeline", *OBJECT_PIPELINES)
+@cases("known", *OBJECTS, ids=name_of)
 def test_object_passes_its_check(known, pipeline) -> None:
     """One object has one law for all joints; one that is 10 % off on one joint is noticed."""
     problem = Problem("12of19", 5, pipeline, per_robot=True)
@@ -128,15 +128,15 @@ def test_object_passes_its_check(known, pipeline) -> None:
     assert Check(problem).error(build(known, changed(problem, "kp"))) > TOLERANCE
 
 
-@pytest.mark.parametrize("name", [*RANGES, "delay", "table"])
-@pytest.mark.parametrize("known", candidates.ENGINES, ids=name_of)
+@cases("name", *RANGES, "delay", "table")
+@cases("known", *candidates.ENGINES, ids=name_of)
 def test_check_fails_for_a_changed_parameter(known, name) -> None:
     """One value that is 10 % off on one joint, or a delay of one step less, is noticed."""
     problem = Problem("12", 20, "mixed")
     assert Check(problem).error(build(known, changed(problem, name))) > TOLERANCE
 
 
-@pytest.mark.parametrize("known", TICKS, ids=name_of)
+@cases("known", *TICKS, ids=name_of)
 def test_check_of_a_tick_fails_for_a_changed_parameter(known) -> None:
     problem = Problem("12", 5, "PD+max")
     candidate = build(known, changed(problem, "kp"))
@@ -212,13 +212,13 @@ def sides() -> Iterator[against.Sides]:
         yield both
 
 
-@pytest.mark.parametrize("section", ["engine", "arrays", "actuator"])
+@cases("section", "engine", "arrays", "actuator")
 def test_tree_equals_itself(sides, section) -> None:
     found = against.compare(Case(section, "12", 2, "PID+max", False), sides, rounds=3, block_seconds=1e-5)
     assert found.ours > 0 and found.theirs > 0 and found.ratio > 0
 
 
-@pytest.mark.parametrize("wrong", [1.001, np.nan])
+@cases("wrong", 1.001, np.nan)
 def test_trees_that_differ_are_not_timed(sides, monkeypatch, wrong) -> None:
     right = sides[1].receive
     monkeypatch.setattr(sides[1], "receive", lambda: None if (answer := right()) is None else wrong * answer)
@@ -239,7 +239,7 @@ def test_tree_is_this_repository(tmp_path) -> None:
         pass
 
 
-@pytest.mark.parametrize("what", [[], ["main", "--tree", "."]], ids=["neither", "both"])
+@cases("what", [], ["main", "--tree", "."], ids=["neither", "both"])
 def test_revision_or_tree(what, capsys) -> None:
     refused(SystemExit, lambda: against.main(what))
     assert "--tree" in capsys.readouterr().err

@@ -10,6 +10,7 @@ import oracle
 import pytest
 from closeness import assert_close
 from pxr import Usd, UsdPhysics
+from refusals import cases
 from stages import stage_of
 
 PANDA, ANYMAL, PENDULUM = "/World/Panda", "/World/Anymal", "/World/Pendulum"
@@ -29,7 +30,7 @@ def deactivate(stage: Usd.Stage, *actuators: str) -> None:
         prim.SetActive(False)
 
 
-@pytest.mark.parametrize("targets", REACH)
+@cases("targets", *REACH)
 def test_arm_reaches_its_targets(robots, targets) -> None:
     """PD and effort limits from the file, gravity as feedforward: 0.01 rad on every joint after 3 s."""
     with aa.Simulation(robots / "franka_panda.usda") as sim:
@@ -44,7 +45,7 @@ def test_arm_reaches_its_targets(robots, targets) -> None:
         assert np.abs(arm.get_dof_velocities().numpy()).max() < 0.01 and actuators.faults == []
 
 
-@pytest.mark.parametrize("targets", REACH)
+@cases("targets", *REACH)
 def test_arm_misses_its_targets_without_actuators(robots, targets) -> None:
     """The soft drives of the file alone stay more than 0.1 rad away."""
     with aa.Simulation(robots / "franka_panda.usda") as sim:
@@ -234,9 +235,7 @@ WHEEL = Path(find_spec("newton").submodule_search_locations[0]) / "examples" / "
 
 
 @pytest.mark.filterwarnings("ignore:joints begin outside their limits")
-@pytest.mark.parametrize(
-    ("file", "root"), [("ant.usda", "/ant"), ("humanoid.usda", "/nv_humanoid"), ("cartpole.usda", "/cartPole")]
-)
+@cases("file, root", ("ant.usda", "/ant"), ("humanoid.usda", "/nv_humanoid"), ("cartpole.usda", "/cartPole"))
 def test_robots_nobody_here_wrote(file, root) -> None:
     """Every axis gets an actuator by its name and moves, those of the humanoid's D6 joints among them."""
     if not (WHEEL / file).exists():

@@ -156,9 +156,7 @@ def test_reset_of_environments_resets_their_actuators(host, wrapper) -> None:
     (np.array([False, True, True, False]), [1, 2]),
     (wp.array([1], dtype=wp.int32, device="cpu"), [1]),
 )
-def test_reset_takes_robots(
-    indices: object, fresh: list[int], host: ArraysHost, wrapper: ArticulationActuators
-) -> None:
+def test_reset_takes_robots(indices, fresh, host: ArraysHost, wrapper: ArticulationActuators) -> None:
     host.arrays().velocities[2::3] = np.nan
     for target in (1.0, 2.0):
         host.arrays().position_targets[:] = target
@@ -171,7 +169,7 @@ def test_reset_takes_robots(
     np.testing.assert_allclose(efforts(host)[:, 0] / 10, expected)
 
 
-@pytest.mark.parametrize("indices", [4, -1, [0, 9], [True], 0.5])
+@cases("indices", 4, -1, [0, 9], [True], 0.5)
 def test_reset_of_unknown_robots_is_refused(indices, wrapper) -> None:
     refused(ValueError, lambda: wrapper.reset(indices=indices), "robot")
 
@@ -247,7 +245,7 @@ def test_faults_name_robot_and_joint(host, wrapper) -> None:
     assert wrapper.faults == []
 
 
-@pytest.mark.parametrize("dt", [0.0, -1.0, np.nan, np.inf])
+@cases("dt", 0.0, -1.0, np.nan, np.inf)
 def test_bad_time_step_is_refused(dt, wrapper) -> None:
     """dt must be a finite number of seconds above 0."""
     refused(ValueError, lambda: wrapper.step_actuators(dt), "step_dt")
@@ -349,7 +347,7 @@ def test_garbage_collection_closes(host) -> None:
     np.testing.assert_array_equal(host.arrays().stiffnesses, gains)
 
 
-@pytest.mark.parametrize("name", ["save_state", "restore_state", "reset", "record", "randomize", "observe_efforts"])
+@cases("name", "save_state", "restore_state", "reset", "record", "randomize", "observe_efforts")
 def test_a_closed_wrapper_says_so(wrapper, name) -> None:
     given: dict[str, tuple] = {"restore_state": ({},), "randomize": ({},)}
     wrapper.close()

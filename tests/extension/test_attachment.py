@@ -15,7 +15,7 @@ from isaacsim.core.experimental.actuators.base.errors import HostError
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from isaacsim.core.experimental.actuators.simulators.port import Buffers
 from places import REPOSITORY, ROBOTS
-from refusals import refused
+from refusals import cases, refused
 from stages import stage_of
 
 DT = 0.01
@@ -176,7 +176,7 @@ class Broken(Exception):
     """Error of these tests."""
 
 
-@pytest.mark.parametrize("duplicate", COPIES, ids=["copy", "deepcopy", "pickle", "inside"])
+@cases("duplicate", *COPIES, ids=["copy", "deepcopy", "pickle", "inside"])
 def test_a_wrapper_is_not_copied(leg, duplicate) -> None:
     """The end of a copy would end the original, which goes on here."""
     leg.host.play()
@@ -190,7 +190,7 @@ def test_a_wrapper_is_not_copied(leg, duplicate) -> None:
     wrapper.close()
 
 
-@pytest.mark.parametrize("duplicate", COPIES, ids=["copy", "deepcopy", "pickle", "inside"])
+@cases("duplicate", *COPIES, ids=["copy", "deepcopy", "pickle", "inside"])
 def test_a_simulation_is_not_copied(robots, duplicate) -> None:
     with aa.Simulation(robots / "pendulum.usda") as sim:
         sim.play()
@@ -263,9 +263,9 @@ class FragileHost:
         return Fragile(self._host.articulation(paths), self._uses, **self._how)
 
 
-@pytest.mark.parametrize("playing", [False, True])
-@pytest.mark.parametrize("copies", [False, True])
-@pytest.mark.parametrize("late", [False, True])
+@cases("playing", False, True)
+@cases("copies", False, True)
+@cases("late", False, True)
 def test_constructor_is_all_or_nothing(leg, playing, copies, late) -> None:
     if playing:
         leg.host.play()
@@ -287,8 +287,8 @@ def test_constructor_is_all_or_nothing(leg, playing, copies, late) -> None:
     assert total > (20 if playing else 10)
 
 
-@pytest.mark.parametrize("copies", [False, True])
-@pytest.mark.parametrize("interrupt", [KeyboardInterrupt, SystemExit, GeneratorExit])
+@cases("copies", False, True)
+@cases("interrupt", KeyboardInterrupt, SystemExit, GeneratorExit)
 def test_an_interrupt_leaves_no_effort(leg, copies, interrupt) -> None:
     uses = Uses(interrupt)
     with aa.use_host(FragileHost(leg.host, uses, copies=copies)):
@@ -307,7 +307,7 @@ def test_an_interrupt_leaves_no_effort(leg, copies, interrupt) -> None:
     wrapper.close()
 
 
-@pytest.mark.parametrize("late", [False, True])
+@cases("late", False, True)
 def test_close_that_failed_is_tried_again(leg, late) -> None:
     leg.host.play()
     uses = Uses()
@@ -332,7 +332,7 @@ def test_close_that_failed_is_tried_again(leg, late) -> None:
     assert call == 8
 
 
-@pytest.mark.parametrize("broken", ["set_dof_gains", "get_dof_gains", "set_dof_efforts"])
+@cases("broken", "set_dof_gains", "get_dof_gains", "set_dof_efforts")
 def test_close_does_what_can_be_done(leg, broken, monkeypatch) -> None:
     """Efforts are cleared though gains cannot be restored, and the other way round; no step follows."""
     leg.host.play()
@@ -422,7 +422,7 @@ PARTS = {
 }
 
 
-@pytest.mark.parametrize("part", PARTS)
+@cases("part", *PARTS)
 def test_failure_in_a_step_leaves_no_effort_and_no_half_step(leg, part) -> None:
     """Whichever use of whichever part fails: efforts are 0, state is as before, and reset starts afresh."""
 
@@ -546,7 +546,7 @@ actuators.articulation.get_dof_gains = actuators.articulation.set_dof_gains = fa
 """
 
 
-@pytest.mark.parametrize("more", ["", IN_A_CIRCLE, ON_A_HOST_THAT_FAILS], ids=["plain", "circle", "failing host"])
+@cases("more", "", IN_A_CIRCLE, ON_A_HOST_THAT_FAILS, ids=["plain", "circle", "failing host"])
 @pytest.mark.slow
 def test_process_ends_quietly_with_a_wrapper_playing(more) -> None:
     code = [sys.executable, "-W", "error", "-X", "dev", "-c", IN_A_SIMULATION + more]

@@ -196,9 +196,8 @@ def laid_out(world: KitWorld, folder: Path, nodes: Path) -> None:
 def test_node_is_registered_where_kit_does_not_find_it(world, tmp_path, monkeypatch, import_root, registered) -> None:
     """In a clone it is there when `on_startup` returns; in a package Kit finds it, and nobody asks to be told."""
     graph = omni_graph.install(monkeypatch)
-    laid_out(
-        world, tmp_path / "extension", Path(import_root, *PACKAGE.split("."), "extension", "action_graphs", "nodes")
-    )
+    nodes = Path(import_root, *PACKAGE.split("."), "extension", "action_graphs", "nodes")
+    laid_out(world, tmp_path / "extension", nodes)
     extension = importlib.import_module(f"{PACKAGE}.extension.entry").Extension()
     extension.on_startup(EXT_ID)
     assert list(graph.registered) == registered and len(world.app.manager.hooks) == len(registered)

@@ -47,7 +47,7 @@ def test_every_environment_belongs_to_one_rank(data) -> None:
     assert list(chain.from_iterable(shard.envs for shard in shards)) == list(range(total))
     sizes = [shard.num_envs for shard in shards]
     assert max(sizes) - min(sizes) <= 1 and sizes == sorted(sizes, reverse=True)
-    assert [(shard.rank, shard.num_ranks, shard.seed) for shard in shards] == [
+    assert [(one.rank, one.num_ranks, one.seed) for one in shards] == [
         (rank, num_ranks, 5) for rank in range(num_ranks)
     ]
 
@@ -70,7 +70,7 @@ def test_numbers_out_of_range_are_refused(arguments, message) -> None:
         Shard.of(*arguments)
 
 
-@pytest.mark.parametrize(("rank", "num_ranks", "expected"), [("1", "2", Shard(1, 2, 4, 5, 7)), ("0", "1", None)])
+@cases("rank, num_ranks, expected", ("1", "2", Shard(1, 2, 4, 5, 7)), ("0", "1", None))
 def test_variables_of_torchrun_are_read(rank, num_ranks, expected, monkeypatch) -> None:
     monkeypatch.delenv("RANK", raising=False)
     monkeypatch.delenv("WORLD_SIZE", raising=False)

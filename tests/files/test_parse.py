@@ -48,9 +48,8 @@ def test_prim_becomes_classes_and_arguments(stage) -> None:
 
 def test_arguments_make_the_component(stage) -> None:
     table = aa.PositionBasedClampingConfig([0.0, 1.0], [2.0, 3.0])
-    parsed = aa.parse_actuator_prim(
-        aa.add_actuator(ROOT, "knee", "act", aa.PDControlConfig(1.0, 2.0), clamping=[table], stage=stage)
-    )
+    prim = aa.add_actuator(ROOT, "knee", "act", aa.PDControlConfig(1.0, 2.0), clamping=[table], stage=stage)
+    parsed = aa.parse_actuator_prim(prim)
     assert parsed.controller_class.resolve_arguments(parsed.controller_kwargs) == parsed.controller_kwargs
     ((clamp, arguments),) = parsed.component_specs
     assert clamp is aa.ClampingPositionBased

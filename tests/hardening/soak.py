@@ -125,11 +125,8 @@ def usage() -> tuple[float, int, int]:
         # what is free again and only not given back is no growth
         TRIM(0)
     pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return (
-        pages * os.sysconf("SC_PAGE_SIZE") / 2**20,
-        len(os.listdir("/proc/self/fd")),
-        len(os.listdir("/proc/self/task")),
-    )
+    files, threads = (len(os.listdir(f"/proc/self/{kind}")) for kind in ("fd", "task"))
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20, files, threads
 
 
 def words(used: tuple[float, int, int]) -> str:
@@ -198,10 +195,8 @@ class Twin:
         gear = said.get("gear", 1.0)
         past = np.empty(q.shape)
         for robot in range(ROBOTS):
-            integral, numbers = (
-                self.integral[robot],
-                zip(acting[0, :, robot].tolist(), q[:, robot].tolist(), strict=True),
-            )
+            integral = self.integral[robot]
+            numbers = zip(acting[0, :, robot].tolist(), q[:, robot].tolist(), strict=True)
             for step, (target, position) in enumerate(numbers):
                 past[step, robot] = integral
                 integral = float(oracle_integral(integral, gear * position, target, said["integral_max"]))
@@ -289,10 +284,8 @@ class OwnGo1:
         self.simulation = aa.MujocoSimulation(model, self.data)
         path = "/World/Go1/Geometry/trunk"
         motors = {".*hip_joint": JOINTS["knee"], ".*thigh_joint": JOINTS["neck"], ".*calf_joint": JOINTS["jaw"]}
-        self.robot, self.actuators = (
-            self.simulation.articulation(path),
-            aa.ArticulationActuators.from_configs(path, motors),
-        )
+        self.robot = self.simulation.articulation(path)
+        self.actuators = aa.ArticulationActuators.from_configs(path, motors)
 
     def follow(self, number: int) -> None:
         self.robot.set_dof_position_targets(np.full(self.robot.num_dofs, 0.3 * np.sin(0.7 * number), np.float32))

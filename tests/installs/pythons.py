@@ -84,11 +84,8 @@ def run(interpreter: str, arguments: Sequence[str], variables: Mapping[str, str]
         )
     if tests.returncode:
         print(tests.stdout, file=sys.stderr)
-    return (
-        (tests.stdout.strip().splitlines() or ["nothing"])[-1].strip("= "),
-        tests.returncode,
-        time.monotonic() - start,
-    )
+    said = (tests.stdout.strip().splitlines() or ["nothing"])[-1].strip("= ")
+    return said, tests.returncode, time.monotonic() - start
 
 
 def main() -> int:

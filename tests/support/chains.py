@@ -34,11 +34,8 @@ def newton_chain(links: int, robots: int = 1, gravity: float = 0.0, armature: fl
             inertia = wp.mat33(np.diag([0.01, 0.02, 0.03]).astype(np.float32))
             link = template.add_link(com=wp.vec3(0.25, 0.0, 0.0), inertia=inertia, mass=1.0)
             frame = wp.transform(wp.vec3(0.5 if number else 0.0, 0.0, 0.0), wp.quat_identity())
-            joints.append(
-                template.add_joint_revolute(
-                    parent=parent, child=link, axis=newton.Axis.Z, parent_xform=frame, armature=armature
-                )
-            )
+            joint = {"parent": parent, "child": link, "parent_xform": frame, "armature": armature}
+            joints.append(template.add_joint_revolute(axis=newton.Axis.Z, **joint))
             parent = link
         template.add_articulation(joints)
         builder = newton.ModelBuilder(gravity=(0.0, -gravity, 0.0))

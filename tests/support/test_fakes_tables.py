@@ -14,7 +14,7 @@ from fakes.kit_world import ISAAC, KINDS, KitWorld
 from fakes.physics import PhysicsStepContext
 from fakes.simulation_manager import IsaacEvents, SimulationEvent
 from pxr import Sdf, Usd, UsdPhysics
-from refusals import refused
+from refusals import cases, refused
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def hear(heard: list):
     return append
 
 
-@pytest.mark.parametrize("change", ["open", "close"])
+@cases("change", "open", "close")
 def test_stage_change_clears_callbacks_and_ids(world, change) -> None:
     """Forget every Python callback and begin at 0 again."""
     heard: list[str] = []
@@ -153,7 +153,7 @@ def run_everything(world: KitWorld) -> None:
     world.stop()
 
 
-@pytest.mark.parametrize(("event", "transport"), TRANSPORTS, ids=[str(event) for event, _ in TRANSPORTS])
+@cases("event, transport", *TRANSPORTS, ids=[str(event) for event, _ in TRANSPORTS])
 def test_callback_receives_what_its_transport_carries(world, event, transport) -> None:
     received: list[tuple] = []
     world.simulation_manager.register_callback(lambda *args: received.append(args), event)
@@ -172,7 +172,7 @@ def test_callback_receives_what_its_transport_carries(world, event, transport) -
         assert args == ("/World/Robot_1",)
 
 
-@pytest.mark.parametrize("event", [event for event, transport in TRANSPORTS if transport != "path"], ids=str)
+@cases("event", *[event for event, transport in TRANSPORTS if transport != "path"], ids=str)
 def test_callbacks_run_by_order_then_by_registration(world, event) -> None:
     heard: list[str] = []
     for name, order in (("late", 5), ("first of 0", 0), ("second of 0", 0), ("early", -5)):
@@ -213,7 +213,7 @@ def test_two_steps_run_before_ready(world) -> None:
     assert steps == [2]
 
 
-@pytest.mark.parametrize("deprecated", [False, True])
+@cases("deprecated", False, True)
 def test_steps_are_gated_until_views_exist(deprecated) -> None:
     with KitWorld("isaac-physx", has_deprecated_view=deprecated) as world:
         world.open(stage_with_robots())
@@ -264,7 +264,7 @@ def test_play_without_a_stage_does_nothing(world) -> None:
     assert world.simulation_manager.get_physics_simulation_view() is None
 
 
-@pytest.mark.parametrize("kind", [*KINDS])
+@cases("kind", *KINDS)
 def test_newton_logs_errors_of_callbacks_and_others_pass_them_on(kind) -> None:
     def fail(*_) -> None:
         raise ArithmeticError("broken")
@@ -299,7 +299,7 @@ METADATA = ["paths", "prims", "valid", "num_dofs", "dof_names", "dof_paths", "do
 METADATA += ["joint_names", "joint_paths", "num_links", "link_names", "link_paths"]
 
 
-@pytest.mark.parametrize("name", METADATA)
+@cases("name", *METADATA)
 def test_metadata_is_there_before_play(world, name) -> None:
     assert isinstance(inspect.getattr_static(Articulation, name), property)
     assert getattr(world.articulation_class(ROBOTS), name)
@@ -339,7 +339,7 @@ STORED = {
 }
 
 
-@pytest.mark.parametrize("name", sorted(LIVE | STORED))
+@cases("name", *sorted(LIVE | STORED))
 def test_getter_returns_float32_of_all_robots(world, name) -> None:
     """Return contiguous Warp arrays with a row per robot; assert where tensors are needed and physics does not run."""
     robots = world.articulation_class(ROBOTS)
@@ -351,7 +351,7 @@ def test_getter_returns_float32_of_all_robots(world, name) -> None:
         assert (array.dtype, array.shape[0], array.is_contiguous) == (wp.float32, 2, True)
 
 
-@pytest.mark.parametrize("name", ["positions", "velocities"])
+@cases("name", "positions", "velocities")
 def test_state_setter_writes_the_target_too(world, name) -> None:
     robots = world.articulation_class(ROBOTS)
     world.play()
@@ -382,7 +382,7 @@ def hip_attribute(world: KitWorld, name: str) -> Usd.Attribute:
     return world.usd_context.get_stage().GetPrimAtPath(HIP).CreateAttribute(name, Sdf.ValueTypeNames.Float)
 
 
-@pytest.mark.parametrize(("name", "attribute", "authored", "radians"), STOPPED, ids=[row[0] for row in STOPPED])
+@cases("name, attribute, authored, radians", *STOPPED, ids=[row[0] for row in STOPPED])
 def test_stopped_the_stage_is_read_and_written(world, name, attribute, authored, radians) -> None:
     """Go through the attributes of the joint, in degrees there, and physics takes them over at play."""
     robots = world.articulation_class(ROBOTS)
@@ -466,7 +466,7 @@ def test_default_gains_come_back_with_position_control(world) -> None:
     assert not robots.get_dof_gains()[0].numpy().any()
 
 
-@pytest.mark.parametrize("kind", ISAAC)
+@cases("kind", *ISAAC)
 def test_efforts_stay_until_they_are_set_again(kind) -> None:
     with KitWorld(kind) as world:
         world.open(stage_with_robots())

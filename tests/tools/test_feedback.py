@@ -2,7 +2,6 @@
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
-import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators.tools import feedback
 from own_components import OwnController
@@ -64,7 +63,7 @@ def test_behind_a_gear_they_are_those_of_the_motor_times_the_ratio() -> None:
         np.testing.assert_allclose(feedback.largest_efforts(actuator, 1), [expected], rtol=1e-6)
 
 
-@pytest.mark.parametrize("own", [True, False])
+@cases("own", True, False)
 def test_before_a_transmission_of_ones_own_nothing_is_known(own) -> None:
     law = TransmissionOwn if own else aa.TransmissionGear
     gear = law(*(wp.full(2, value, dtype=wp.float32, device="cpu") for value in (2.0, 0.0, 0.0)))

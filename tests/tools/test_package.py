@@ -19,7 +19,7 @@ import pytest
 from fakes.extension_loader import BUNDLED
 from interpreters import VERSIONS, written
 from places import REPOSITORY
-from refusals import cases
+from refusals import cases, refused
 from start_in_kit import STARTED, started, started_with_nodes
 
 NAME = "isaacsim.core.experimental.actuators"
@@ -67,7 +67,7 @@ with ea.use_host(host):
     host.step(0.01)
     assert ea.__file__.startswith(sys.argv[1]), ea.__file__
     # 10 * 0.5 - 2 * 1 and 10 * -1
-    np.testing.assert_array_equal(robots.get_dof_efforts().numpy(), [[0, 3], [0, -10]])
+    assert_array_equal(robots.get_dof_efforts().numpy(), [[0, 3], [0, -10]])
     print(actuators.engine)
 """
 IMPORTS = """
@@ -223,8 +223,7 @@ def test_what_is_asked_for_and_cannot_be_had_makes_no_package(script, tmp_path, 
     monkeypatch.setattr(script.subprocess, "run", lambda *_, **__: failed)
     monkeypatch.setattr(script, "answer", lambda *_: ".other-python.so")
     monkeypatch.setattr(sys, "argv", ["package.py", "--folder", str(tmp_path), "--python", wanted])
-    with pytest.raises(SystemExit, match=re.escape(said)):
-        script.main()
+    refused(SystemExit, script.main, re.escape(said))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -250,7 +249,7 @@ def test_core_is_built_once_and_again_when_its_source_changes(script, tmp_path, 
     assert script.core_for(sys.executable).content == b"built 2"
 
 
-@pytest.mark.parametrize("here", [False, True])
+@cases("here", False, True)
 def test_core_of_the_clone_is_taken_on_demand(script, tmp_path, monkeypatch, here) -> None:
     monkeypatch.setattr(script, "answer", lambda *_: ".so")
     monkeypatch.setattr(script, "ROOT", tmp_path)
@@ -279,12 +278,12 @@ def test_package_with_cores_is_for_their_system(script, tmp_path, monkeypatch, p
         assert manifest["package"]["target"] == {"platform": systems if cores else known}
 
 
-@pytest.mark.parametrize("key", PACKAGE_KEYS)
+@cases("key", *PACKAGE_KEYS)
 def test_manifest_has(manifest, key) -> None:
     assert manifest["package"][key]
 
 
-@pytest.mark.parametrize("key", FILE_KEYS)
+@cases("key", *FILE_KEYS)
 def test_manifest_file_exists(root, manifest, key) -> None:
     assert (root / manifest["package"][key]).is_file()
 
@@ -309,12 +308,12 @@ def test_modules_lie_under_the_root(root, manifest) -> None:
         assert (place / "__init__.py").is_file() or place.with_suffix(".py").is_file(), module
 
 
-@pytest.mark.parametrize("name", FILES)
+@cases("name", *FILES)
 def test_file_is_packaged(root, name) -> None:
     assert (root / name).is_file()
 
 
-@pytest.mark.parametrize("folder", NAMESPACES)
+@cases("folder", *NAMESPACES)
 def test_shared_namespace_stays_open(root, folder) -> None:
     assert (root / folder).is_dir() and not (root / folder / "__init__.py").exists()
 
@@ -369,7 +368,7 @@ def test_node_list_agrees_with_the_nodes(root) -> None:
         assert listed[name]["language"].lower() == node["language"].lower()
 
 
-@pytest.mark.parametrize("pattern", LEFTOVERS)
+@cases("pattern", *LEFTOVERS)
 def test_no_leftovers(root, pattern) -> None:
     assert list(root.rglob(pattern)) == []
 
@@ -473,7 +472,7 @@ def test_repo_docs_fails_on_warnings(repository) -> None:
     assert "-m sphinx" in printed and "--fail-on-warning" in printed and "docs _build/docs" in printed
 
 
-@pytest.mark.parametrize("arguments", [[], ["build"]])
+@cases("arguments", [], ["build"])
 def test_repo_lists_its_commands(repository, arguments) -> None:
     """What it does not know ends with 2 and what it knows."""
     done = repo(repository, *arguments)

@@ -21,7 +21,7 @@ from isaacsim.core.experimental.actuators.specs.fields import Parameter, conflic
 from isaacsim.core.experimental.actuators.specs.motors import MotorConfig
 from isaacsim.core.experimental.actuators.specs.patterns import pattern_problem
 from pipe_files import needs_pipes, require_refused
-from refusals import refused
+from refusals import cases, refused
 
 # the writer of TOML is in the extra `files`
 WRITTEN = [
@@ -143,7 +143,7 @@ def named(folder: Path, path: str) -> Path:
     return file
 
 
-@pytest.mark.parametrize("how", ["absolute", "above", "link"])
+@cases("how", "absolute", "above", "link")
 def test_network_outside_of_the_folder_is_refused(how, tmp_path) -> None:
     folder, outside = tmp_path / "robot", tmp_path / "secret.txt"
     folder.mkdir()
@@ -215,7 +215,7 @@ def test_pipe_is_refused(tmp_path) -> None:
     require_refused(aa.load_motors, tmp_path / "motors.json")
 
 
-@pytest.mark.parametrize("ending", WRITTEN)
+@cases("ending", *WRITTEN)
 def test_flags_and_viscous_friction_are_written(ending, tmp_path) -> None:
     file = tmp_path / f"motors{ending}"
     friction = aa.FrictionConfig({"L.*": 0.5, "R.*": 0.75}, in_engine=True)
@@ -371,7 +371,7 @@ def test_reading_ends_when_enough_is_wrong() -> None:
     assert len(found) == MAX_PROBLEMS + 1 and found[-1] == "and perhaps more: reading ended after 100 problems."
 
 
-@pytest.mark.parametrize("plain", [None, [], "motors", 3])
+@cases("plain", None, [], "motors", 3)
 def test_what_is_no_dictionary_is_refused(plain: Any) -> None:
     assert problems(plain)[0].endswith("must be motors by pattern of joint names. Write pattern: motor.")
 
@@ -417,9 +417,8 @@ def test_effort_modes_have_the_names_of_python() -> None:
     found = motors_of({name: {"effort_mode": name} for name in ("explicit", "implicit", "in_engine")}, "/")
     modes = [], [aa.ImplicitConfig()], [aa.ImplicitConfig(in_engine=True)]
     assert [motor.others for motor in found.values()] == [*modes]
-    assert problems({"a": {"effort_mode": "fast"}}) == [
-        "'a'.effort_mode = 'fast': must be an effort_mode. Write implicit or in_engine."
-    ]
+    said = "'a'.effort_mode = 'fast': must be an effort_mode. Write implicit or in_engine."
+    assert problems({"a": {"effort_mode": "fast"}}) == [said]
 
 
 def test_intervals_are_pairs_of_numbers() -> None:
@@ -432,6 +431,5 @@ def test_intervals_are_pairs_of_numbers() -> None:
         f"'a'.intervals.kd = 3: {rule}",
         f"'a'.intervals.ki = [0, inf]: {rule}",
     ]
-    assert problems({"a": {"intervals": 3}}) == [
-        "'a'.intervals = 3: must be intervals by name. Write name: [low, high]."
-    ]
+    said = "'a'.intervals = 3: must be intervals by name. Write name: [low, high]."
+    assert problems({"a": {"intervals": 3}}) == [said]

@@ -35,7 +35,7 @@ def test_metadata_by_who_says_it(path: Path) -> None:
     assert load.load_metadata(path)["effort_scale"] == 5.0
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"a": 1, "a": 2}', "\xff"])
+@cases("text", "", "{", "[]", '{"a": 1, "a": 2}', "\xff")
 def test_json_beside_the_file_is_checked(text: str, path: Path) -> None:
     known = load.load_checkpoint(path)
     path.with_suffix(".json").write_text(text, "latin-1")

@@ -109,9 +109,8 @@ def test_package_holds_its_networks(asset, tmp_path) -> None:
     assert found(world).metadata == {"pos_scale": 3.0}
     beside = robot_file(tmp_path / "packed" / "beside.usda", "robot.usdz[nets/knee.safetensors]")
     assert found(beside).metadata == {"pos_scale": 3.0}
-    assert "robot.usdz[nets/none.safetensors]" in issue(
-        robot_file(tmp_path / "packed" / "none.usda", "robot.usdz[nets/none.safetensors]")
-    )
+    inner = "robot.usdz[nets/none.safetensors]"
+    assert inner in issue(robot_file(tmp_path / "packed" / "none.usda", inner))
 
 
 def test_json_beside_the_file_adds_metadata(asset) -> None:

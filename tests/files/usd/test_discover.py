@@ -135,9 +135,8 @@ def issues(stage: Usd.Stage, root: str = ROOT) -> tuple[str, ...]:
 def test_reads_every_value():
     values = ["newton:kp = 20", "newton:kd = 2", "newton:constEffort = -1", "newton:maxEffort = 10"]
     stage = stage_of(actuator(*(f"float {value}" for value in values), "int newton:delaySteps = 3"))
-    assert specs(stage) == [
-        ActuatorSpec(ACT, (HIP,), PDControlConfig(20.0, 2.0, -1.0), (MaxEffortClampingConfig(10.0),), DelayConfig(3))
-    ]
+    motor = PDControlConfig(20.0, 2.0, -1.0), (MaxEffortClampingConfig(10.0),), DelayConfig(3)
+    assert specs(stage) == [ActuatorSpec(ACT, (HIP,), *motor)]
 
 
 def test_falls_back_to_the_schema():
@@ -184,9 +183,8 @@ def test_gains_become_float(row):
     ("int newton:delaySteps = None", DelayConfig(1)),
 )
 def test_blocked_value_falls_back(row, part):
-    weak = layer(
-        world(robot(actuator("float newton:kp = 5", "float newton:maxEffort = 5", "int newton:delaySteps = 5")))
-    )
+    values = "float newton:kp = 5", "float newton:maxEffort = 5", "int newton:delaySteps = 5"
+    weak = layer(world(robot(actuator(*values))))
     found = spec(stacked(override(row), weak))
     assert part in (found.controller, *found.clamping, found.delay)
 
@@ -216,9 +214,7 @@ def test_values_over_time_beside_a_default_value_are_named(row, stronger):
     with pytest.warns(UserWarning) as caught:
         assert spec(stage).controller.kp == 5.0
     (warning,) = (str(each.message) for each in caught)
-    assert warning.startswith(
-        f"<{ACT}>.newton:kp (layer robot.usda) has time samples or a spline beside its default value"
-    )
+    assert warning.startswith(f"<{ACT}>.newton:kp (layer robot.usda) has time samples or a spline beside its default")
     assert warning.endswith("Remove what is over time.")
 
 
@@ -463,10 +459,7 @@ PRIMS = {
         "newton:targets (layer robot.usda) is an attribute: must be a relationship",
     ),
     "targets in a circle": (actuator(f"rel loop = <{ACT}.loop>", targets=f"<{ACT}.loop>"), "newton:targets is empty"),
-    "no such joint": (
-        actuator(targets=f"<{ROOT}/joints/knee>"),
-        f"newton:targets = <{ROOT}/joints/knee>: no such prim",
-    ),
+    "no such joint": (actuator(targets=f"<{ROOT}/joints/knee>"), f"= <{ROOT}/joints/knee>: no such prim"),
     "target is a property": (
         actuator(targets=f"<{HIP}.physics:axis>"),
         f"newton:targets = <{HIP}.physics:axis>: no such axis of the joint, which has angular",
@@ -587,10 +580,8 @@ def test_value_beats_its_connection():
 
 
 def test_cut_connection_falls_back():
-    stage = stacked(
-        override("float newton:kp.connect = None"),
-        layer(world(robot(actuator(f"float newton:kp.connect = <{HIP}.x>")))),
-    )
+    weak = layer(world(robot(actuator(f"float newton:kp.connect = <{HIP}.x>"))))
+    stage = stacked(override("float newton:kp.connect = None"), weak)
     assert spec(stage).controller.kp == 0.0
 
 
@@ -630,9 +621,8 @@ def test_joint_has_one_actuator():
 
 def test_actuator_of_a_robot_drives_that_robot():
     stage = two_robots(actuator(targets="</World/Twin/joints/hip>"), "")
-    assert issues(stage)[0].startswith(
-        f"<{ACT}>.newton:targets = </World/Twin/joints/hip>: not a joint of the articulation <{ROOT}>"
-    )
+    expected = f"<{ACT}>.newton:targets = </World/Twin/joints/hip>: not a joint of the articulation <{ROOT}>"
+    assert issues(stage)[0].startswith(expected)
 
 
 def test_actuator_drives_one_robot():
@@ -879,9 +869,8 @@ def test_prim_that_is_not_there_is_refused():
 @pytest.mark.parametrize("specifier", ["def", "over", "class"])
 def test_prim_is_parsed_wherever_it_stands(specifier):
     """Parse a single prim although discovery would leave it out."""
-    stage = stage_of(
-        actuator("float newton:kp = 5", specifier=f"{specifier} NewtonActuator", metadata="active = false")
-    )
+    prim = actuator("float newton:kp = 5", specifier=f"{specifier} NewtonActuator", metadata="active = false")
+    stage = stage_of(prim)
     assert parse_prim(stage.GetPrimAtPath(ACT)).controller == PDControlConfig(5.0, 0.0)
 
 

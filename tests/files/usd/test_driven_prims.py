@@ -44,7 +44,7 @@ def efforts(stage: Usd.Stage, root: str = ROBOT, joints: tuple[str, str] = (HIP,
     return seen
 
 
-@pytest.mark.parametrize("root", [ROBOT, f"{ROBOT}/base", f"{ROBOT}/joints/fix"])
+@cases("root", ROBOT, f"{ROBOT}/base", f"{ROBOT}/joints/fix")
 def test_articulation_root_may_be_robot_link_or_joint(root):
     stage = robot_stage(root)
     aa.add_actuator(ROBOT, "knee", "act", STIFF, stage=stage)
@@ -79,7 +79,7 @@ def converted(root: str) -> Usd.Stage:
     return made.stage
 
 
-@pytest.mark.parametrize("root", ["/World/Arm/Geometry/base", "/World/Arm/Geometry", "/World/Arm/Physics/fix"])
+@cases("root", "/World/Arm/Geometry/base", "/World/Arm/Geometry", "/World/Arm/Physics/fix")
 def test_robot_whose_joints_are_beside_its_root_is_driven(root) -> None:
     pytest.importorskip("mujoco", reason="the embedded simulator is not installed")
     motors = {"shoulder": [STIFF], ".*bow": [aa.PDControlConfig(4.0, 0.0)]}
@@ -164,7 +164,7 @@ def targets(prim: Usd.Prim) -> list[str]:
     return [str(path) for path in prim.GetRelationship("newton:targets").GetTargets()]
 
 
-@pytest.mark.parametrize("way", ["prims", "motors", "configs"])
+@cases("way", "prims", "motors", "configs")
 def test_every_axis_of_a_joint_is_driven_by_its_name(way) -> None:
     pytest.importorskip("mujoco", reason="the embedded simulator is not installed")
     motors = {

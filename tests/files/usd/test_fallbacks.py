@@ -87,8 +87,8 @@ def values(stage: Usd.Stage) -> dict[str, Any]:
     return {one.GetName(): one.Get() for one in joint.GetAuthoredAttributes() if one.HasAuthoredValue()}
 
 
-@pytest.mark.parametrize("by", ["motors", "actuator"])
-@pytest.mark.parametrize("made", [bare, furnished])
+@cases("by", "motors", "actuator")
+@cases("made", bare, furnished)
 def test_motor_with_fewer_laws_leaves_the_joint_as_it_was(made: Any, by: str) -> None:
     stage = made().stage
     before = text_of(stage)
@@ -146,7 +146,7 @@ def test_axes_of_a_joint_keep_their_own() -> None:
     assert found == ["physxJointAxis:rotY:dynamicFrictionEffort"]
 
 
-@pytest.mark.parametrize("made", [bare, furnished])
+@cases("made", bare, furnished)
 def test_layer_over_a_file_hides_its_fallbacks(made: Any, tmp_path: Path) -> None:
     source, overlay = tmp_path / "robot.usda", tmp_path / "motors.usda"
     stage = made().stage
@@ -172,7 +172,7 @@ def test_fallbacks_over_values_of_a_weaker_layer_go_without_a_trace() -> None:
     assert values(stage) == values(weak) and values(weak)["newton:friction"] == 0.75
 
 
-@pytest.mark.parametrize(("made", "most"), [(furnished, 9.0), (bare, None)])
+@cases("made, most", (furnished, 9.0), (bare, None))
 def test_effort_limit_of_the_joint_is_not_that_of_a_fallback(made: Any, most: float | None) -> None:
     """It is what the robot's author set, whichever motor the new one replaces; without one it is an error."""
     stage = made().stage
@@ -200,7 +200,7 @@ def limit_of(actuators: aa.ArticulationActuators) -> float:
     return float(limit.max_effort.numpy()[0])
 
 
-@pytest.mark.parametrize("playing", [False, True])
+@cases("playing", False, True)
 def test_effort_limit_of_a_motor_in_a_simulation_is_not_that_of_a_fallback(playing: bool) -> None:
     """Of motors and of groups; a limit that was set since is one."""
     stage = furnished().stage
@@ -239,7 +239,7 @@ def test_effort_limit_of_a_joint_without_one_below_a_fallback_is_missing() -> No
         aa.ArticulationActuators.from_configs(ROOT, {"hinge": [PD, aa.MaxEffortClampingConfig("joint")]})
 
 
-@pytest.mark.parametrize("si", [True, False])
+@cases("si", True, False)
 def test_effort_limits_below_fallbacks_have_a_unit(si: bool) -> None:
     """That of the stage, as in Kit, or SI; for robots that differ, and beside joints that are elsewhere."""
     stage = in_other_units()
@@ -264,9 +264,9 @@ OF_AUTHOR = {bare: [0.0] * 4, furnished: [0.125, 0.125, 0.125 * DEGREES, 0.125]}
 FALLBACK = [0.5, 0.5, 0.25, 0.01]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("playing", [False, True])
-@pytest.mark.parametrize("made", [bare, furnished])
+@cases("engine", *ENGINES)
+@cases("playing", False, True)
+@cases("made", bare, furnished)
 def test_motor_in_a_simulation_leaves_the_joint_what_its_author_gave_it(made: Any, playing: bool, engine: str) -> None:
     """As if the file had the motor: until close, and through stop and play. The file stays."""
     stage = made().stage
@@ -298,7 +298,7 @@ def test_motor_in_a_simulation_leaves_the_joint_what_its_author_gave_it(made: An
     assert stage.GetRootLayer().ExportToString() == before
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@cases("engine", *ENGINES)
 def test_what_a_motor_in_a_simulation_states_is_stronger_than_its_author(engine: str) -> None:
     stage = furnished().stage
     author(stage, RICH)
@@ -328,8 +328,8 @@ GAINS = {"joint_names_expr": ["hinge"], "stiffness": 20.0, "damping": 2.0}
 GROUPS = [IdealPDActuatorCfg(actuator_effort_limit=9.0, **GAINS), ImplicitActuatorCfg(**GAINS)]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("rules", ["documentation", "code"])
+@cases("engine", *ENGINES)
+@cases("rules", "documentation", "code")
 def test_group_in_a_simulation_leaves_the_joint_what_its_author_gave_it(rules: Any, engine: str) -> None:
     stage = furnished().stage
     author(stage, RICH)
@@ -350,7 +350,7 @@ def test_group_in_a_simulation_leaves_the_joint_what_its_author_gave_it(rules: A
             sim.stop()
 
 
-@pytest.mark.parametrize("cfg", GROUPS)
+@cases("cfg", *GROUPS)
 def test_side_of_a_comparison_has_what_groups_leave_to_the_joint(cfg: Any, tmp_path: Path) -> None:
     stage = furnished().stage
     author(stage, RICH)
@@ -361,7 +361,7 @@ def test_side_of_a_comparison_has_what_groups_leave_to_the_joint(cfg: Any, tmp_p
         assert joint_values(robot) == pytest.approx(OF_AUTHOR[furnished], rel=1e-5)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@cases("engine", *ENGINES)
 def test_friction_of_the_author_in_a_simulation_is_what_the_simulator_takes(engine: str) -> None:
     for attributes in (
         {f"{AXIS}staticFrictionEffort": 0.375, f"{AXIS}dynamicFrictionEffort": 0.25},
@@ -421,7 +421,7 @@ def test_value_that_was_set_in_a_simulation_is_no_fallback() -> None:
         np.testing.assert_allclose(robot.get_dof_armatures().numpy()[:, 0], [0.01, 0.75], rtol=1e-6)
 
 
-@pytest.mark.parametrize("si", [True, False])
+@cases("si", True, False)
 def test_friction_below_fallbacks_has_a_unit(si: bool) -> None:
     """That of the stage with angles in rad, as in Kit, or SI."""
     stage = in_other_units()
@@ -445,7 +445,7 @@ def author_friction(made: SmallStage, friction: Any = FRICTION) -> None:
     aa.add_actuator(ROOT, "hinge", "own", PD, others=[friction], stage=made.stage)
 
 
-@pytest.mark.parametrize("in_engine", [False, True])
+@cases("in_engine", False, True)
 def test_joints_get_coulomb_and_viscous_friction(in_engine: bool) -> None:
     friction = aa.FrictionConfig(0.5, 0.25, 0.75, in_engine=in_engine)
     made, other = pendulum(), pendulum()
@@ -484,9 +484,8 @@ def test_what_physx_has_authored_follows() -> None:
     author_friction(made)
     joint = made.stage.GetPrimAtPath(HINGE)
     found = [joint.GetAttribute(f"physxJointAxis:angular:{name}").Get() for name in names]
-    assert found == pytest.approx([0.5, 0.5, 0.25 * DEGREE]) and friction_values(made.stage) == pytest.approx(
-        [0.5, 0.25 * DEGREE]
-    )
+    assert found == pytest.approx([0.5, 0.5, 0.25 * DEGREE])
+    assert friction_values(made.stage) == pytest.approx([0.5, 0.25 * DEGREE])
 
 
 def test_joints_without_a_friction_stage_get_nothing() -> None:
@@ -582,9 +581,8 @@ def test_stages_in_other_units_have_their_own_envelope() -> None:
     UsdGeom.SetStageMetersPerUnit(made.stage, 0.01)
     aa.add_motors(ROOT, {"hinge": [PD, LIMITED]}, stage=made.stage)
     unit = 1e4
-    assert envelope_values(made.stage) == pytest.approx(
-        [16.0 * unit, 0.5 * DEGREE * unit, 10.0 / DEGREE, 0.5 / DEGREE / unit]
-    )
+    expected = [16.0 * unit, 0.5 * DEGREE * unit, 10.0 / DEGREE, 0.5 / DEGREE / unit]
+    assert envelope_values(made.stage) == pytest.approx(expected)
 
 
 @cases(

@@ -1,9 +1,9 @@
 """Reading `OmniGraph` prims: every form that Kit writes them in."""
 
 import numpy as np
-import pytest
 from graph_stages import GRAPH, SETTINGS, graph, node, stage_with, wire
 from isaacsim.core.experimental.actuators.files.usd.graph import GraphPrim, NodePrim, ogn_type, read_graphs
+from refusals import cases
 
 # as Kit saves a graph: API schemas, positions in the editor, open types, targets, list edits, allowed tokens
 SAVED = f"""
@@ -115,12 +115,12 @@ def test_target_is_a_value() -> None:
     assert (target.type, target.value, target.sources) == ("target", ("/World/Robot",), ())
 
 
-@pytest.mark.parametrize(("name", "port"), [("Controller", "inputs:robotPath"), ("Targets", "inputs:input0")])
+@cases("name, port", ("Controller", "inputs:robotPath"), ("Targets", "inputs:input0"))
 def test_unset_value_is_none(name, port) -> None:
     assert saved_node(name).ports[port].value is None
 
 
-@pytest.mark.parametrize(("kind", "text", "value"), VALUES)
+@cases("kind, text, value", *VALUES)
 def test_value_is_plain(kind, text, value) -> None:
     (read,) = read_one(graph(node("N", "t", f"custom {kind} inputs:x = {text}"))).nodes
     got = read.ports["inputs:x"].value
@@ -128,7 +128,7 @@ def test_value_is_plain(kind, text, value) -> None:
     np.testing.assert_array_equal(got, value)
 
 
-@pytest.mark.parametrize(("usd", "ogn"), TYPES.items())
+@cases("usd, ogn", *TYPES.items())
 def test_type_has_the_name_of_omnigraph(usd, ogn) -> None:
     assert ogn_type(usd) == ogn
 

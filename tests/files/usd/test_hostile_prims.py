@@ -228,13 +228,8 @@ def any_prim(rng: np.random.Generator, name: str) -> Prim:
     own, shared = f"/Robot/joints/j_{name}", "/Robot/joints/shared"
     prim.targets = [own, shared] if rng.random() < 0.01 else [own]
     if not calm and rng.random() < 0.25:
-        wrong = [
-            "/Robot/joints/none",
-            f"/Robot/Actuators/{name}",
-            "/Robot/joints/weld",
-            "/Robot/base",
-            f"{own}.physics:axis",
-        ]
+        wrong = [f"/Robot/{place}" for place in ("joints/none", f"Actuators/{name}", "joints/weld", "base")]
+        wrong.append(f"{own}.physics:axis")
         wrong += [
             *("/Robot/joints/off", "/Robot/joints/over", "/Robot/joints/class", "/Robot"),
             *("/Elsewhere", "/Outside/hinge"),
@@ -280,12 +275,7 @@ def write(prims: list[Prim]) -> tuple[Sdf.Layer, Sdf.Layer]:
     strong, weak = (Sdf.Layer.CreateAnonymous(f"{name}.usda") for name in ("strong", "weak"))
     strong.subLayerPaths = [weak.identifier]
     with Sdf.ChangeBlock():
-        for path, kind in (
-            ("/Robot", "Xform"),
-            ("/Robot/base", "Xform"),
-            ("/Robot/joints", "Scope"),
-            ("/Robot/Actuators", "Scope"),
-        ):
+        for path, kind in (("", "Xform"), ("/base", "Xform"), ("/joints", "Scope"), ("/Actuators", "Scope")):
             define(weak, path, kind)
         weak.GetPrimAtPath("/Robot").SetInfo(
             "apiSchemas", Sdf.TokenListOp.Create(prependedItems=["PhysicsArticulationRootAPI"])

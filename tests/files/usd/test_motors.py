@@ -94,11 +94,8 @@ def test_joints_with_other_values_get_prims_of_their_own(stage) -> None:
     assert [prim.GetName() for prim in prims] == ["L_HAA", "R_HAA", "L_KFE", "R_KFE", "slide"]
     assert shared(prims) == ["_HAA", "_HAA", None, "_joints", "_joints"]
     found = aa.motors_of(stage)
-    assert {joints: motor.controller.kp for joints, motor in found.items()} == {
-        "L_HAA|R_HAA": 1.0,
-        "L_KFE": 2.0,
-        "R_KFE|slide": 3.0,
-    }
+    gains = {joints: motor.controller.kp for joints, motor in found.items()}
+    assert gains == {"L_HAA|R_HAA": 1.0, "L_KFE": 2.0, "R_KFE|slide": 3.0}
     with aa.use_stage(leg()):
         again = {"L_.*": [aa.PDControlConfig({"L_HAA": 1.0, "L_KFE": 2.0}, 0.0)], "R.*": [PD], r"\w+de": [PD]}
         assert shared(aa.add_motors(LEG, again)) == [None, None, "_R", "_R", None]
@@ -113,10 +110,8 @@ def test_each_joint_has_a_prim_that_says_no_more_than_its_target(stage) -> None:
         assert [one.name for one in spec.properties] == ["newton:targets"]
     assert stage.GetPrimAtPath(f"{LEG}/Actuators/_HAA").GetTypeName() == "", "nobody takes it for an actuator"
     left.GetAttribute("newton:kp").Set(30.0)
-    assert {joints: motor.controller.kp for joints, motor in aa.motors_of(stage).items()} == {
-        "L_HAA": 30.0,
-        "R_HAA": 20.0,
-    }
+    gains = {joints: motor.controller.kp for joints, motor in aa.motors_of(stage).items()}
+    assert gains == {"L_HAA": 30.0, "R_HAA": 20.0}
 
 
 def test_limits_and_delays_are_authored_as_newton_takes_them(stage) -> None:
@@ -316,7 +311,7 @@ def test_networks_come_with_full_paths_that_the_stage_may_name(tmp_path) -> None
 
 
 @pytest.mark.filterwarnings("ignore:.*performance envelope:UserWarning")
-@pytest.mark.parametrize("max_force", [20.0, None])
+@cases("max_force", 20.0, None)
 def test_the_envelope_of_a_drive_is_a_limit_of_its_motor(max_force) -> None:
     made = pendulum()
     made.drive("/World/Robot/hinge", stiffness=1.0, **({} if max_force is None else {"maxForce": max_force}))

@@ -124,9 +124,7 @@ def test_attribute_of_mujoco_in_a_stronger_layer_is_named() -> None:
     ("armatures", (1.5,), [40.0, 4.0, 6.0, 1.5]),
     ("max_efforts", (2.0,), [40.0, 4.0, 2.0, 1.0]),
 )
-def test_what_is_set_before_play_beside_an_actuator_holds(
-    setter: str, values: tuple[float | None, ...], expected: list[float]
-) -> None:
+def test_what_is_set_before_play_beside_an_actuator_holds(setter, values, expected) -> None:
     with Simulation(driven().stage) as sim:
         robot = sim.articulation(ROBOT)
         getattr(robot, f"set_dof_{setter}")(*values)
@@ -301,17 +299,14 @@ def test_what_the_joint_has_counts() -> None:
     made.attribute(HINGE, "newton:friction", 0.5)
     made.stage.GetPrimAtPath("/World/drive").CreateAttribute("mjc:armature", Sdf.ValueTypeNames.Double).Set(0.25)
     limit = [aa.MaxEffortClampingConfig(7.0)]
-    assert aa.motors_of(made.stage)["hinge"] == aa.MotorConfig(
-        aa.PDControlConfig(40.0, 4.0), limit, armature=1.0, friction=0.5
-    )
+    law = aa.PDControlConfig(40.0, 4.0)
+    assert aa.motors_of(made.stage)["hinge"] == aa.MotorConfig(law, limit, armature=1.0, friction=0.5)
     made.attribute(HINGE, "newton:armature", 0.5)
     joint = made.stage.GetPrimAtPath(HINGE)
     for side, value in (("min", -6.0), ("max", 6.0)):
         joint.CreateAttribute(f"mjc:actuatorfrcrange:{side}", Sdf.ValueTypeNames.Double).Set(value)
     limit = [aa.MaxEffortClampingConfig(6.0)]
-    assert aa.motors_of(made.stage)["hinge"] == aa.MotorConfig(
-        aa.PDControlConfig(40.0, 4.0), limit, armature=1.5, friction=0.5
-    )
+    assert aa.motors_of(made.stage)["hinge"] == aa.MotorConfig(law, limit, armature=1.5, friction=0.5)
 
 
 def test_several_on_a_joint_are_one_motor() -> None:
@@ -498,9 +493,7 @@ def _modes(motors: dict[str, aa.MotorConfig]) -> list[object]:
 
 @pytest.mark.parametrize("is_drive", [False, True])
 @pytest.mark.parametrize("integrator", ["implicitfast", "implicit", "euler", None])
-def test_motors_have_the_effort_mode_of_the_integrator_that_the_stage_names(
-    is_drive: bool, integrator: str | None
-) -> None:
+def test_motors_have_the_effort_mode_of_the_integrator_that_the_stage_names(is_drive, integrator) -> None:
     """Those of `MjcActuator` prims and of drives; a robot has no integrator, so that an exported one is explicit."""
     made = pendulum()
     scene = made.stage.DefinePrim("/World/scene", "PhysicsScene")

@@ -155,9 +155,8 @@ def test_limits_that_are_lowered_hold_for_each(tmp_path: Path) -> None:
     fixed, left = fix(broken(tmp_path, *limits), tmp_path / "fixed.usda")
     assert {one.rule for one in fixed} == {"several-targets", "limit-above-joint"} and left == []
     (robot,) = aa.inspect_robots(tmp_path / "fixed.usda")
-    assert {one.pipeline for one in robot.actuators if one.joints[0] in NAMES} == {
-        "delay 2 → PD(kp=60, kd=4) → max effort 20"
-    }
+    pipelines = {one.pipeline for one in robot.actuators if one.joints[0] in NAMES}
+    assert pipelines == {"delay 2 → PD(kp=60, kd=4) → max effort 20"}
 
 
 def test_shipped_robots_need_none() -> None:
@@ -216,7 +215,7 @@ def test_motors_come_with_the_variant_that_has_the_joints(tmp_path: Path) -> Non
     assert actuator_paths(stage) == []
 
 
-@pytest.mark.parametrize("layer", ["physics.usda", "motors.usda"])
+@cases("layer", "physics.usda", "motors.usda")
 def test_a_layer_of_the_robot_is_edited_where_it_is(layer: str, tmp_path: Path) -> None:
     stage: Any = Usd.Stage.Open(str(asset(tmp_path)))
     for kp in (1.0, 20.0):
@@ -266,14 +265,13 @@ def test_an_error_leaves_nothing_behind(tmp_path: Path) -> None:
     assert not file.exists()
 
 
-@pytest.mark.parametrize("name", ["shoulder", "old"])
+@cases("name", "shoulder", "old")
 def test_motors_of_any_name_and_shared_supplies_are_replaced(tmp_path: Path, name: str) -> None:
     stage = Usd.Stage.Open(str(ROBOTS / "arm_2dof.usda"))
     robot = tmp_path / "arm.usda"
     battery = aa.SupplyConfig(voltage=24.0)
-    motors = {
-        one: [aa.PDControlConfig(5.0, 1.0), aa.ElectricalConfig(0.1, 1.0), battery] for one in ("shoulder", "extension")
-    }
+    motor = [aa.PDControlConfig(5.0, 1.0), aa.ElectricalConfig(0.1, 1.0), battery]
+    motors = {"shoulder": motor, "extension": motor}
     aa.add_motors("/World/Arm", motors, stage=stage, overwrite_existing=True)
     scope = "/World/Arm/Actuators"
     if name == "old":

@@ -85,7 +85,7 @@ def known() -> dict:
 
 
 def every_config(function):
-    return pytest.mark.parametrize("config", OURS, ids=lambda config: config.__name__)(function)
+    return cases("config", *OURS, ids=lambda config: config.__name__)(function)
 
 
 @every_config
@@ -147,7 +147,7 @@ def test_another_copy_may_be_there(tmp_path) -> None:
     assert fresh_python(REGISTERED + where) == str(FOLDER)
 
 
-@pytest.mark.parametrize("there", ["nothing", "nonsense", "no newton"])
+@cases("there", "nothing", "nonsense", "no newton")
 @pytest.mark.slow
 def test_what_cannot_be_registered_is_no_error(there, tmp_path) -> None:
     code = REGISTERED

@@ -54,7 +54,7 @@ ARCS = {
 }
 
 
-@pytest.mark.parametrize("arc", ARCS)
+@cases("arc", *ARCS)
 def test_missing_part_is_an_error(arc, file, capfd):
     """It names file and prim, and USD prints nothing; without the prim the file is as good as any."""
     text, message = ARCS[arc]
@@ -87,8 +87,8 @@ def "A" (
 """
 
 
-@pytest.mark.parametrize("ending", BROKEN)
-@pytest.mark.parametrize("arc", ["reference", "payload", "sublayer", "variant"])
+@cases("ending", *BROKEN)
+@cases("arc", "reference", "payload", "sublayer", "variant")
 def test_broken_part_is_named(arc, ending, file, capfd):
     text = SELECTED.format("gripper") if arc == "variant" else f"#usda 1.0\n{ARCS[arc][0]}\n"
     file.write_text(text.replace("b.usda", f"broken.{ending}"))
@@ -99,7 +99,7 @@ def test_broken_part_is_named(arc, ending, file, capfd):
     assert "\n" not in str(caught.value) and capfd.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize("part", ["broken", "missing"])
+@cases("part", "broken", "missing")
 def test_part_of_another_variant_is_not_read(part, file):
     file.with_name("broken.usda").write_bytes(BROKEN["usda"])
     file.write_text(SELECTED.format("none").replace("b.usda", f"{part}.usda"))
@@ -114,7 +114,7 @@ def test_many_missing_parts_are_counted(file):
     assert len(lines) == 6 and lines[-1] == f"{file}: 15 more are missing."
 
 
-@pytest.mark.parametrize("kind", [str, Path])
+@cases("kind", str, Path)
 def test_opens_a_file(file, kind):
     assert paths(open_stage(kind(file))) == ["/World", "/World/A", "/World/B"]
 
@@ -155,7 +155,7 @@ def test_folder_is_no_file(tmp_path):
     refused(ValueError, lambda: open_stage(tmp_path), "must be a file, not a folder or a device")
 
 
-@pytest.mark.parametrize("unit", [1, 1.0, 1 + 1e-12, None])
+@cases("unit", 1, 1.0, 1 + 1e-12, None)
 def test_metres_are_accepted(stage, unit):
     if unit is not None:
         stage.SetMetadata("metersPerUnit", float(unit))
@@ -163,7 +163,7 @@ def test_metres_are_accepted(stage, unit):
     assert UsdGeom.StageHasAuthoredMetersPerUnit(stage) is (unit is not None)
 
 
-@pytest.mark.parametrize("unit", [0.01, 0.001, 0.3048, 1000.0, 1.001, 0.0, -1.0, float("nan"), float("inf")])
+@cases("unit", 0.01, 0.001, 0.3048, 1000.0, 1.001, 0.0, -1.0, float("nan"), float("inf"))
 def test_other_length_units_are_refused(stage, unit):
     stage.SetMetadata("metersPerUnit", unit)
     text = refused(UnsupportedSceneError, lambda: require_meters(stage))
@@ -289,6 +289,6 @@ def test_every_prim_with_the_set_gets_the_variant() -> None:
     assert stage.GetRootLayer().ExportToString() == before
 
 
-@pytest.mark.parametrize(("choice", "words"), [({"foot": "none"}, "no prim has it"), ({"hand": "foot"}, "'gripper'")])
+@cases("choice, words", ({"foot": "none"}, "no prim has it"), ({"hand": "foot"}, "'gripper'"))
 def test_what_is_not_there_is_refused(choice: dict[str, str], words: str) -> None:
     refused(ValueError, lambda: select_variants(stage_with("/A"), choice), words)

@@ -13,6 +13,7 @@ from isaacsim.core.experimental.actuators.specs.fields import FLOAT32_MAX, Param
 from isaacsim.core.experimental.actuators.specs.motors import MotorConfig
 from isaacsim.core.experimental.actuators.tools.inspection.inspect import robots_of_stage
 from pxr import Sdf, Usd, UsdGeom, UsdPhysics
+from refusals import cases
 from small_stages import pendulum
 from valid_configs import numbered
 
@@ -33,20 +34,18 @@ def stage(length: float | None = None, mass: float | None = None) -> Usd.Stage:
     return made
 
 
-@pytest.mark.parametrize(
-    ("length", "mass", "units"),
-    [
-        (None, None, StageUnits(1.0, 1.0)),
-        (0.01, None, StageUnits(0.01, 1.0)),
-        (None, 0.001, StageUnits(1.0, 0.001)),
-        (1.0 + 1e-12, 1.0, StageUnits(1.0, 1.0)),
-    ],
+@cases(
+    "length, mass, units",
+    (None, None, StageUnits(1.0, 1.0)),
+    (0.01, None, StageUnits(0.01, 1.0)),
+    (None, 0.001, StageUnits(1.0, 0.001)),
+    (1.0 + 1e-12, 1.0, StageUnits(1.0, 1.0)),
 )
 def test_units_are_those_authored_or_si(length, mass, units) -> None:
     assert units_of(stage(length, mass)) == units and units.si is (units == StageUnits(1.0, 1.0))
 
 
-@pytest.mark.parametrize("unit", [0.0, -1.0, math.nan, math.inf])
+@cases("unit", 0.0, -1.0, math.nan, math.inf)
 def test_unit_that_is_none_is_refused(unit) -> None:
     for name, made in (("metersPerUnit", stage(unit)), ("kilogramsPerUnit", stage(1.0, unit))):
         with pytest.raises(UnsupportedSceneError, match=f"{name} = {unit:g}: must be finite and > 0"):
@@ -57,47 +56,45 @@ def test_force_and_torque() -> None:
     assert (CGS.force, CGS.torque) == (pytest.approx(1e-5), pytest.approx(1e-7))
 
 
-@pytest.mark.parametrize(
-    ("config", "angular", "linear"),
-    [
-        (configs.PDControlConfig(2.0, 3.0, 4.0), (2 * ANGULAR, 3 * ANGULAR, 4 * ANGULAR), (2e3, 3e3, 4 * LINEAR)),
-        (
-            configs.PIDControlConfig(2.0, 3.0, 4.0, 5.0, 6.0),
-            (2 * ANGULAR, 3 * ANGULAR, 4 * ANGULAR, 5.0, 6 * ANGULAR),
-            (2e3, 3e3, 4e3, 5e2, 6 * LINEAR),
+@cases(
+    "config, angular, linear",
+    (configs.PDControlConfig(2.0, 3.0, 4.0), (2 * ANGULAR, 3 * ANGULAR, 4 * ANGULAR), (2e3, 3e3, 4 * LINEAR)),
+    (
+        configs.PIDControlConfig(2.0, 3.0, 4.0, 5.0, 6.0),
+        (2 * ANGULAR, 3 * ANGULAR, 4 * ANGULAR, 5.0, 6 * ANGULAR),
+        (2e3, 3e3, 4e3, 5e2, 6 * LINEAR),
+    ),
+    (
+        configs.GearedPIDControlConfig(2.0, 3.0, 4.0, 5.0, 7.0, 6.0),
+        (2 * ANGULAR, 3 * ANGULAR, 4 * ANGULAR, 5.0, 7.0, 6 * ANGULAR),
+        (2e3, 3e3, 4e3, 5e2, 7.0, 6 * LINEAR),
+    ),
+    (
+        configs.StartupPDControlConfig(2.0, 3.0, 4.0, 6.0),
+        (2 * ANGULAR, 3 * ANGULAR, 4 * ANGULAR, 6 * ANGULAR),
+        (2e3, 3e3, 4 * LINEAR, 6 * LINEAR),
+    ),
+    (
+        configs.SlewedPIDControlConfig(2.0, 3.0, 4.0, 8.0, 5.0, 6.0),
+        (2 * ANGULAR, 3 * ANGULAR, 4 * ANGULAR, 8.0, 5.0, 6 * ANGULAR),
+        (2e3, 3e3, 4e3, 8e2, 5e2, 6 * LINEAR),
+    ),
+    (configs.MaxEffortClampingConfig(2.0), (2 * ANGULAR,), (2 * LINEAR,)),
+    (configs.DCMotorClampingConfig(2.0, 3.0, math.inf), (2 * ANGULAR, 3.0, math.inf), (2 * LINEAR, 3e2, math.inf)),
+    (
+        configs.PositionBasedClampingConfig([-1.0, 2.0], [3.0, 4.0]),
+        ([-1.0, 2.0], [3 * ANGULAR, 4 * ANGULAR]),
+        ([-1e2, 2e2], [3 * LINEAR, 4 * LINEAR]),
+    ),
+    (
+        configs.ElasticTransmissionConfig(
+            50.0, 0.5, rotor_inertia=2.0, stiffness=3.0, damping=4.0, backlash=5.0, rotor_damping=6.0
         ),
-        (
-            configs.GearedPIDControlConfig(2.0, 3.0, 4.0, 5.0, 7.0, 6.0),
-            (2 * ANGULAR, 3 * ANGULAR, 4 * ANGULAR, 5.0, 7.0, 6 * ANGULAR),
-            (2e3, 3e3, 4e3, 5e2, 7.0, 6 * LINEAR),
-        ),
-        (
-            configs.StartupPDControlConfig(2.0, 3.0, 4.0, 6.0),
-            (2 * ANGULAR, 3 * ANGULAR, 4 * ANGULAR, 6 * ANGULAR),
-            (2e3, 3e3, 4 * LINEAR, 6 * LINEAR),
-        ),
-        (
-            configs.SlewedPIDControlConfig(2.0, 3.0, 4.0, 8.0, 5.0, 6.0),
-            (2 * ANGULAR, 3 * ANGULAR, 4 * ANGULAR, 8.0, 5.0, 6 * ANGULAR),
-            (2e3, 3e3, 4e3, 8e2, 5e2, 6 * LINEAR),
-        ),
-        (configs.MaxEffortClampingConfig(2.0), (2 * ANGULAR,), (2 * LINEAR,)),
-        (configs.DCMotorClampingConfig(2.0, 3.0, math.inf), (2 * ANGULAR, 3.0, math.inf), (2 * LINEAR, 3e2, math.inf)),
-        (
-            configs.PositionBasedClampingConfig([-1.0, 2.0], [3.0, 4.0]),
-            ([-1.0, 2.0], [3 * ANGULAR, 4 * ANGULAR]),
-            ([-1e2, 2e2], [3 * LINEAR, 4 * LINEAR]),
-        ),
-        (
-            configs.ElasticTransmissionConfig(
-                50.0, 0.5, rotor_inertia=2.0, stiffness=3.0, damping=4.0, backlash=5.0, rotor_damping=6.0
-            ),
-            (50.0, 0.5, "joint", 2 * ANGULAR, 1.0, 0.0, *(one * ANGULAR for one in (3.0, 4.0)), 5.0, 6 * ANGULAR, 0.0),
-            (50.0, 50.0, "joint", 2e3, 1.0, 0.0, 3e3, 4e3, 5e2, 6e3, 0.0),
-        ),
-        (configs.DelayConfig(3), (3,), (3,)),
-        (configs.NeuralControlConfig("net.pt"), ("net.pt",), ("net.pt",)),
-    ],
+        (50.0, 0.5, "joint", 2 * ANGULAR, 1.0, 0.0, *(one * ANGULAR for one in (3.0, 4.0)), 5.0, 6 * ANGULAR, 0.0),
+        (50.0, 50.0, "joint", 2e3, 1.0, 0.0, 3e3, 4e3, 5e2, 6e3, 0.0),
+    ),
+    (configs.DelayConfig(3), (3,), (3,)),
+    (configs.NeuralControlConfig("net.pt"), ("net.pt",), ("net.pt",)),
 )
 def test_numbers_are_converted_by_their_unit(config, angular, linear) -> None:
     for turns, expected in ((True, angular), (False, linear)):
@@ -183,8 +180,8 @@ def broken(stage: Usd.Stage, prim: str, name: str, value_type: str):
         yield Usd.Stage.Open(layer)
 
 
-@pytest.mark.parametrize("units", STAGES)
-@pytest.mark.parametrize("kind", ["Revolute", "Prismatic"])
+@cases("units", *STAGES)
+@cases("kind", "Revolute", "Prismatic")
 def test_required_value_that_is_missing_or_invalid_is_named_by_every_reader(kind, units) -> None:
     for config_type in configs.CONFIGS:
         required = [one for one in parameters_of(config_type).values() if one.fallback is None]
@@ -217,8 +214,8 @@ def same(first: float, second: float) -> bool:
 
 
 @pytest.mark.filterwarnings("ignore:.*has no effect:UserWarning")
-@pytest.mark.parametrize("units", [*STAGES, (1000.0, 1000.0)])
-@pytest.mark.parametrize("geared", [False, True])
+@cases("units", *STAGES, (1000.0, 1000.0))
+@cases("geared", False, True)
 def test_what_add_motors_accepts_reading_accepts(geared, units) -> None:
     empty, accepted = robot(*units, "Revolute"), 0
     for config_type in (

@@ -104,7 +104,7 @@ def test_a_robot_of_isaac_lab(tmp_path, capsys) -> None:
     assert "With these causes equal the motions agree." in text
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@cases("engine", *ENGINES)
 def test_an_implicit_robot_of_isaac_lab(engine, tmp_path, capsys) -> None:
     made = pendulum()
     made.drive("/World/Robot/hinge", stiffness=1.0, damping=0.1, maxForce=4.0)

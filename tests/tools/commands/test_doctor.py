@@ -77,7 +77,7 @@ def test_extra_in_part(monkeypatch) -> None:
     ]
 
 
-@pytest.mark.parametrize("variant", ["first", "last"])
+@cases("variant", "first", "last")
 def test_wrong_efforts_are_found(variant, monkeypatch) -> None:
     variants = native.core.variants() if native.core else [None]
     if variant == "last" and len(variants) == 1:

@@ -29,7 +29,7 @@ def new(robot: str, out, *options: str) -> tuple[dict[str, aa.MotorConfig], str]
     return aa.load_motors(out), out.read_text()
 
 
-@pytest.mark.parametrize("name", ["arm_2dof.usda", "unitree_go1.usda", "so101.usda", "i2rt_yam.usda"])
+@cases("name", "arm_2dof.usda", "unitree_go1.usda", "so101.usda", "i2rt_yam.usda")
 def test_motors_are_those_of_the_file(name, tmp_path) -> None:
     """Each joint has the same law, limits and properties as in the robot's file, by one pattern."""
     motors, text = new(str(ROBOTS / name), tmp_path / "motors.yaml")

@@ -76,7 +76,7 @@ def test_what_cannot_be_drawn_is_an_error(arguments, message, tmp_path, capsys) 
     assert message in shown.err and shown.out == "" and not picture.exists()
 
 
-@pytest.mark.parametrize("command", re.findall(r"^\./actuators (.*)$", PAGE, re.MULTILINE))
+@cases("command", *re.findall(r"^\./actuators (.*)$", PAGE, re.MULTILINE))
 @pytest.mark.slow
 def test_command_of_the_page_runs(command, tmp_path, monkeypatch, capsys) -> None:
     (tmp_path / "data").symlink_to(REPOSITORY / "data")

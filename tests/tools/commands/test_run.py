@@ -27,7 +27,7 @@ def ran(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0):
 
 
 # the motors of the hand in MJCF are at its tendons
-@pytest.mark.parametrize("file", [*sorted(ROBOTS.glob("*.usda")), ROBOTS / "arm_2dof.xml"], ids=lambda file: file.name)
+@cases("file", *sorted(ROBOTS.glob("*.usda")), ROBOTS / "arm_2dof.xml", ids=lambda file: file.name)
 def test_shipped_robots_hold_their_pose(file, capsys) -> None:
     said = ran(capsys, str(file), "--seconds", "0.5")
     assert said["joints"] and not said["is_wrong"] and all(row["largest_error"] < 0.2 for row in said["joints"])
@@ -219,7 +219,7 @@ def test_what_cannot_be_run_is_an_error(arguments, message, capsys) -> None:
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no such device")
-@pytest.mark.parametrize("option", ["--record", "--plot"])
+@cases("option", "--record", "--plot")
 def test_full_disk_is_one_line(option, tmp_path, capsys) -> None:
     out = tmp_path / ("out.npz" if option == "--record" else "out.png")
     out.symlink_to("/dev/full")
@@ -280,7 +280,7 @@ def test_view_lasts_until_it_is_closed_or_interrupted(monkeypatch, capsys) -> No
     assert signal.getsignal(signal.SIGINT) is handler
 
 
-@pytest.mark.parametrize("file", ["robots/pendulum.usda", "graphs/manual_stepping.usda"])
+@cases("file", "robots/pendulum.usda", "graphs/manual_stepping.usda")
 def test_interrupted_run_has_results_up_to_there(file, tmp_path, monkeypatch, capsys) -> None:
     """Table, recording and a note that comes first; Ctrl+C is a finding."""
     step, handler, robots = aa.Simulation.step, signal.getsignal(signal.SIGINT), file.startswith("robots")
@@ -328,7 +328,7 @@ def test_missing_file_of_targets_is_named(capsys) -> None:
     assert "error: no.csv: no such file. Give the path of a .csv file, or one of hold, sine" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("named", ["home", "0"])
+@cases("named", "home", "0")
 def test_a_robot_begins_in_a_keyframe(named, tmp_path, capsys) -> None:
     """By name or number; `hold` holds its pose, and single joints can be placed in addition."""
     file = tmp_path / "arm.xml"

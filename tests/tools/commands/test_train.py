@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.tools.commands.main import main
 from isaacsim.core.experimental.actuators.tools.training import ActuatorLog
+from refusals import cases
 
 
 def write_log(folder: Path) -> str:
@@ -30,9 +31,7 @@ def test_log_becomes_a_network(tmp_path, capsys) -> None:
     assert out.is_file() and (report / "training.png").is_file()
 
 
-@pytest.mark.parametrize(
-    ("out", "message"), [("knee.pt", "must end with .onnx or .safetensors"), ("nowhere/knee.onnx", "nowhere")]
-)
+@cases("out, message", ("knee.pt", "must end with .onnx or .safetensors"), ("nowhere/knee.onnx", "nowhere"))
 def test_place_is_looked_at_before_training(out, message, tmp_path, capsys) -> None:
     assert main(["train", write_log(tmp_path), "-o", str(tmp_path / out)]) == 1
     assert message in capsys.readouterr().err

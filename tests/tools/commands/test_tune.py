@@ -31,7 +31,7 @@ def test_verdict_comes_first_then_the_table_then_reasons(options, code, says, ca
     assert max(map(len, table.splitlines())) <= 80
 
 
-@pytest.mark.parametrize("name", ["motors.usda", "motors.yaml"])
+@cases("name", "motors.usda", "motors.yaml")
 def test_motors_are_read_back(name, tmp_path, capsys) -> None:
     out = tmp_path / name
     assert main(["tune", ARM, *QUICK, "--settle", "0.5", "-o", str(out), "--json"]) == 0

@@ -18,7 +18,7 @@ from neural_twin import random_network, write_network
 from physics_engines import ENGINES, installed
 from places import ROBOTS
 from pxr import Usd
-from refusals import cases
+from refusals import cases, refused
 from seeded_faults import ARM, joint_motors, usd_file
 
 pytestmark = pytest.mark.skipif(core is None, reason="the native core is not built")
@@ -91,8 +91,8 @@ def by_groups(groups: dict, side: Side, plan: Plan, monkeypatch: pytest.MonkeyPa
         return run(Side(side.file, side.engine, side.dt, {}, {}, side.joints), plan)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("name", CFGS)
+@cases("engine", *ENGINES)
+@cases("name", *CFGS)
 def test_it_moves_as_with_groups(name, engine, monkeypatch) -> None:
     side = side_of(ARM, engine=installed(engine), groups=CFGS[name])
     plan = short(side, side)
@@ -209,5 +209,4 @@ def test_a_motor_without_the_speed_curve_of_the_cfg(tmp_path) -> None:
     ),
 )
 def test_what_is_no_side(given, why) -> None:
-    with pytest.raises(ValueError, match=why):
-        side_of(ARM, **given)
+    refused(ValueError, lambda: side_of(ARM, **given), why)

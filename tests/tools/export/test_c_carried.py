@@ -4,7 +4,6 @@ import re
 from dataclasses import replace
 
 import isaacsim.core.experimental.actuators as aa
-import pytest
 from isaacsim.core.experimental.actuators.laws.contract import catalogue
 from isaacsim.core.experimental.actuators.specs.config import Config
 from isaacsim.core.experimental.actuators.specs.motors import motor_of
@@ -30,7 +29,7 @@ def test_kinds_are_carried_or_refused() -> None:
         assert config.KIND == kind and reason(config).startswith("is of a kind that a C header cannot have")
 
 
-@pytest.mark.parametrize("config", REFUSED.values(), ids=REFUSED)
+@cases("config", *REFUSED.values(), ids=REFUSED)
 def test_kinds_are_refused_by_name(config) -> None:
     (line,) = [one for one in refused(joint_of(PD, config)) if config.KIND in one]
     assert line.startswith(f"elbow: {config.KIND} ")

@@ -2,13 +2,13 @@
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
-import pytest
 from cfg_text import events_of
 from isaacsim.core.experimental.actuators.compat import isaac_lab
 from isaacsim.core.experimental.actuators.tools.export.lab import lab_text, losses
 from isaacsim.core.experimental.actuators.tools.export.losses import said_together
 from isaacsim.core.experimental.actuators.tools.export.robot import read_robot
 from places import ROBOTS
+from refusals import cases
 
 ARM = ROBOTS / "arm_2dof.usda"
 JOINTS = ["shoulder", "extension"]
@@ -23,7 +23,7 @@ MOTORS: dict[str, list] = {
 }
 
 
-@pytest.mark.parametrize("name", MOTORS)
+@cases("name", *MOTORS)
 def test_its_models_compute_the_same(name, tmp_path) -> None:
     file = tmp_path / "lab.py"
     file.write_text(lab_text(read_robot(ARM, {".*": MOTORS[name]}), ["a loss\nimport os"]))

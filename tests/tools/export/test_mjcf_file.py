@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from isaacsim.core.experimental.actuators import MaxEffortClampingConfig, MotorConfig, PDControlConfig
 from isaacsim.core.experimental.actuators.tools.export import export, read_robot
+from refusals import cases
 
 mujoco = pytest.importorskip("mujoco")
 MOTOR = MotorConfig(PDControlConfig(80.0, 2.0), [MaxEffortClampingConfig(17.0)])
@@ -109,10 +110,8 @@ def test_included_files_are_in_it(tmp_path) -> None:
     assert "The files that robot.xml includes are in it: sub/bodies.xml, more.xml." in said
 
 
-@pytest.mark.parametrize(
-    "compiler", ["", 'meshdir="assets"', 'assetdir="none" meshdir="assets"', 'assetdir="assets" texturedir="none"']
-)
-@pytest.mark.parametrize("out", ["out.xml", "other/out.xml"])
+@cases("compiler", "", 'meshdir="assets"', 'assetdir="none" meshdir="assets"', 'assetdir="assets" texturedir="none"')
+@cases("out", "out.xml", "other/out.xml")
 def test_assets_are_found_from_another_folder(compiler, out, tmp_path) -> None:
     (tmp_path / "assets").mkdir()
     (tmp_path / ("assets/m.obj" if compiler else "m.obj")).write_text(CUBE)

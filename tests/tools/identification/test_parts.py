@@ -11,7 +11,7 @@ from isaacsim.core.experimental.actuators.tools.identification.output import sav
 from isaacsim.core.experimental.actuators.tools.identification.parameters import with_inertia
 from isaacsim.core.experimental.actuators.tools.identification.parts import Shipped, replay, replays_of, split
 from physics_engines import installed
-from refusals import refused
+from refusals import cases, refused
 
 
 def log_of(source: str, samples: int = 41) -> MotorLog:
@@ -19,7 +19,7 @@ def log_of(source: str, samples: int = 41) -> MotorLog:
     return MotorLog(np.arange(samples) * 0.01, ["hinge"], {"command": still, "position": still}, source, {"kp": 3.0})
 
 
-@pytest.mark.parametrize(("count", "held_out"), [(2, 0), (3, 2)])
+@cases("count, held_out", (2, 0), (3, 2))
 def test_the_last_logs_are_held_out(count, held_out) -> None:
     logs = [log_of(str(number)) for number in range(count)]
     training, validation = split(logs, held_out)
@@ -28,7 +28,7 @@ def test_the_last_logs_are_held_out(count, held_out) -> None:
     refused(ValueError, lambda: split(logs, count), f"held_out = {count}: must be less than the {count} logs")
 
 
-@pytest.mark.parametrize("count", [1, 5])
+@cases("count", 1, 5)
 def test_replays_beside_other_work_are_the_same(count) -> None:
     pytest.importorskip("scipy")
     motors, logs = {"hinge": known_motor()}, [log_of(str(number)) for number in range(count)]

@@ -23,7 +23,7 @@ def robot_of(file: Path) -> InspectedRobot:
     return robot
 
 
-@pytest.mark.parametrize("file", sorted(ROBOTS.glob("*.usda")), ids=lambda file: file.name)
+@cases("file", *sorted(ROBOTS.glob("*.usda")), ids=lambda file: file.name)
 def test_joints_are_those_of_the_simulation(file) -> None:
     pytest.importorskip("mujoco", reason="the embedded simulator is not installed")
     with Simulation(file) as sim:
@@ -189,7 +189,7 @@ def found(folder: Path, text: str, ending: str) -> tuple[str, ...]:
     return robot.two_values
 
 
-@pytest.mark.parametrize(("option", "mass", "count"), [("true", 3.0, 1), ("true", 2.0, 0), ("auto", 3.0, 0)])
+@cases("option, mass, count", ("true", 3.0, 1), ("true", 2.0, 0), ("auto", 3.0, 0))
 def test_masses_that_those_of_shapes_replace(option: str, mass: float, count: int, tmp_path: Path) -> None:
     lines = found(tmp_path, MJCF.format(option, mass), "xml")
     assert len(lines) == count

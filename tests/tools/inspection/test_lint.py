@@ -11,6 +11,7 @@ from isaacsim.core.experimental.actuators.tools.inspection.findings import split
 from isaacsim.core.experimental.actuators.tools.inspection.lint import fix
 from places import ROBOTS
 from pxr import Sdf, Usd, UsdGeom, UsdPhysics
+from refusals import cases, refused
 from robot_files import ARM, OF_EXTENSION, OF_SHOULDER, SHOULDER, edited, motor, number, renamed, schema, without
 
 
@@ -22,8 +23,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         (finding,) = lint(file)
         assert (finding.rule, finding.severity, finding.where) == ("unreadable-file", "error", str(file))
         assert "\n" not in finding.problem and not finding.problem.startswith(str(file)) and finding.remedy
-    with pytest.raises(FileNotFoundError):
-        lint(tmp_path / "nothing.usda")
+    refused(FileNotFoundError, lambda: lint(tmp_path / "nothing.usda"))
 
 
 def test_files_without_robots(tmp_path: Path) -> None:
@@ -32,10 +32,9 @@ def test_files_without_robots(tmp_path: Path) -> None:
     assert finding.rule == "no-robot"
 
 
-@pytest.mark.parametrize("dt", [0.0, -1.0, float("nan"), float("inf")])
+@cases("dt", 0.0, -1.0, float("nan"), float("inf"))
 def test_a_step_that_is_none_is_refused(dt: float) -> None:
-    with pytest.raises(ValueError, match="dt = "):
-        lint("nothing.usda", dt)
+    refused(ValueError, lambda: lint("nothing.usda", dt), "dt = ")
 
 
 def test_what_cannot_be_simulated_is_told_with_a_step(tmp_path: Path) -> None:
@@ -156,9 +155,7 @@ def test_overlay_keeps_the_units_of_the_stage(tmp_path: Path) -> None:
     assert math.isclose(stage.GetPrimAtPath(OF_SHOULDER).GetAttribute("newton:maxEffort").Get(), 40.0, rel_tol=1e-6)
 
 
-@pytest.mark.parametrize(
-    "applied", ["newtonActuatorDelayAPI", "NewtonActuatorDelay\u200bAPI", "N\u0435wtonActuatorDelay"]
-)
+@cases("applied", "newtonActuatorDelayAPI", "NewtonActuatorDelay\u200bAPI", "N\u0435wtonActuatorDelay")
 def test_schema_that_looks_like_another_is_replaced(tmp_path: Path, applied: str) -> None:
     file, overlay = edited(tmp_path, schema(OF_SHOULDER, applied)), tmp_path / "fixed.usda"
     fixed, left = fix(file, overlay)
@@ -174,7 +171,7 @@ RENAMED = {
 }
 
 
-@pytest.mark.parametrize("beside", [True, False])
+@cases("beside", True, False)
 def test_schemas_of_earlier_names_are_renamed(tmp_path: Path, beside: bool) -> None:
     law, clamps = aa.GearedPDControlConfig(8.0, 0.8, 5.0), (aa.DCMotorCutoffClampingConfig(50.0, 9.0, 40.0),)
     edits = [motor("shoulder", law, *clamps, aa.MaxEffortClampingConfig(60.0))]
@@ -233,12 +230,9 @@ def test_nothing_to_correct_writes_nothing(tmp_path: Path) -> None:
 
 def test_places_that_are_refused(tmp_path: Path) -> None:
     file = edited(tmp_path, *BROKEN)
-    with pytest.raises(ValueError, match="stays as it is"):
-        fix(file, file)
-    with pytest.raises(ValueError, match="must end in"):
-        fix(file, tmp_path / "fixed.txt")
-    with pytest.raises(ValueError, match="not USD"):
-        fix(ROBOTS / "arm_2dof.xml", tmp_path / "fixed.usda")
+    refused(ValueError, lambda: fix(file, file), "stays as it is")
+    refused(ValueError, lambda: fix(file, tmp_path / "fixed.txt"), "must end in")
+    refused(ValueError, lambda: fix(ROBOTS / "arm_2dof.xml", tmp_path / "fixed.usda"), "not USD")
 
 
 def test_an_overlay_is_replaced(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from isaacsim.core.experimental.actuators.base.errors import ActuatorParseError
 from isaacsim.core.experimental.actuators.compat.isaac_lab import DCMotorCfg, ImplicitActuatorCfg, to_usd
 from isaacsim.core.experimental.actuators.tools.inspection.resolve import Resolved, resolve, resolve_groups
 from places import ROBOTS
-from refusals import refused
+from refusals import cases, refused
 from robot_files import ARM as ARM_PATH
 from robot_files import OF_SHOULDER, SHOULDER, edited, number, without
 
@@ -20,7 +20,7 @@ def table(rows: list[Resolved]) -> dict[tuple[str, str], Resolved]:
     return {(row.joint, row.property): row for row in rows}
 
 
-@pytest.mark.parametrize("file", sorted([*ROBOTS.glob("*.usda"), ROBOTS / "arm_2dof.xml"]), ids=lambda file: file.name)
+@cases("file", *sorted([*ROBOTS.glob("*.usda"), ROBOTS / "arm_2dof.xml"]), ids=lambda file: file.name)
 def test_of_a_file_alone_its_values_hold(file) -> None:
     rows = resolve(file)
     assert rows
@@ -158,6 +158,6 @@ def test_each_value_has_its_reason(tmp_path) -> None:
     assert armature.applied == armature.file and all(row.robot == ARM_PATH for row in rows.values())
 
 
-@pytest.mark.parametrize(("file", "words"), [("arm_2dof.usda", "isaacLab:actuatorGroups"), ("arm_2dof.xml", "not USD")])
+@cases("file, words", ("arm_2dof.usda", "isaacLab:actuatorGroups"), ("arm_2dof.xml", "not USD"))
 def test_files_without_groups_are_refused(file: str, words: str) -> None:
     refused(ValueError, lambda: resolve_groups(ROBOTS / file), words)

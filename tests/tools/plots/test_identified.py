@@ -1,13 +1,13 @@
 """Measured against simulated positions: curves and errors of each joint."""
 
 import numpy as np
-import pytest
 from isaacsim.core.experimental.actuators.tools.plots.identified import (
     Comparison,
     TwoMotions,
     draw_comparison,
     draw_two_motions,
 )
+from refusals import cases
 
 
 def test_each_joint_has_positions_and_errors() -> None:
@@ -25,7 +25,7 @@ def test_each_joint_has_positions_and_errors() -> None:
     np.testing.assert_allclose(panels[3].lines[1].get_ydata(), -30.0)
 
 
-@pytest.mark.parametrize("parted", [None, 0.25])
+@cases("parted", None, 0.25)
 def test_each_joint_has_positions_and_differences(parted: float | None) -> None:
     """Differences are in thousandths; a line stands where the motions part."""
     time = np.linspace(0.0, 1.0, 50)
@@ -42,9 +42,7 @@ def test_each_joint_has_positions_and_differences(parted: float | None) -> None:
     assert len(panels[0].lines) == (3 if parted is None else 4)
 
 
-@pytest.mark.parametrize(
-    ("turns", "units"), [([True, False], [("rad", "mrad"), ("m", "mm")]), (None, [("rad or m", "mrad or mm")] * 2)]
-)
+@cases("turns, units", ([True, False], [("rad", "mrad"), ("m", "mm")]), (None, [("rad or m", "mrad or mm")] * 2))
 def test_panels_have_the_unit_of_their_joint(turns: list[bool | None] | None, units: list[tuple[str, str]]) -> None:
     time, motion = np.linspace(0.0, 1.0, 5), np.zeros((5, 2))
     found = TwoMotions("title", ("a", "b"), ["hip", "slide"], time, *[motion] * 5, None, turns)

@@ -1,6 +1,5 @@
 """Units of joints: one kind has its own, both are named only where both are shown."""
 
-import pytest
 from isaacsim.core.experimental.actuators.tools.plots import units as units_module
 from refusals import cases
 
@@ -56,7 +55,7 @@ def test_parameter_has_the_unit_of_its_joint(unit, turns, said) -> None:
     assert units_module.unit_of(unit, turns) == said
 
 
-@pytest.mark.parametrize("turns", [None, [True, True], [None, False]])
+@cases("turns", None, [True, True], [None, False])
 def test_numbers_below_a_unit_stay_numbers(turns) -> None:
     assert units_module.numbers_of(["2000", None], "stiffness", turns) == ["2000", "-"]
 

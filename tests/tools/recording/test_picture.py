@@ -6,7 +6,7 @@ import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 from places import REPOSITORY
-from refusals import refused
+from refusals import cases, refused
 
 
 def recorded(signals=None, gain: float = 10.0) -> aa.Recording:
@@ -65,7 +65,7 @@ def test_what_the_law_asks_for_does_not_crush_what_is_applied() -> None:
     assert "computed reaches 780, beyond the panel" in figure.axes[1].get_title("left")
 
 
-@pytest.mark.parametrize("signals", [("positions",), ("computed_efforts",), ("velocities",), ("faults",)])
+@cases("signals", ("positions",), ("computed_efforts",), ("velocities",), ("faults",))
 def test_what_was_not_recorded_is_left_out(signals) -> None:
     lines = sum(len(panel.lines) for panel in recorded(signals).plot().axes)
     assert lines == (0 if signals == ("faults",) else 2)

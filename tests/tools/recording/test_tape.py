@@ -3,8 +3,8 @@
 import tracemalloc
 
 import numpy as np
-import pytest
 from isaacsim.core.experimental.actuators.tools.recording.tape import Tape
+from refusals import cases
 
 ROWS = {"wide": ((50_000,), np.dtype(np.float32)), "number": ((), np.dtype(np.float64))}
 
@@ -19,8 +19,8 @@ def written(count: int, capacity: int | None = None) -> Tape:
     return tape
 
 
-@pytest.mark.parametrize("count", [0, 1, 4, 5, 6, 13])
-@pytest.mark.parametrize("capacity", [None, 1, 5])
+@cases("count", 0, 1, 4, 5, 6, 13)
+@cases("capacity", None, 1, 5)
 def test_rows_are_read_in_their_order(count, capacity) -> None:
     tape = written(count, capacity)
     expected = np.arange(count)[-(capacity or count) :] if count else np.arange(0)

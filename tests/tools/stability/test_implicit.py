@@ -18,6 +18,7 @@ from laden import hold
 from one_inertia import tell
 from physics_engines import ENGINES, installed
 from places import ROBOTS
+from refusals import cases
 
 INERTIA, DT = 0.2, 0.005
 MATRIX = np.array([[0.5, 0.1], [0.1, 0.05]])
@@ -58,9 +59,9 @@ def implicit(ratio: float, load: float) -> Implicit:
     return Implicit.of_joint(ratio * INERTIA, load)
 
 
-@pytest.mark.parametrize("load", [0.0, 0.05, 1.0])
-@pytest.mark.parametrize("gains", GAINS)
-@pytest.mark.parametrize("ratio", [0.3, 1.0, 1.5, 2.5])
+@cases("load", 0.0, 0.05, 1.0)
+@cases("gains", *GAINS)
+@cases("ratio", 0.3, 1.0, 1.5, 2.5)
 def test_radius_is_the_growth_in_the_engine(ratio, gains, load) -> None:
     loop = Loop(np.array([[1 / INERTIA]]), np.array(gains)[:, None], implicit=implicit(ratio, load))
     # what decays fast is soon below the resolution of float32, and what is known of a load decays with its share
@@ -68,9 +69,9 @@ def test_radius_is_the_growth_in_the_engine(ratio, gains, load) -> None:
     assert max(loop.radius(DT), least) == pytest.approx(max(growth(ratio, gains, load), least), abs=3e-3)
 
 
-@pytest.mark.parametrize("load", [0.0, 0.05, 1.0])
-@pytest.mark.parametrize("gains", [(800.0, 40.0, 0.0), (800.0, 40.0, 2000.0)])
-@pytest.mark.parametrize("frequency", [0.5, 3.0, 41.0])
+@cases("load", 0.0, 0.05, 1.0)
+@cases("gains", (800.0, 40.0, 0.0), (800.0, 40.0, 2000.0))
+@cases("frequency", 0.5, 3.0, 41.0)
 def test_closed_loop_is_what_a_sine_does(frequency, gains, load) -> None:
     found = frequency_response("j", gains, INERTIA, DT, implicit=implicit(0.7, load))
     at = np.argmin(np.abs(found.frequencies - frequency))
@@ -90,7 +91,7 @@ def test_known_inertia_is_stable_at_any_gains() -> None:
         assert explicit.robots[0].implicit_helps is not explicit.stable
 
 
-@pytest.mark.parametrize(("share", "least"), [(1.0, 0.5), (0.05, 0.06)])
+@cases("share, least", (1.0, 0.5), (0.05, 0.06))
 def test_up_to_all_of_the_inertia_is_stable_at_any_gains(share, least, rng) -> None:
     for ratio, kp in product((least, 0.7, 1.0), 10 ** rng.uniform(-4, 8, 60)):
         gains = np.array([[kp], [10 ** rng.uniform(-6, 8)], [0.0]])
@@ -162,8 +163,8 @@ def test_sensor_makes_a_joint_explicit() -> None:
     assert aa.stability_of(MATRIX, DT, 1.0, 1.0, stages=[aa.DelayConfig(3), aa.ImplicitConfig()]).sensed == ()
 
 
-@pytest.mark.parametrize(
-    "other", [aa.RateConfig(4), aa.EffortDelayConfig(steps=1.0), aa.EffortLagConfig(0.01), aa.TransmissionConfig(20.0)]
+@cases(
+    "other", aa.RateConfig(4), aa.EffortDelayConfig(steps=1.0), aa.EffortLagConfig(0.01), aa.TransmissionConfig(20.0)
 )
 def test_stages_that_the_engine_refuses_are_refused(other) -> None:
     with pytest.raises(ValueError, match=f"stages has ImplicitConfig beside {type(other).__name__}: must be left out"):
@@ -195,7 +196,7 @@ def run(name: str, factor: float, *stages, steps: int = 400) -> tuple[aa.Stabili
     return table, len(aa.buzz(log.positions[steps // 2 :, 0], DT)), float(np.abs(log.velocities[-20:, 0]).max())
 
 
-@pytest.mark.parametrize("name", STIFF)
+@cases("name", *STIFF)
 @pytest.mark.slow
 def test_twenty_times_the_gains_are_stable_when_implicit(name) -> None:
     """At 5 ms, in the prediction and in the simulation; explicit they vibrate in both."""
@@ -206,9 +207,7 @@ def test_twenty_times_the_gains_are_stable_when_implicit(name) -> None:
     assert {joint.effort_mode for joint in table.joints} == {"implicit"}
 
 
-@pytest.mark.parametrize(
-    ("name", "path"), [("arm_2dof", "/World/Arm"), ("franka_panda", "/World/Panda"), ("anymal_c", "/World/Anymal")]
-)
+@cases("name, path", ("arm_2dof", "/World/Arm"), ("franka_panda", "/World/Panda"), ("anymal_c", "/World/Anymal"))
 @pytest.mark.slow
 def test_inertia_is_that_of_the_engine(name, path) -> None:
     with aa.Simulation(ROBOTS / f"{name}.usda", DT) as sim:
@@ -235,7 +234,7 @@ def without_signals(monkeypatch: pytest.MonkeyPatch, *stages) -> tuple[aa.Stabil
         return actuators.stability(), [str(one.message) for one in told]
 
 
-@pytest.mark.parametrize(("assumed", "says"), [(0.1, False), (0.25, False), (0.7, True)])
+@cases("assumed, says", (0.1, False), (0.25, False), (0.7, True))
 def test_assumed_inertia_above_that_of_the_joint_is_told(assumed, says, monkeypatch) -> None:
     """Where the simulator provides none, here of 0.26. Friction of an implicit joint assumes nothing."""
     friction = aa.FrictionConfig(coulomb=0.1, assumed_inertia=5.0)
@@ -274,7 +273,7 @@ def test_simulators_with_matrices_alone_tell_the_same(monkeypatch) -> None:
         assert other.stepped_inertia == pytest.approx(one.stepped_inertia, rel=1e-5)
 
 
-@pytest.mark.parametrize("tells", [True, False])
+@cases("tells", True, False)
 def test_warning_names_the_mode_as_a_remedy(tells, monkeypatch) -> None:
     remedy = 'or use effort_mode="implicit"'
     if not tells:
@@ -319,8 +318,8 @@ def test_bode_plot_is_that_of_the_implicit_loop() -> None:
     assert found.gain_margin == np.inf and titles[0].startswith("Gain margin inf")
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("name", ["ANYmal", "Franka"])
+@cases("engine", *ENGINES)
+@cases("name", "ANYmal", "Franka")
 @pytest.mark.slow
 def test_laden_robots_in_contact_do_not_chatter(name, engine) -> None:
     found = hold(name, installed(engine), "implicit", 4.0)

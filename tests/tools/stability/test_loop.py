@@ -17,16 +17,14 @@ def coupled(rng: np.random.Generator, joints: int) -> np.ndarray:
     return np.linalg.inv(root @ root.T + np.diag(rng.uniform(0.01, 1.0, joints)))
 
 
-@pytest.mark.parametrize(
-    ("dt", "kp", "limit"), [(1 / 200, 100.0, 99.79), (1 / 1000, 100.0, 500.15), (1 / 200, 2000, 95.04)]
-)
+@cases("dt, kp, limit", (1 / 200, 100.0, 99.79), (1 / 1000, 100.0, 500.15), (1 / 200, 2000, 95.04))
 def test_one_joint_is_stable_up_to_the_known_damping(dt, kp, limit) -> None:
     """`kd·dt + kp·dt²/2 < 2·I`, of an inertia of 0.2501 kg·m²."""
     inverse = np.array([[1 / 0.2501]])
     assert loop(inverse, kp, limit * 0.999).is_stable(dt) and not loop(inverse, kp, limit * 1.001).is_stable(dt)
 
 
-@pytest.mark.parametrize("gain", [1e308, np.inf])
+@cases("gain", 1e308, np.inf)
 def test_gains_that_no_number_holds_are_unstable(gain) -> None:
     unstable = loop(np.array([[1e6]]), gain, 0.0)
     assert unstable.radius(1.0) == np.inf and not unstable.is_stable(1.0)
@@ -42,7 +40,7 @@ def test_joints_together_are_stable_where_their_demand_is_below_two(rng) -> None
         assert loop(inverse, kp, kd).margin(dt) == pytest.approx(2 / largest, rel=2e-4)
 
 
-@pytest.mark.parametrize("weight", [1.0, 0.75, 33 / 64, 0.5])
+@cases("weight", 1.0, 0.75, 33 / 64, 0.5)
 def test_one_joint_with_positions_between_two_velocities(weight) -> None:
     """`kd·dt + (2·w − 1)·kp·dt²/2 <= 2·I`, and `kd >= (1 − w)·kp·dt`, independent of the inertia."""
     inertia, dt, kp = 0.25, 1 / 200, 2000.0
@@ -60,8 +58,8 @@ def test_one_joint_with_positions_between_two_velocities(weight) -> None:
     ).margin(dt) == pytest.approx(1, rel=1e-3)
 
 
-@pytest.mark.parametrize("weight", [1.0, 33 / 64])
-@pytest.mark.parametrize("ki", [0.0, 300.0, 1e5])
+@cases("weight", 1.0, 33 / 64)
+@cases("ki", 0.0, 300.0, 1e5)
 @pytest.mark.slow
 def test_radius_is_the_growth_of_steps_taken_one_by_one(rng, ki, weight) -> None:
     inverse, dt = coupled(rng, 3), 1 / 100
@@ -142,8 +140,8 @@ ALONE = {
 }
 
 
-@pytest.mark.parametrize("weight", [1.0, 33 / 64])
-@pytest.mark.parametrize("name", ALONE)
+@cases("weight", 1.0, 33 / 64)
+@cases("name", *ALONE)
 def test_radius_is_the_growth_of_a_joint_stepped_one_by_one(name: str, weight: float) -> None:
     """With an inertia of 0.25, at 500 Hz."""
     inverse = np.array([[4.0]])

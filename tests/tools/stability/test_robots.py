@@ -94,8 +94,8 @@ def gains(inertia: np.ndarray, dt: float, stiff: float) -> tuple[np.ndarray, np.
     return stiff * 4 * inertia / dt**2, (1 - stiff) * 2 * inertia / dt
 
 
-@pytest.mark.parametrize(("dt", "delay"), list(product(STEPS, DELAYS)))
-@pytest.mark.parametrize("engine", ENGINES)
+@cases("dt, delay", *list(product(STEPS, DELAYS)))
+@cases("engine", *ENGINES)
 def test_pendulum_vibrates_from_the_limit_on(engine: str, dt: float, delay: int) -> None:
     """Within 5 %, at any step, share of stiffness and delay of targets: 30 combinations on each simulator."""
     bench = Bench("pendulum", "/World/Pendulum", [0.0], dt, delay, engine)
@@ -108,7 +108,7 @@ def test_pendulum_vibrates_from_the_limit_on(engine: str, dt: float, delay: int)
         assert bench.grows_from(told.robots[0].margin, kp, kd, within=0.05)
 
 
-@pytest.mark.parametrize("iterations", [1, 2, 4, 32, 255])
+@cases("iterations", 1, 2, 4, 32, 255)
 def test_iterations_of_physx_count(iterations: int) -> None:
     """Each has its own limit, within 5 %."""
     stage = weightless("pendulum")
@@ -122,7 +122,7 @@ def test_iterations_of_physx_count(iterations: int) -> None:
         assert bench.grows_from(told.margin, kp, kd, within=0.05)
 
 
-@pytest.mark.parametrize("dt", [1 / 60, 1 / 240, 1 / 1000])
+@cases("dt", 1 / 60, 1 / 240, 1 / 1000)
 def test_stiffness_demands_damping_on_physx(dt: float) -> None:
     """Below it motion grows at any gains of that proportion, above it decays; within 5 %."""
     bench = Bench("pendulum", "/World/Pendulum", [0.0], dt, 0, "physx")
@@ -159,8 +159,8 @@ LATENCIES = {
 }
 
 
-@pytest.mark.parametrize("delay", DELAYS)
-@pytest.mark.parametrize("name", LATE)
+@cases("delay", *DELAYS)
+@cases("name", *LATE)
 def test_late_pendulum_vibrates_from_the_limit_on(name: str, delay: int) -> None:
     """Within 5 %, with latency of the encoder and of the effort; the delay of targets does not enter."""
     bench = Bench("pendulum", "/World/Pendulum", [0.0], 1 / 500, delay, more=LATE[name])
@@ -195,8 +195,8 @@ def test_gains_that_a_latency_makes_vibrate_are_told_at_play() -> None:
     assert "needs kd >= 3.2, as its effort acts 0.008 s late. Raise the damping; stability()" in text
 
 
-@pytest.mark.parametrize(("dt", "delay"), [(1 / 60, 0), (1 / 240, 2), (1 / 1000, 0)])
-@pytest.mark.parametrize("engine", ENGINES)
+@cases("dt, delay", (1 / 60, 0), (1 / 240, 2), (1 / 1000, 0))
+@cases("engine", *ENGINES)
 def test_arm_vibrates_from_the_limit_on(engine: str, dt: float, delay: int) -> None:
     """Within 10 %, for any of its joints: 12 combinations on each simulator."""
     bench = Bench("arm_2dof", "/World/Arm", [0.3, 0.2], dt, delay, engine)
@@ -207,7 +207,7 @@ def test_arm_vibrates_from_the_limit_on(engine: str, dt: float, delay: int) -> N
         assert bench.grows_from(bench.actuators.stability().robots[0].margin, kp, kd, within=0.1)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@cases("engine", *ENGINES)
 def test_coupled_arm_vibrates_from_the_limit_on(engine: str) -> None:
     """The whole robot decides: each joint of the Panda alone has a larger margin than all together."""
     pose = [0.0, -0.6, 0.0, -2.2, 0.5, 1.6, 0.8]
@@ -225,8 +225,8 @@ def test_coupled_arm_vibrates_from_the_limit_on(engine: str) -> None:
     assert bench.grows_from(told.robots[0].margin, kp, kd, within=0.05)
 
 
-@pytest.mark.parametrize("stiff", [0.4, 0.8])
-@pytest.mark.parametrize("engine", ENGINES)
+@cases("stiff", 0.4, 0.8)
+@cases("engine", *ENGINES)
 def test_implicit_coupled_arm_vibrates_from_the_limit_on(engine: str, stiff: float) -> None:
     """Coupled joints that follow loads at once have a limit of stiffness, within 5 %; each of them alone has none."""
     pose = [0.0, -0.6, 0.0, -2.2, 0.5, 1.6, 0.8]
@@ -257,7 +257,7 @@ def panda() -> Iterator[Any]:
         sim.close()
 
 
-@pytest.mark.parametrize("rate", PANDA_ARMATURE)
+@cases("rate", *PANDA_ARMATURE)
 @pytest.mark.filterwarnings("ignore:.*will vibrate")
 @pytest.mark.slow
 def test_panda_needs_the_armature_that_it_was_measured_to_need(panda: Any, rate: int) -> None:
@@ -311,7 +311,7 @@ def test_warning_comes_with_play_and_once() -> None:
         many[0].play()
 
 
-@pytest.mark.parametrize(("viscous", "warns"), [(0.0, True), (2.0, False)])
+@cases("viscous, warns", (0.0, True), (2.0, False))
 def test_too_little_damping_is_told_where_the_simulator_divides_its_step(viscous: float, warns: bool) -> None:
     stage = weightless("pendulum")
     stage.GetPrimAtPath("/World/Pendulum/joints/hinge").CreateAttribute("newton:damping", Sdf.ValueTypeNames.Float).Set(
@@ -395,7 +395,7 @@ def test_stopped_physics_says_so() -> None:
         pendulums(1 / 60, 5.0)[1].stability()
 
 
-@pytest.mark.parametrize(("assumed", "chatters"), [(0.5, False), (1.9, False), (2.6, True)])
+@cases("assumed, chatters", (0.5, False), (1.9, False), (2.6, True))
 def test_friction_that_assumes_too_much_inertia_is_named(
     assumed: float, chatters: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -478,9 +478,9 @@ GRIPPER = """<mujoco model="gripper"><option timestep="0.002" gravity="0 0 0"/><
 
 
 @pytest.mark.filterwarnings("ignore:.*will vibrate:UserWarning")
-@pytest.mark.parametrize("is_sparse", [False, True])
-@pytest.mark.parametrize("joints", ["left", ".*"])
-@pytest.mark.parametrize(("base", "is_held"), [("", "false"), ("<freejoint/>", "true")])
+@cases("is_sparse", False, True)
+@cases("joints", "left", ".*")
+@cases("base, is_held", ("", "false"), ("<freejoint/>", "true"))
 def test_stability_of_joints_that_are_tied(
     base: str, is_held: str, joints: str, is_sparse: bool, tmp_path: Path
 ) -> None:

@@ -30,7 +30,7 @@ def weights(trained) -> list[np.ndarray]:
 
 
 # a network with state has to learn to ignore it, which takes longer
-@pytest.mark.parametrize(("kind", "epochs", "off"), [("mlp", 60, 0.02), ("lstm", 100, 0.03), ("gru", 60, 0.04)])
+@cases("kind, epochs, off", ("mlp", 60, 0.02), ("lstm", 100, 0.03), ("gru", 60, 0.04))
 def test_learns_a_linear_law(kind, epochs, off, torch, tmp_path) -> None:
     trained = train(pd_log(1, 6000), kind, warm_up=5, hidden=(16,), input_idx=(0,), epochs=epochs)
     other = pd_log(2, 6000)
@@ -42,14 +42,14 @@ def test_learns_a_linear_law(kind, epochs, off, torch, tmp_path) -> None:
     assert trained.sample_dt == again.sample_dt == DT
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@cases("kind", *KINDS)
 def test_prediction_is_what_torch_computed(kind, torch) -> None:
     trained = train(pd_log(1), kind, hidden=(8, 8), warm_up=7)
     kept = trained.history[trained.best_epoch, 1]
     assert trained.errors["validation"].relative == pytest.approx(kept, rel=1e-4)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@cases("kind", *KINDS)
 def test_same_seed_same_network(kind, torch) -> None:
     """Bit-identical, on any number of threads; another seed differs, and the process keeps its random state."""
     before, threads = torch.random.get_rng_state(), torch.get_num_threads()
@@ -66,7 +66,7 @@ def test_same_seed_same_network(kind, torch) -> None:
     assert (weights(train(pd_log(1), kind, seed=2))[0] != weights(first)[0]).any()
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@cases("kind", *KINDS)
 def test_nothing_is_learned_from_the_last_part(kind, torch) -> None:
     log = pd_log(1)
     cut = round(0.8 * log.steps)

@@ -465,7 +465,7 @@ def target() -> float:
     return float(aa.Articulation("/World/Arm").get_dof_position_targets().numpy()[0, 0])
 
 
-@pytest.mark.parametrize("origin", ["https://evil.example", "http://127.0.0.1:1", "null"])
+@cases("origin", "https://evil.example", "http://127.0.0.1:1", "null")
 def test_web_page_of_somebody_else_is_refused(view, origin) -> None:
     from websockets.exceptions import InvalidStatus
 
@@ -485,7 +485,7 @@ def test_name_that_somebody_else_lets_point_here_is_refused(view) -> None:
     assert b"Host = 'evil.example': must be an address, localhost or the name of an allowed host" in caught.value.read()
 
 
-@pytest.mark.parametrize("of", ["own page", "no browser", "localhost", "allowed host"])
+@cases("of", "own page", "no browser", "localhost", "allowed host")
 def test_own_page_moves_the_robot(sim, of) -> None:
     with sim.view(native=False, open_browser=False, allowed_hosts="Proxy.example") as view:
         assert view.url is not None

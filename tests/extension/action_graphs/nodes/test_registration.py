@@ -51,10 +51,7 @@ def test_without_omni_graph_nothing_happens() -> None:
 
 
 def test_missing_node_is_registered_once(graph) -> None:
-    assert [registration.register_if_missing(EXT_ID), registration.register_if_missing(EXT_ID)] == [
-        "registered",
-        "found",
-    ]
+    assert [registration.register_if_missing(EXT_ID) for _ in range(2)] == ["registered", "found"]
     assert graph.get_registered_nodes() == [registration.NODE_TYPE]
 
 

@@ -4,7 +4,6 @@ import logging
 import re
 from typing import Any
 
-import pytest
 from graph_stages import GRAPH, SETTINGS, TICK, graph, node, pulse, stage_with, wire
 from isaacsim.core.experimental.actuators.extension.action_graphs import runner
 from isaacsim.core.experimental.actuators.extension.action_graphs.omnigraph.ogn_types import ExecutionAttributeState
@@ -179,9 +178,7 @@ def test_value_that_does_not_fit_fails_the_node(runs) -> None:
     assert names(runs) == "P"
 
 
-@pytest.mark.parametrize(
-    ("how", "said"), [("return", "compute returned False."), ("raise", "compute raised: ArithmeticError: no way")]
-)
+@cases("how, said", ("return", "compute returned False."), ("raise", "compute raised: ArithmeticError: no way"))
 def test_failure_stops_what_is_behind_and_nothing_else(runs, how, said) -> None:
     made = loaded(
         node("T", TICK),

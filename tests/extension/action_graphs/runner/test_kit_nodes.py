@@ -40,9 +40,7 @@ def test_playback_tick_tells_the_time(runs) -> None:
     assert len(runs) == 1
 
 
-@pytest.mark.parametrize(
-    ("period", "ticks"), [("", [1, 2, 3, 4, 5, 6]), (" = 1", [1, 2, 3, 4, 5, 6]), (" = 4", [1, 5])]
-)
+@cases("period, ticks", ("", [1, 2, 3, 4, 5, 6]), (" = 1", [1, 2, 3, 4, 5, 6]), (" = 4", [1, 5]))
 def test_tick_has_a_period(runs, period, ticks) -> None:
     """The first frame of each period; 0 and 1 are every frame."""
     nodes = node("T", "omni.graph.action.OnTick", f"custom uint inputs:framePeriod{period}")
@@ -66,7 +64,7 @@ def test_physics_step_tells_durations(runs) -> None:
     assert made.read(f"{GRAPH}/S.outputs:deltaSystemTime") > 0.0 and len(runs) == 2
 
 
-@pytest.mark.parametrize(("reset", "expected"), [("", 9.5), (" = 0", 9.5), (" = 1", 1.5)])
+@cases("reset, expected", ("", 9.5), (" = 0", 9.5), (" = 1", 1.5))
 def test_simulation_time_is_reset_on_stop_or_not(runs, reset, expected) -> None:
     nodes = node("P", "isaacsim.core.nodes.IsaacReadSimulationTime", f"custom bool inputs:resetOnStop{reset}")
     wired = wire("token inputs:value", "P.outputs:simulationTime")
@@ -74,7 +72,7 @@ def test_simulation_time_is_reset_on_stop_or_not(runs, reset, expected) -> None:
     assert runs == [("A", expected)]
 
 
-@pytest.mark.parametrize(("condition", "way"), [(0, "No"), (1, "Yes")])
+@cases("condition, way", (0, "No"), (1, "Yes"))
 def test_branch_goes_one_way(runs, condition, way) -> None:
     made = evaluate(
         node("T", TICK),
@@ -106,10 +104,7 @@ ARRAY = "omni.graph.nodes.ConstructArray"
 
 @cases(
     "ports, expected",
-    (
-        ["custom int inputs:arraySize = 2", "custom double inputs:input0 = 1", "custom double inputs:input1 = 2"],
-        [1.0, 2.0],
-    ),
+    (["custom int inputs:arraySize = 2", "custom double inputs:input0 = 1", "custom int inputs:input1 = 2"], [1, 2]),
     # the last one repeats, more than asked for are left out, ten comes after nine
     (["custom int inputs:arraySize = 3", "custom int inputs:input0 = 4", "custom int inputs:input1 = 5"], [4, 5, 5]),
     (["custom int inputs:input0 = 4", "custom int inputs:input1 = 5"], [4]),
@@ -140,9 +135,7 @@ def test_array_is_made_of_its_inputs(runs, ports, expected) -> None:
     np.testing.assert_array_equal(shown(runs, ARRAY, "outputs:array", *ports), expected)
 
 
-@pytest.mark.parametrize(
-    ("array_type", "dtype"), [("auto", np.float64), ("float[]", np.float32), ("half[]", np.float16)]
-)
+@cases("array_type, dtype", ("auto", np.float64), ("float[]", np.float32), ("half[]", np.float16))
 def test_array_has_its_type(runs, array_type, dtype) -> None:
     ports = [f"custom token inputs:arrayType = '{array_type}'", "custom double inputs:input0 = 0.1"]
     assert shown(runs, ARRAY, "outputs:array", *ports).dtype == dtype
@@ -182,7 +175,7 @@ def test_number_is_converted(runs, name, port, expected, dtype) -> None:
     assert type(got) is float if dtype is None else got.dtype == dtype
 
 
-@pytest.mark.parametrize(("port", "value"), [("token inputs:value = 'a'", "'a'"), ("token inputs:value", "None")])
+@cases("port, value", ("token inputs:value = 'a'", "'a'"), ("token inputs:value", "None"))
 def test_text_is_not_converted(runs, port, value) -> None:
     made = evaluate(
         node("T", TICK),

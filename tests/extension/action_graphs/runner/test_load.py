@@ -66,7 +66,7 @@ def test_several_graphs_are_in_stage_order() -> None:
     assert (first.path, second.path) == (GRAPH, "/World/Second") and list(second.nodes) == ["/World/Second/A"]
 
 
-@pytest.mark.parametrize("stage", ["Simulation", "PreRender", "PostRender", "OnDemand"])
+@cases("stage", "Simulation", "PreRender", "PostRender", "OnDemand")
 def test_pipeline_stage_says_whether_it_is_on_demand(stage) -> None:
     settings = f'{SETTINGS}\n token pipelineStage = "pipelineStage{stage}"'
     assert load("", settings).on_demand == (stage == "OnDemand")
@@ -120,7 +120,7 @@ def test_input_that_is_not_there_is_warned_of() -> None:
         load(node("T", TICK, "custom int inputs:most = 1", "custom int inputs:more = 1", "custom int inputs:unset"))
 
 
-@pytest.mark.parametrize("port", ["double outputs:time = 3", "double outputs:unknown = 3", "int state:count = 1"])
+@cases("port", "double outputs:time = 3", "double outputs:unknown = 3", "int state:count = 1")
 def test_saved_outputs_and_state_do_not_count(port) -> None:
     assert load(node("T", TICK, f"custom {port}")).read(f"{GRAPH}/T.outputs:time") == 0.0
 
@@ -280,9 +280,7 @@ def nested(what: str, depth: int) -> str:
     return (middle + head if what == "scopes around" else head + middle) + bottom + "}\n" * (depth + 1)
 
 
-@pytest.mark.parametrize(
-    ("what", "graphs", "nodes"), [("scopes", 1, 1), ("scopes around", 1, 1), ("graphs", 901, 1), ("nodes", 1, 901)]
-)
+@cases("what, graphs, nodes", ("scopes", 1, 1), ("scopes around", 1, 1), ("graphs", 901, 1), ("nodes", 1, 901))
 def test_deep_file_is_loaded(what, graphs, nodes, tmp_path) -> None:
     file = tmp_path / "deep.usda"
     file.write_text("#usda 1.0\n" + nested(what, 900))
@@ -290,7 +288,7 @@ def test_deep_file_is_loaded(what, graphs, nodes, tmp_path) -> None:
     assert (len(loaded), sum(len(one.nodes) for one in loaded)) == (graphs, nodes)
 
 
-@pytest.mark.parametrize("what", ["scopes", "scopes around", "graphs", "nodes"])
+@cases("what", "scopes", "scopes around", "graphs", "nodes")
 @pytest.mark.slow
 def test_graph_that_is_too_deep_is_refused(what, tmp_path) -> None:
     file = tmp_path / "deep.usda"

@@ -29,7 +29,7 @@ def read(path: Path, joints: list[str], *columns: str) -> MotorLog:
     return log
 
 
-@pytest.mark.parametrize("unit", FACTORS)
+@cases("unit", *FACTORS)
 def test_each_unit(tmp_path, unit) -> None:
     (quantity,) = (one for one, units in UNITS.items() if unit in units)
     for name in ("time", *SIGNALS) if quantity == "s" else (one for one in SIGNALS if SIGNALS[one] == quantity):
@@ -56,7 +56,7 @@ def test_one_joint(tmp_path) -> None:
     np.testing.assert_allclose(log.command[:, 0], [0.0, np.pi, np.pi / 2])
 
 
-@pytest.mark.parametrize("extension", ["csv", "npz"])
+@cases("extension", "csv", "npz")
 def test_several_joints(tmp_path, extension) -> None:
     log = following(["hip", "knee"])
     told = ["time=:ms", "command=:deg", "position=:mrad"]
