@@ -306,8 +306,7 @@ class Life(stateful.RuleBasedStateMachine):
         if not self.world.real.efforts_stay:
             self.world.efforts[slice(None) if envs is None else envs] = 0
         for one in self.world.open:
-            rows = None if envs is None else [row for row in envs if row in one.rows]
-            self.world.reset(one, rows)
+            self.world.reset(one, None if envs is None else [row for row in envs if row in one.rows])
 
     def new_world(self) -> None:
         self.worlds.append(World(self.kind, len(self.worlds)))

@@ -379,8 +379,7 @@ def test_hidden_motors_are_found_and_errors_are_told(capsys, tmp_path) -> None:
     if native.core is None:
         pytest.skip("the native core is not built")
     assert identification.main(["--legs", "1", "--seconds", "6"]) == 0
-    printed = capsys.readouterr().out
-    rows = {line.split()[0]: line.split()[1:] for line in printed.splitlines() if line.strip()}
+    rows = {line.split()[0]: line.split()[1:] for line in capsys.readouterr().out.splitlines() if line.strip()}
     assert float(rows["coulomb"][0]) < 5.0 and float(rows["encoder_bias"][2]) < 10.0
     robot = identification.hidden_robot(tmp_path, 1, 1.0, 0)
     assert (robot.log.position == identification.hidden_robot(tmp_path, 1, 1.0, 0).log.position).all()

@@ -135,8 +135,7 @@ def test_command_runs(command, tmp_path, monkeypatch) -> None:
         installed("physx")
     if "newton" in command and find_spec("mujoco_warp") is None:
         pytest.skip("mujoco_warp is not installed")
-    told = command.startswith(("diff", "compare"))
-    assert main(shlex.split(command)) == int(told)
+    assert main(shlex.split(command)) == int(command.startswith(("diff", "compare")))
 
 
 @pytest.mark.slow
@@ -152,8 +151,7 @@ def test_quickstart_runs(tmp_path, monkeypatch) -> None:
     values = robot.actuators[0].values
     assert values["friction", "coulomb"].value == pytest.approx(0.15, rel=0.05)
     assert values["PD", "kd"].value == pytest.approx(1.5, rel=0.01)
-    joint = robot.joint("hinge")
-    assert joint.value("armature") == pytest.approx(0.01, rel=0.05)
+    assert robot.joint("hinge").value("armature") == pytest.approx(0.01, rel=0.05)
 
 
 @pytest.mark.slow

@@ -115,8 +115,7 @@ def first_efforts(path: Path) -> np.ndarray:
 
 def test_the_file_decides(robots, tmp_path) -> None:
     """`kp` of one joint, changed in the saved file with a text editor, changes that joint's effort alone."""
-    text = (robots / "franka_panda.usda").read_text()
-    head, tail = text.split('def NewtonActuator "panda_joint3"')
+    head, tail = (robots / "franka_panda.usda").read_text().split('def NewtonActuator "panda_joint3"')
     edited = tmp_path / "edited.usda"
     edited.write_text(
         head + 'def NewtonActuator "panda_joint3"' + tail.replace("newton:kp = 400", "newton:kp = 800", 1)

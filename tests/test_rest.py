@@ -52,8 +52,7 @@ def test_humanoid_stands_still(mode, kick, rms) -> None:
 @pytest.mark.slow
 def test_bristles_of_a_humanoid_do_not_vibrate() -> None:
     """Nor do those of LuGre, which would shake it at 1.3 rad/s."""
-    bristles = LuGreFrictionConfig(300.0, 2.0, coulomb=0.5, static=0.5)
-    found = humanoid("explicit", friction=bristles)
+    found = humanoid("explicit", friction=LuGreFrictionConfig(300.0, 2.0, coulomb=0.5, static=0.5))
     assert found.rms <= 3e-3 and found.alternating < 0.1, found
 
 

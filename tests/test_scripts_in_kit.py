@@ -151,8 +151,7 @@ def test_kit_executes_the_graph_and_goes_on(extension, tmp_path) -> None:
 
 def test_kit_executes_a_script_and_goes_on(extension, tmp_path) -> None:
     script = script_in(extension, "drive_from_python")
-    done = Done(tmp_path, script, "--plot", "picture.png", kind="isaac-newton", inside=True)
-    require_good(done, "isaac-newton")
+    require_good(Done(tmp_path, script, "--plot", "picture.png", kind="isaac-newton", inside=True), "isaac-newton")
 
 
 def test_engine_can_be_chosen(tmp_path) -> None:

@@ -165,8 +165,7 @@ def test_reset_takes_robots(indices, fresh, host: ArraysHost, wrapper: Articulat
     assert [fault.robot for fault in wrapper.faults] == [robot for robot in range(ROBOTS) if robot not in fresh]
     host.arrays().position_targets[:] = 3.0
     host.step(DT)
-    expected = [3.0 if robot in fresh else 1.0 for robot in range(ROBOTS)]
-    np.testing.assert_allclose(efforts(host)[:, 0] / 10, expected)
+    np.testing.assert_allclose(efforts(host)[:, 0] / 10, [3.0 if robot in fresh else 1.0 for robot in range(ROBOTS)])
 
 
 @cases("indices", 4, -1, [0, 9], [True], 0.5)

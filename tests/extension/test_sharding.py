@@ -101,8 +101,7 @@ def test_wrong_variables_are_refused(rank, num_ranks, told, monkeypatch) -> None
 
 def test_two_processes_give_the_numbers_of_one(tmp_path) -> None:
     def run(name: str, env: dict[str, str]) -> np.lib.npyio.NpzFile:
-        command = ["-c", SCRIPT, ROBOTS / "pendulum.usda", "3", f"{name}.npz"]
-        done = warm_python().run(command, timeout=120, env=env)
+        done = warm_python().run(["-c", SCRIPT, ROBOTS / "pendulum.usda", "3", f"{name}.npz"], timeout=120, env=env)
         assert done.returncode == 0, done.stderr
         return np.load(tmp_path / f"{name}.npz")
 

@@ -104,8 +104,7 @@ def networks(folder: Path) -> list[Path]:
     made = {name: onnx.write(one, _about(one.inputs, one.kind)) for name, one in NETWORKS.items()}
     for name, model in {**FITS, "LSTM": recurrent("LSTM"), "GRU": recurrent("GRU")}.items():
         model = copy.deepcopy(model)
-        about = _about(6, "mlp" if name in FITS else name)
-        model.metadata_props.add(key="metadata", value=json.dumps(about))
+        model.metadata_props.add(key="metadata", value=json.dumps(_about(6, "mlp" if name in FITS else name)))
         made[f"{name} of nodes"] = model.SerializeToString()
     for name, data in made.items():
         (folder / f"{name.replace(' ', '_')}.onnx").write_bytes(data)
@@ -192,8 +191,7 @@ def _turn_network(rng: np.random.Generator, data: bytes) -> bytes:
                 tensor, helper = any_of(inside), onnx.numpy_helper
                 tensor.CopyFrom(helper.from_array(_array(rng, helper.to_array(tensor)), tensor.name))
             case _:
-                axes = any_of(graph.input).type.tensor_type.shape.dim
-                any_of(axes).dim_value = any_of(FIELDS[int])
+                any_of(any_of(graph.input).type.tensor_type.shape.dim).dim_value = any_of(FIELDS[int])
     # what cannot be said, of a model that was turned before
     except Exception:
         return data
@@ -331,8 +329,7 @@ def _turn_bytes(rng: np.random.Generator, data: bytes) -> bytes:
             return data[:at]
         case _:
             # a number as counts and offsets are written
-            number = COUNTS[int(rng.integers(len(COUNTS)))]
-            return data[:at] + number.to_bytes(8, "little") + data[at + 8 :]
+            return data[:at] + COUNTS[int(rng.integers(len(COUNTS)))].to_bytes(8, "little") + data[at + 8 :]
 
 
 def _turn_text(rng: np.random.Generator, data: bytes) -> bytes:
@@ -520,8 +517,7 @@ def run_kind(kind: str, count: int, seed: int, only: int | None) -> Counter[str]
         # pxr has threads once it has worked: in a process of its own
         pid = os.fork()
         if not pid:
-            found = originals(kind, folder / "data")
-            (folder / "list").write_text("\n".join(map(str, found)))
+            (folder / "list").write_text("\n".join(map(str, originals(kind, folder / "data"))))
             os._exit(0)
         assert os.waitpid(pid, 0)[1] == 0
         files = [Path(line) for line in (folder / "list").read_text().splitlines()]

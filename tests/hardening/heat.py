@@ -29,8 +29,7 @@ MOTORS = {
 
 def error(motor: tuple[float, ...], powers: list[float], seconds: float) -> float:
     c_w, r_w, c_h, r_h = motor
-    heat = ThermalConfig(c_w, r_w, c_h, r_h, motor_constant=CONSTANT, temperature_coefficient=0.0)
-    arrays = joints_of(heat, 1)
+    arrays = joints_of(ThermalConfig(c_w, r_w, c_h, r_h, motor_constant=CONSTANT, temperature_coefficient=0.0), 1)
     rest = np.zeros((1, 1), np.float32)
     rise = np.zeros(2)
     for power in powers:

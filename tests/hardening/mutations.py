@@ -155,8 +155,7 @@ def cpp_edits(source: str):
             yield found.start(), found.end(), f"{found[2]}, {found[1]}", "swapped arguments"
     for found in re.finditer(r"^[ \t]+[^\n{}]+;$", code, re.MULTILINE):
         line = source[found.start() : found.end()]
-        before = code[: found.start()].rstrip()
-        whole = before.endswith((";", "{", "}", ")"))
+        whole = code[: found.start()].rstrip().endswith((";", "{", "}", ")"))
         if whole and not CPP_DECLARATION.match(line) and line.count("(") == line.count(")"):
             yield found.start(), found.end(), "    ;", "statement left out"
 

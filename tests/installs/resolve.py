@@ -84,8 +84,7 @@ def resolve(pip: Sequence[object], wheel: Path, peer: str) -> dict[str, str] | s
 def try_it(home: Path, wheel: Path, peer: str, versions: dict[str, str]) -> tuple[str, str]:
     python = environment(home, peer)
     whole = LARGE not in versions
-    pins = [f"{name}=={versions[name]}" for name in SHOWN if name in versions]
-    asked = [peer] if whole else pins
+    asked = [peer] if whole else [f"{name}=={versions[name]}" for name in SHOWN if name in versions]
     installed = run(python, "-m", "pip", "install", "--quiet", f"{wheel}[mujoco]", *asked)
     if installed.returncode:
         return "", f"not installed: {installed.stderr.strip().splitlines()[-1]}"

@@ -117,8 +117,7 @@ def gather(wheels: list[str], folder: Path, python: str, at_once: int) -> list[d
         else:
             # with its ending: a robot may be there as MJCF and as URDF
             name = "-".join([*inside.parts[1:-1][-4:], inside.stem, inside.suffix[1:]])
-            into = usd / top.name.partition("-")[0] / name
-            made = converted(path, kind, tools[kind], into)
+            made = converted(path, kind, tools[kind], usd / top.name.partition("-")[0] / name)
             if isinstance(made, Path) and not moves(made):
                 made = "nothing moves in it"
         told |= {"refused": made} if isinstance(made, str) else {"file": str(made)}

@@ -194,8 +194,7 @@ def spec_of(path: Path):
     if kind_of(path) != "urdf":
         return mujoco.MjSpec.from_file(str(path))
     kept = []
-    text = re.sub(r"<!--.*?-->", "", with_meshes(path), flags=re.DOTALL)
-    _from_urdf(text, lambda spec: kept.append(spec.copy()))
+    _from_urdf(re.sub(r"<!--.*?-->", "", with_meshes(path), flags=re.DOTALL), lambda spec: kept.append(spec.copy()))
     return kept[-1]
 
 

@@ -10,14 +10,12 @@ from warp_arrays import floats
 
 def mass_matrices(robots: int, joints: int, seed: int = 0) -> np.ndarray:
     """Positive definite matrices of light, strongly coupled chains, float64 `(robots, joints, joints)`."""
-    rng = np.random.default_rng(seed)
-    parts = rng.normal(size=(robots, joints, joints))
+    parts = np.random.default_rng(seed).normal(size=(robots, joints, joints))
     return 0.05 * parts @ parts.transpose(0, 2, 1) + 0.01 * np.eye(joints)
 
 
 def situation(count: int, seed: int = 0) -> tuple[SimpleNamespace, SimpleNamespace]:
-    rng = np.random.default_rng(seed)
-    q, qd, goal, rate, act = rng.normal(size=(5, count))
+    q, qd, goal, rate, act = np.random.default_rng(seed).normal(size=(5, count))
     state = SimpleNamespace(joint_q=floats(q), joint_qd=floats(3 * qd))
     targets = {"joint_target_q": floats(goal), "joint_target_qd": floats(rate), "joint_act": floats(act)}
     return state, SimpleNamespace(**targets, joint_f=floats(np.zeros(count)), computed=floats(np.zeros(count)))

@@ -48,8 +48,7 @@ class Bench:
     @staticmethod
     def recurrent_arguments() -> list:
         """Of one LSTM layer of two numbers: input, four states, gates, output."""
-        numbers = floats(8 * 1 + 8 * 2 + 8, value=0.1)
-        return [1, 1 + 8 + 8, 5, 1, 2, 2, [("lstm", 5, 2, 0, 1, 9, 8, 0, 0)], numbers]
+        return [1, 1 + 8 + 8, 5, 1, 2, 2, [("lstm", 5, 2, 0, 1, 9, 8, 0, 0)], floats(8 * 1 + 8 * 2 + 8, value=0.1)]
 
     def plan_arguments(self) -> list:
         """PID on the first slots, a network on the last, every limit on all."""
@@ -119,8 +118,7 @@ class OneJoint:
         self.arrays: list = [floats(ROBOTS) for _ in range(7)]
         self.at = np.arange(ROBOTS, dtype=np.uint32)
         self.names = [*SIGNALS, "joint_f", "computed"]
-        named = dict(zip(self.names, self.arrays, strict=True))
-        self.sim_state = SimpleNamespace(**named)
+        self.sim_state = SimpleNamespace(**dict(zip(self.names, self.arrays, strict=True)))
         self.calls = core.Calls(*self.call_arguments())
         self.given = object()
 
@@ -388,8 +386,7 @@ def entries() -> dict[str, Callable[[], Entry]]:
 
     def draw() -> Entry:
         made = draws()
-        counts = np.zeros(ROBOTS, np.int64)
-        return Entry(made.call(*made.arguments).draw, [np.arange(ROBOTS), counts, 5], nothing)
+        return Entry(made.call(*made.arguments).draw, [np.arange(ROBOTS), np.zeros(ROBOTS, np.int64), 5], nothing)
 
     def new_late_plan() -> Entry:
         # an encoder on all slots, behind the controller and the three limits, with rings of five rows

@@ -53,8 +53,7 @@ class BagWriter:
         return self.make("std_msgs/msg/Header", stamp=time, frame_id="")
 
     def write(self, topic: str, kind: str, time: float, message) -> None:
-        data = self.store.serialize_cdr(message, kind)
-        self.writer.write(self.topic(topic, kind), round(time * _SECOND), data)
+        self.writer.write(self.topic(topic, kind), round(time * _SECOND), self.store.serialize_cdr(message, kind))
 
     def state(
         self,

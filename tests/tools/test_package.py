@@ -431,16 +431,14 @@ def test_links_and_includes_resolve(root) -> None:
 def test_every_module_is_imported_from_the_root(root) -> None:
     done = run(root, "-c", IMPORTS, str(root))
     assert done.returncode == 0, done.stderr
-    files = len(list((root / MODULE).rglob("*.py")))
-    assert done.stdout.splitlines()[-2:] == [str(files), "[]"]
+    assert done.stdout.splitlines()[-2:] == [str(len(list((root / MODULE).rglob("*.py")))), "[]"]
 
 
 @pytest.mark.slow
 def test_step_gives_the_right_efforts(root, packaged) -> None:
     done = run(root, "-c", STEP, str(root))
     assert done.returncode == 0, done.stderr
-    engine = "native" if has_core(packaged) else "warp"
-    assert done.stdout.splitlines()[-1].startswith(engine)
+    assert done.stdout.splitlines()[-1].startswith("native" if has_core(packaged) else "warp")
 
 
 @pytest.mark.slow

@@ -169,8 +169,7 @@ def test_network_that_this_process_saved_may_be_anywhere(tmp_path) -> None:
 def test_problems_begin_with_the_file(tmp_path) -> None:
     file = tmp_path / "a.toml"
     file.write_text('a = 1\n["b".controller]\nlaw = "pd"\nkp = -1.0\nkd = 0.1')
-    text = refused(ValueError, lambda: aa.load_motors(file))
-    first, second = text.splitlines()
+    first, second = refused(ValueError, lambda: aa.load_motors(file)).splitlines()
     assert first.startswith(f"{file}: 'a' = 1: must be a motor")
     assert second.startswith(f"{file}: 'b'.controller.kp = -1.0: must be finite and >= 0")
 

@@ -227,8 +227,7 @@ def test_every_format_is_read_through_a_prim(tmp_path) -> None:
     files = {f"joint_{number}": f"./net_{number}.bin" for number in range(len(FORMATS))}
     for format, path in zip(FORMATS, files.values(), strict=True):
         (tmp_path / path).write_bytes(good(format))
-    specs = parsed(stage_with(tmp_path, files), files)
-    assert [spec.checkpoint.format for spec in specs] == list(FORMATS)
+    assert [spec.checkpoint.format for spec in parsed(stage_with(tmp_path, files), files)] == list(FORMATS)
 
 
 @pytest.mark.slow

@@ -265,8 +265,7 @@ def list_joints(stage: Usd.Stage, robot: str, *joints: str) -> None:
 @unmoved
 def test_listed_joints_come_first_in_the_order_of_the_list() -> None:
     stage = tree("/World/R").stage
-    listed = [f"/World/R/{name}" for name in ("elbow_b", "shoulder_b", "gone", "elbow_b")]
-    list_joints(stage, "/World/R", *listed)
+    list_joints(stage, "/World/R", *[f"/World/R/{name}" for name in ("elbow_b", "shoulder_b", "gone", "elbow_b")])
     names = [path.rsplit("/", 1)[1] for path in found(stage, "/World/R")]
     assert names == ["elbow_b", "shoulder_b", "fix", "shoulder_a", "elbow_a"]
 

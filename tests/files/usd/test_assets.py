@@ -54,8 +54,7 @@ def Xform "Robot" (prepend apiSchemas = ["PhysicsArticulationRootAPI"]) {{
 
 
 def found(file: Path):
-    stage = Usd.Stage.Open(str(file))
-    (spec,) = discover(stage, ROOT, [KNEE], files=True)
+    (spec,) = discover(Usd.Stage.Open(str(file)), ROOT, [KNEE], files=True)
     return spec.checkpoint
 
 
@@ -234,8 +233,7 @@ def test_listed_folders_are_open_to_any_stage(asset, tmp_path) -> None:
 
 
 def test_link_put_in_place_after_the_check_is_not_followed(asset, tmp_path) -> None:
-    layer = Sdf.Layer.FindOrOpen(str(robot_file(asset / "robot.usda", "x")))
-    checked = allowed(layer, "nets/knee.safetensors")
+    checked = allowed(Sdf.Layer.FindOrOpen(str(robot_file(asset / "robot.usda", "x"))), "nets/knee.safetensors")
     (asset / "nets" / "knee.safetensors").unlink()
     (asset / "nets" / "knee.safetensors").symlink_to(tmp_path / "outside" / "knee.safetensors")
     refused(OSError, checked.read)

@@ -286,8 +286,7 @@ def test_second_actuator_joins_the_first(stage):
 @cases("place", "same layer", "layer below")
 def test_defines_a_parent_that_is_a_mere_over(stage, place):
     """Author a prim that traversal finds although only an `over` of its parent exists."""
-    layer = stage.GetRootLayer() if place == "same layer" else layer_below(stage)
-    Sdf.CreatePrimInLayer(layer, f"{ROOT}/Actuators")
+    Sdf.CreatePrimInLayer(stage.GetRootLayer() if place == "same layer" else layer_below(stage), f"{ROOT}/Actuators")
     author(stage)
     assert actuator_paths(stage) == [PATH]
 

@@ -184,8 +184,7 @@ def test_gains_become_float(row):
 )
 def test_blocked_value_falls_back(row, part):
     values = "float newton:kp = 5", "float newton:maxEffort = 5", "int newton:delaySteps = 5"
-    weak = layer(world(robot(actuator(*values))))
-    found = spec(stacked(override(row), weak))
+    found = spec(stacked(override(row), layer(world(robot(actuator(*values))))))
     assert part in (found.controller, *found.clamping, found.delay)
 
 
@@ -198,8 +197,7 @@ SAMPLES = "float newton:kp.timeSamples = {\n0: 9,\n}"
 
 
 def test_default_value_over_time_samples_is_read():
-    weak = layer(world(robot(actuator(SAMPLES))))
-    assert spec(stacked(override("float newton:kp = 5"), weak)).controller.kp == 5.0
+    assert spec(stacked(override("float newton:kp = 5"), layer(world(robot(actuator(SAMPLES)))))).controller.kp == 5.0
 
 
 SPLINE = "double newton:kp.spline = {\n1: 9,\n}"
@@ -208,8 +206,7 @@ SPLINE = "double newton:kp.spline = {\n1: 9,\n}"
 @pytest.mark.parametrize("row", [SAMPLES, SPLINE])
 @pytest.mark.parametrize("stronger", [True, False])
 def test_values_over_time_beside_a_default_value_are_named(row, stronger):
-    default = f"{row.split()[0]} newton:kp = 5"
-    weak = layer(world(robot(actuator(default, *([] if stronger else [row])))))
+    weak = layer(world(robot(actuator(f"{row.split()[0]} newton:kp = 5", *([] if stronger else [row])))))
     stage = stacked(override(row if stronger else ""), weak)
     with pytest.warns(UserWarning) as caught:
         assert spec(stage).controller.kp == 5.0
@@ -280,8 +277,7 @@ def test_finds_an_actuator_outside_the_robot():
 def test_finds_actuators_of_referenced_robots(instanceable):
     source = layer(world(robot(actuator("float newton:kp = 5"))))
     arcs = f"instanceable = {instanceable}\nprepend references = @{source.identifier}@</World/Robot>"
-    copies = [f'def "{name}" (\n{arcs}\n)\n{{\n}}' for name in ("A", "B")]
-    stage = Usd.Stage.Open(layer(world(*copies), "scene.usda"))
+    stage = Usd.Stage.Open(layer(world(*[f'def "{name}" (\n{arcs}\n)\n{{\n}}' for name in ("A", "B")]), "scene.usda"))
     found = [discover(stage, f"/World/{name}", [f"/World/{name}/joints/hip"]) for name in ("A", "B")]
     assert found == [
         [
@@ -569,8 +565,7 @@ def test_long_value_is_cut():
 
 @pytest.mark.parametrize("stronger", ["rel newton:kp", 'string newton:targets = "hip"'])
 def test_stronger_layer_of_the_wrong_kind_is_named(stronger):
-    stage = stacked(override(stronger), layer(world(robot(actuator("float newton:kp = 5")))))
-    (issue,) = issues(stage)
+    (issue,) = issues(stacked(override(stronger), layer(world(robot(actuator("float newton:kp = 5"))))))
     assert f".{stronger.split()[1]} (layer opinion.usda) is a" in issue
 
 
@@ -581,8 +576,7 @@ def test_value_beats_its_connection():
 
 def test_cut_connection_falls_back():
     weak = layer(world(robot(actuator(f"float newton:kp.connect = <{HIP}.x>"))))
-    stage = stacked(override("float newton:kp.connect = None"), weak)
-    assert spec(stage).controller.kp == 0.0
+    assert spec(stacked(override("float newton:kp.connect = None"), weak)).controller.kp == 0.0
 
 
 @cases(

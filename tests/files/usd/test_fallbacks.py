@@ -136,8 +136,7 @@ def test_axes_of_a_joint_keep_their_own() -> None:
     made.joint(f"{ROOT}/weld", "Fixed", None, f"{ROOT}/base")
     made.joint(HINGE, "", f"{ROOT}/base", f"{ROOT}/link")
     for axis in ("transX", "transY", "transZ", "rotZ"):
-        limit = made.stage.GetPrimAtPath(HINGE)
-        limit.AddAppliedSchema(f"PhysicsLimitAPI:{axis}")
+        made.stage.GetPrimAtPath(HINGE).AddAppliedSchema(f"PhysicsLimitAPI:{axis}")
         made.attribute(HINGE, f"limit:{axis}:physics:low", 1.0)
         made.attribute(HINGE, f"limit:{axis}:physics:high", -1.0)
     aa.add_motors(ROOT, {"hinge:rot[XY]": [PD, FRICTION]}, stage=made.stage)
@@ -625,8 +624,7 @@ def test_stronger_layer_keeps_its_envelope() -> None:
     stage = made.stage
     made.stage.GetPrimAtPath(HINGE).AddAppliedSchema("PhysxDrivePerformanceEnvelopeAPI:angular")
     made.attribute(HINGE, "physxDrivePerformanceEnvelope:angular:maxActuatorVelocity", 90.0)
-    session = stage.GetSessionLayer()
-    stage.SetEditTarget(session)
+    stage.SetEditTarget(stage.GetSessionLayer())
     made.attribute(HINGE, "physxDrivePerformanceEnvelope:angular:maxActuatorVelocity", 45.0)
     stage.SetEditTarget(stage.GetRootLayer())
     with pytest.warns(UserWarning, match="stronger layer.*in place of that of the actuator"):

@@ -157,8 +157,7 @@ def test_inactive_graphs_and_nodes_are_left_out() -> None:
 
 def test_graph_in_a_graph_keeps_its_nodes() -> None:
     inner = graph(node("Inside", "t"), name="Inner")
-    outer = graph(inner + f'def Scope "Folder" {{ {node("Outside", "t")} }}')
-    first, second = read_graphs(stage_with(outer))
+    first, second = read_graphs(stage_with(graph(inner + f'def Scope "Folder" {{ {node("Outside", "t")} }}')))
     assert [found.path for found in first.nodes] == [f"{GRAPH}/Folder/Outside"]
     assert [found.path for found in second.nodes] == [f"{GRAPH}/Inner/Inside"]
 

@@ -221,8 +221,7 @@ def any_prim(rng: np.random.Generator, name: str) -> Prim:
         must = attribute == odd or (calm and rule.kind in ("table", "file"))
         if (attribute in needed and (must or rng.random() < 0.6)) or rng.random() < 0.01:
             weak = any_opinion(rng, rule, quiet)
-            strong = any_opinion(rng, rule, quiet) if rng.random() < 0.2 else None
-            prim.properties[attribute] = [strong, weak]
+            prim.properties[attribute] = [any_opinion(rng, rule, quiet) if rng.random() < 0.2 else None, weak]
     if rng.random() < 0.05:
         prim.properties[str(rng.choice(MISSPELLED))] = [None, any_opinion(rng, GAIN, calm)]
     own, shared = f"/Robot/joints/j_{name}", "/Robot/joints/shared"

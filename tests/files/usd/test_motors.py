@@ -93,8 +93,7 @@ def test_joints_with_other_values_get_prims_of_their_own(stage) -> None:
     prims = aa.add_motors(LEG, {".*": [aa.PDControlConfig(kp, 0.0)]}, stage=stage)
     assert [prim.GetName() for prim in prims] == ["L_HAA", "R_HAA", "L_KFE", "R_KFE", "slide"]
     assert shared(prims) == ["_HAA", "_HAA", None, "_joints", "_joints"]
-    found = aa.motors_of(stage)
-    gains = {joints: motor.controller.kp for joints, motor in found.items()}
+    gains = {joints: motor.controller.kp for joints, motor in aa.motors_of(stage).items()}
     assert gains == {"L_HAA|R_HAA": 1.0, "L_KFE": 2.0, "R_KFE|slide": 3.0}
     with aa.use_stage(leg()):
         again = {"L_.*": [aa.PDControlConfig({"L_HAA": 1.0, "L_KFE": 2.0}, 0.0)], "R.*": [PD], r"\w+de": [PD]}
@@ -165,10 +164,11 @@ def test_names_in_any_script_come_back() -> None:
         if at:
             made.joint(f"/World/Hand/{name}", "Revolute", f"/World/Hand/link_{at - 1}", f"/World/Hand/link_{at}")
     motors = {"グリッパー": aa.MotorConfig(PD), "Gelenk_+[üö]": aa.MotorConfig(aa.PDControlConfig(1.0, 0.5))}
-    prims = aa.add_motors("/World/Hand", motors, stage=made.stage)
-    assert [prim.GetName() for prim in prims] == names
-    found = aa.motors_of(made.stage)
-    assert found == {"グリッパー": motors["グリッパー"], "Gelenk_ü|Gelenk__ö": motors["Gelenk_+[üö]"]}
+    assert [prim.GetName() for prim in aa.add_motors("/World/Hand", motors, stage=made.stage)] == names
+    assert aa.motors_of(made.stage) == {
+        "グリッパー": motors["グリッパー"],
+        "Gelenk_ü|Gelenk__ö": motors["Gelenk_+[üö]"],
+    }
 
 
 def test_armature_and_frictions_are_the_joints_own(stage) -> None:
@@ -185,8 +185,7 @@ def test_armature_and_frictions_are_the_joints_own(stage) -> None:
     }
     assert aa.motors_of(stage) == expected
     assert stage.GetAttributeAtPath(f"{LEG}/slide.physxJointAxis:linear:viscousFrictionCoefficient").Get() == 3.0
-    static = stage.GetAttributeAtPath(f"{LEG}/L_KFE.physxJointAxis:angular:staticFrictionEffort")
-    static.Set(1.0)
+    stage.GetAttributeAtPath(f"{LEG}/L_KFE.physxJointAxis:angular:staticFrictionEffort").Set(1.0)
     # one friction is not what that joint has
     assert aa.motors_of(stage)["L_KFE"].friction is None and aa.motors_of(stage)["R_KFE"].friction == 0.75
 

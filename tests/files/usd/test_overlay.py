@@ -114,8 +114,7 @@ def test_what_the_file_says_later_holds_for_all(tmp_path: Path) -> None:
 def test_a_robot_that_is_referred_to(tmp_path: Path) -> None:
     broken(tmp_path)
     scene: Any = Usd.Stage.CreateNew(str(tmp_path / "scene.usda"))
-    robot = scene.DefinePrim("/Yard/Dog")
-    robot.GetReferences().AddReference("./robot.usda", ANYMAL)
+    scene.DefinePrim("/Yard/Dog").GetReferences().AddReference("./robot.usda", ANYMAL)
     scene.OverridePrim("/Yard/Dog/Actuators/RF_HAA")
     scene.Save()
     stage = split_into(tmp_path / "scene.usda", tmp_path / "fixed.usda")
@@ -228,8 +227,7 @@ def test_a_layer_of_the_robot_is_edited_where_it_is(layer: str, tmp_path: Path) 
 
 def test_joints_in_a_variant_of_the_file_itself(tmp_path: Path) -> None:
     stage: Any = Usd.Stage.CreateNew(str(tmp_path / "robot.usda"))
-    robot = stage.DefinePrim("/Robot")
-    physics = robot.GetVariantSets().AddVariantSet("Physics")
+    physics = stage.DefinePrim("/Robot").GetVariantSets().AddVariantSet("Physics")
     physics.AddVariant("newton")
     physics.SetVariantSelection("newton")
     spec = stage.GetRootLayer().GetPrimAtPath("/Robot").variantSets["Physics"].variants["newton"].primSpec
@@ -269,10 +267,8 @@ def test_an_error_leaves_nothing_behind(tmp_path: Path) -> None:
 def test_motors_of_any_name_and_shared_supplies_are_replaced(tmp_path: Path, name: str) -> None:
     stage = Usd.Stage.Open(str(ROBOTS / "arm_2dof.usda"))
     robot = tmp_path / "arm.usda"
-    battery = aa.SupplyConfig(voltage=24.0)
-    motor = [aa.PDControlConfig(5.0, 1.0), aa.ElectricalConfig(0.1, 1.0), battery]
-    motors = {"shoulder": motor, "extension": motor}
-    aa.add_motors("/World/Arm", motors, stage=stage, overwrite_existing=True)
+    motor = [aa.PDControlConfig(5.0, 1.0), aa.ElectricalConfig(0.1, 1.0), aa.SupplyConfig(voltage=24.0)]
+    aa.add_motors("/World/Arm", {"shoulder": motor, "extension": motor}, stage=stage, overwrite_existing=True)
     scope = "/World/Arm/Actuators"
     if name == "old":
         Sdf.CopySpec(stage.GetRootLayer(), f"{scope}/shoulder", stage.GetRootLayer(), f"{scope}/old")

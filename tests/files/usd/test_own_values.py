@@ -309,8 +309,7 @@ def test_the_same_text_may_refer_to_other_values(stage: Usd.Stage) -> None:
 
 
 def test_the_same_text_may_forward_to_other_joints(stage: Usd.Stage) -> None:
-    chosen = stage.GetPrimAtPath(ROBOT.format(0)).CreateRelationship("driven")
-    chosen.SetTargets([f"{ROBOT.format(0)}/joints/knee"])
+    stage.GetPrimAtPath(ROBOT.format(0)).CreateRelationship("driven").SetTargets([f"{ROBOT.format(0)}/joints/knee"])
     stage.GetPrimAtPath(KNEE).GetRelationship("newton:targets").SetTargets([f"{ROBOT.format(0)}.driven"])
 
     def change(robot: str) -> None:
@@ -320,8 +319,7 @@ def test_the_same_text_may_forward_to_other_joints(stage: Usd.Stage) -> None:
 
 
 def test_text_of_several_lines_may_look_like_a_prim(stage: Usd.Stage) -> None:
-    lines = 'first\n    def NewtonActuator "knee" (\n    )\n'
-    stage.GetPrimAtPath(KNEE).SetMetadata("documentation", lines)
+    stage.GetPrimAtPath(KNEE).SetMetadata("documentation", 'first\n    def NewtonActuator "knee" (\n    )\n')
     assert copied(stage, lambda robot: set_kp(stage, f"{robot}/Actuators/knee", 5.0)) == ["knee"]
 
 

@@ -110,8 +110,7 @@ def test_properties_are_the_fields(known, config) -> None:
         finite = {bound: value for bound, value in bounds.items() if abs(value) != float("inf")}
         assert limits == pytest.approx(finite, rel=1e-7)
         assert words.endswith(f"The value {one.rule}.") and words.partition("\n\n")[0].endswith(".")
-        units = [unit for unit in one.unit.split(" or ") if unit]
-        assert all(unit in words for unit in units)
+        assert all(unit in words for unit in one.unit.split(" or ") if unit)
 
 
 def test_no_schema_is_known_under_two_names() -> None:

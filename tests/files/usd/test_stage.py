@@ -37,8 +37,7 @@ def stage() -> Usd.Stage:
 
 
 def paths(stage: Usd.Stage) -> list[str]:
-    everything = Usd.TraverseInstanceProxies(Usd.PrimDefaultPredicate)
-    return [str(prim.GetPath()) for prim in stage.Traverse(everything)]
+    return [str(prim.GetPath()) for prim in stage.Traverse(Usd.TraverseInstanceProxies(Usd.PrimDefaultPredicate))]
 
 
 def texts(stage: Usd.Stage) -> list[str]:
@@ -109,8 +108,7 @@ def test_part_of_another_variant_is_not_read(part, file):
 def test_many_missing_parts_are_counted(file):
     prims = "\n".join(f'def "P{number}" (references = @./{number}.usda@) {{}}' for number in range(20))
     file.write_text(f"#usda 1.0\n{prims}\n")
-    text = refused(FileNotFoundError, lambda: open_stage(file))
-    lines = text.splitlines()
+    lines = refused(FileNotFoundError, lambda: open_stage(file)).splitlines()
     assert len(lines) == 6 and lines[-1] == f"{file}: 15 more are missing."
 
 
@@ -266,8 +264,7 @@ def test_shapes_in_instances_too() -> None:
     instance.GetReferences().AddInternalReference("/Prototype")
     instance.SetInstanceable(True)
     disable_collisions(stage)
-    inside = UsdPhysics.CollisionAPI(stage.GetPrimAtPath("/World/copy/box"))
-    assert inside.GetCollisionEnabledAttr().Get() is False
+    assert UsdPhysics.CollisionAPI(stage.GetPrimAtPath("/World/copy/box")).GetCollisionEnabledAttr().Get() is False
 
 
 def stage_with(*prims: str) -> Usd.Stage:

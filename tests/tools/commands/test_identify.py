@@ -16,8 +16,7 @@ pytestmark = pytest.mark.skipif(core is None, reason="the native core is not bui
 
 def written_log(path: Path, *, degrees: bool = False) -> Path:
     log = hidden_log(PENDULUM, {"hinge": hidden_motor()}, ["hinge"])
-    scale = 180 / np.pi if degrees else 1.0
-    rows = np.c_[log.time, log.command[:, 0], scale * log.position[:, 0]]
+    rows = np.c_[log.time, log.command[:, 0], (180 / np.pi if degrees else 1.0) * log.position[:, 0]]
     np.savetxt(path, rows, delimiter=",", header="time,hinge/command,hinge/position", comments="")
     return path
 
@@ -77,8 +76,7 @@ def test_json_and_a_motor_file(tmp_path, known, capsys) -> None:
     given = ["identify", PENDULUM, str(log), "--config", str(known), "--out", str(out), "--model", "viscous friction"]
     # which does not explain dry friction
     assert main([*given, "--json"]) == 1
-    answer = json.loads(capsys.readouterr().out)
-    assert {row["name"] for row in answer["parameters"]} >= {"viscous", "delay"}
+    assert {row["name"] for row in json.loads(capsys.readouterr().out)["parameters"]} >= {"viscous", "delay"}
     assert value_of(aa.load_motors(out)["hinge"], "viscous") > 0
 
 

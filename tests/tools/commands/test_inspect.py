@@ -84,8 +84,7 @@ def test_an_actuator_without_limit_is_noted(tmp_path, capsys) -> None:
 def test_friction_is_compared_with_the_limit_of_its_motor(assumed, tmp_path, capsys) -> None:
     numbers = {"coulomb": 6.0, "static": 15.0, "assumedInertia": assumed}
     edits = [number(OF_SHOULDER, f"actuator:friction:{name}", value) for name, value in numbers.items()]
-    file = edited(tmp_path, schema(OF_SHOULDER, "ActuatorFrictionAPI"), *edits)
-    assert main(["inspect", str(file), "--json"]) == 0
+    assert main(["inspect", str(edited(tmp_path, schema(OF_SHOULDER, "ActuatorFrictionAPI"), *edits)), "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
     values = {row["parameter"]: row["value"] for row in said["values"] if row["law"] == "friction"}
     assert (values["coulomb"], values["static"]) == (6.0, 15.0)

@@ -183,8 +183,7 @@ def test_fault_is_wrong(monkeypatch, capsys) -> None:
 
 def test_robots_that_differ_are_named_one_by_one(tmp_path, capsys) -> None:
     stage = stage_of(ROBOTS / "pendulum.usda")
-    other = stage.DefinePrim("/World/Other")
-    other.GetReferences().AddReference(str(ROBOTS / "arm_2dof.usda"), "/World/Arm")
+    stage.DefinePrim("/World/Other").GetReferences().AddReference(str(ROBOTS / "arm_2dof.usda"), "/World/Arm")
     file = tmp_path / "two.usda"
     stage.Export(str(file))
     assert main(["run", str(file), "--steps", "3"]) == 1 and "/World/Other" in capsys.readouterr().err

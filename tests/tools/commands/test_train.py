@@ -23,8 +23,7 @@ def test_log_becomes_a_network(tmp_path, capsys) -> None:
     log, out, report = write_log(tmp_path), tmp_path / "knee.safetensors", tmp_path / "report"
     options = ["--epochs", "3", "--test", log, "--report", str(report), "-o", str(out)]
     assert main(["train", log, *options, "--json"]) == 0
-    said = json.loads(capsys.readouterr().out)
-    assert [row["on"] for row in said["errors"]] == ["training", "validation", "test"]
+    assert [row["on"] for row in json.loads(capsys.readouterr().out)["errors"]] == ["training", "validation", "test"]
     assert main(["train", log, "--epochs", "1", "-o", str(out)]) == 0
     printed = capsys.readouterr().out
     assert "rms [N·m]  largest [N·m]" in printed and "N·m or N" not in printed

@@ -124,8 +124,7 @@ def test_a_network_has_the_scales_of_its_cfg(tmp_path, monkeypatch) -> None:
 
 
 def test_delays_that_are_drawn_have_the_largest() -> None:
-    cfg = isaac_lab.DelayedPDActuatorCfg(**BOTH, **GAINS, min_delay=1, max_delay=3)
-    side = side_of(ARM, groups={"legs": cfg})
+    side = side_of(ARM, groups={"legs": isaac_lab.DelayedPDActuatorCfg(**BOTH, **GAINS, min_delay=1, max_delay=3)})
     assert side.motors["shoulder"].delay == aa.DelayConfig(3)
     assert side.remarks == (
         "The motors of Isaac Lab's cfgs are this package's implementation of its models; Isaac Lab does not run.",

@@ -63,8 +63,7 @@ def test_networks_are_refused() -> None:
 
 
 def test_stages_as_they_act() -> None:
-    gear = aa.TransmissionConfig(9.0, efficiency=0.8)
-    found = stages_of(joint_of(gear, aa.MaxEffortClampingConfig(3.0), PD))
+    found = stages_of(joint_of(aa.TransmissionConfig(9.0, efficiency=0.8), aa.MaxEffortClampingConfig(3.0), PD))
     assert [type(one) for one in found] == [
         *(aa.PDControlConfig, aa.MaxEffortClampingConfig, aa.TransmissionConfig, aa.FrictionConfig)
     ]

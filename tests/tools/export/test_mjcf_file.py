@@ -118,8 +118,7 @@ def test_assets_are_found_from_another_folder(compiler, out, tmp_path) -> None:
     (tmp_path / "part.xml").write_text('<mujoco><worldbody><body name="p"><geom size="1"/></body></worldbody></mujoco>')
     assets = '<asset><mesh name="m" file="m.obj"/><model name="part" file="part.xml"/></asset>'
     used = '<worldbody><geom type="mesh" mesh="m"/><attach model="part" body="p" prefix="p_"/></worldbody>'
-    option = f"<compiler {compiler}/>" if compiler else ""
-    model, _ = whole(tmp_path, option + assets + used + BODIES, out=out)
+    model, _ = whole(tmp_path, (f"<compiler {compiler}/>" if compiler else "") + assets + used + BODIES, out=out)
     assert model.nmesh == 1 and model.body("p_p").id
 
 

@@ -153,8 +153,7 @@ def test_a_current_tells_the_winding_of_a_servo() -> None:
     logs = [
         hidden_log(PENDULUM, {"hinge": true}, ["hinge"], seed=seed, columns=["current", "velocity"]) for seed in (0, 1)
     ]
-    options = FitOptions(gains=True, models=["Coulomb friction"])
-    found = identify(PENDULUM, logs, {"hinge": servo(0.6, 3.0)}, options)
+    found = identify(PENDULUM, logs, {"hinge": servo(0.6, 3.0)}, FitOptions(gains=True, models=["Coulomb friction"]))
     for name, value in (("torque_constant", 0.8), ("resistance", 2.0), ("viscous", 0.05)):
         assert value_of(found.motors["hinge"], name) == pytest.approx(value, rel=0.03), name
     assert found.fitted_columns == ["position", "current"]

@@ -63,8 +63,7 @@ def test_neighbors_that_are_alike_widen_it() -> None:
     cases = cases_of()
     for case, level in zip(cases, alike, strict=True):
         object.__setattr__(case.log, "settings", {"level": level})
-    error = np.std(alike[::2], ddof=1) / 2
-    assert width_of(cases) == pytest.approx(stats.t.ppf(0.95, 3) * error)
+    assert width_of(cases) == pytest.approx(stats.t.ppf(0.95, 3) * (np.std(alike[::2], ddof=1) / 2))
 
 
 def test_masses_widen_it() -> None:

@@ -62,8 +62,7 @@ def test_the_motor_of_a_shaft_is_found(robot) -> None:
     """Friction, rotor and delay, beside a joint by itself, and the whole robot repeats the log."""
     others = [aa.ShaftFrictionConfig(0.15, 0.1), aa.ShaftInertiaConfig(0.02), TENDON]
     hidden = dataclasses.replace(KNOWN["near"], delay=aa.TimedDelayConfig(seconds=0.008), others=others)
-    log = log_of(robot, {"near": hidden, "tip": KNOWN["tip"]})
-    found = identify(robot, [log], KNOWN, FitOptions(gains=False))
+    found = identify(robot, [log_of(robot, {"near": hidden, "tip": KNOWN["tip"]})], KNOWN, FitOptions(gains=False))
     motor = found.motors["near"]
     friction, rotor, tendon = (
         next(one for one in motor.others if isinstance(one, kind))

@@ -111,8 +111,7 @@ def test_a_value_by_pattern_and_a_motor_limit() -> None:
 
 def test_drives_hold_where_there_is_no_actuator(tmp_path) -> None:
     file = edited(tmp_path, without(OF_SHOULDER), number(SHOULDER, "drive:angular:physics:stiffness", 1.0))
-    found = table(resolve(file))
-    kp = found["shoulder", "kp"]
+    kp = table(resolve(file))["shoulder", "kp"]
     assert kp.file == pytest.approx(math.degrees(1.0)) and kp.applied == pytest.approx(math.degrees(1.0))
     assert kp.rule == "drive of the file"
     bare = table(resolve(edited(tmp_path, without(OF_SHOULDER), name="bare.usda")))

@@ -14,8 +14,7 @@ def test_each_joint_has_positions_and_errors() -> None:
     time = np.linspace(0.0, 1.0, 50)
     measured = np.stack([np.sin(time), np.cos(time)], axis=1)
     simulated, kinds = measured + [0.002, -0.03], [True, False]
-    drawn = draw_comparison(Comparison("robot", ["hip", "slide"], time, measured, measured, simulated, kinds))
-    panels = drawn.axes
+    panels = draw_comparison(Comparison("robot", ["hip", "slide"], time, measured, measured, simulated, kinds)).axes
     titles = [panel.get_title(loc="left") for panel in panels]
     assert titles[::2] == ["hip: mean absolute error 2 mrad", "slide: mean absolute error 30 mm"]
     named = ["position [rad]", "error\n[mrad]", "position [m]", "error\n[mm]"]

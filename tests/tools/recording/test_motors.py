@@ -43,8 +43,7 @@ def test_states_of_the_winding_are_recorded() -> None:
 def test_losses_are_what_does_not_become_motion() -> None:
     """R·i², but for the change of the velocity in the step, which the voltage does not know without an inertia."""
     log = moved()
-    heat = R * log.currents[..., 0].astype(float) ** 2
-    missing = log.losses[..., 0] - heat
+    missing = log.losses[..., 0] - (R * log.currents[..., 0].astype(float) ** 2)
     late = log.motor_efforts[..., 0] ** 2 * DT / INERTIA / 2
     np.testing.assert_allclose(missing[:-1], -late[:-1], rtol=2e-3, atol=2e-3)
 
@@ -76,8 +75,7 @@ def test_nothing_electrical_is_recorded_without_a_winding() -> None:
 
 
 def test_losses_bring_what_they_follow_from() -> None:
-    log = moved(["losses"])
-    assert {"electrical_power", "loss_power", "motor_efforts", "velocities", "losses"} == {*log.signals}
+    assert {"electrical_power", "loss_power", "motor_efforts", "velocities", "losses"} == {*moved(["losses"]).signals}
 
 
 def test_files_keep_them(tmp_path) -> None:
@@ -87,5 +85,4 @@ def test_files_keep_them(tmp_path) -> None:
         again = aa.Recording.load(tmp_path / f"log{ending}")
         np.testing.assert_array_equal(again.currents, log.currents)
         assert again.motors() == log.motors()
-    figure = log.plot("hip")
-    assert {"current [A]", "voltage [V]"} <= {axes.get_ylabel() for axes in figure.axes}
+    assert {"current [A]", "voltage [V]"} <= {axes.get_ylabel() for axes in log.plot("hip").axes}

@@ -67,8 +67,7 @@ def test_what_the_law_asks_for_does_not_crush_what_is_applied() -> None:
 
 @cases("signals", ("positions",), ("computed_efforts",), ("velocities",), ("faults",))
 def test_what_was_not_recorded_is_left_out(signals) -> None:
-    lines = sum(len(panel.lines) for panel in recorded(signals).plot().axes)
-    assert lines == (0 if signals == ("faults",) else 2)
+    assert sum(len(panel.lines) for panel in recorded(signals).plot().axes) == (0 if signals == ("faults",) else 2)
 
 
 def test_what_is_not_there_is_refused() -> None:

@@ -35,8 +35,7 @@ FRICTION = aa.FrictionConfig(coulomb=COULOMB, viscous=0.02, assumed_inertia=INER
 
 def moved(stages: dict[str, Any] | None = None, signals: Any = None) -> tuple[aa.Recording, np.ndarray]:
     """Two joints, the second one without friction, from rest to a target; and their kinetic energy over time [J]."""
-    joints = stages or {"hip": [*MOTOR, FRICTION], "knee": MOTOR}
-    leg = aa.ActuatedArrays(["hip", "knee"], joints)
+    leg = aa.ActuatedArrays(["hip", "knee"], stages or {"hip": [*MOTOR, FRICTION], "knee": MOTOR})
     q, qd, target = np.zeros((3, 1, 2), np.float32)
     energies = []
     with leg.record() if signals is None else leg.record(signals) as log:
@@ -60,8 +59,7 @@ def test_power_of_friction_is_what_the_motion_loses(way: str) -> None:
     log, energies = moved()
     np.testing.assert_allclose(log.power[:, 0] * DT, np.diff(energies, axis=0), atol=1e-6)
     motor = log.motor_efforts * (log.power / np.where(log.applied_efforts, log.applied_efforts, np.nan))
-    power = np.nan_to_num(log.power - motor)
-    np.testing.assert_allclose(log.passive_power, power, atol=1e-4)
+    np.testing.assert_allclose(log.passive_power, np.nan_to_num(log.power - motor), atol=1e-4)
     # the law is one step late on jolts, and may then return a little
     assert log.passive_power.max() * DT < 1e-4 < -log.passive_power.sum() * DT
     assert float(log.passive_power[:, 0, 1].sum()) == 0.0

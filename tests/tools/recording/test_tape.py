@@ -31,8 +31,7 @@ def test_rows_are_read_in_their_order(count, capacity) -> None:
 
 def test_what_was_read_is_a_copy() -> None:
     tape = written(3)
-    found = tape.read("number")
-    found[:] = 7
+    tape.read("number")[:] = 7
     assert tape.read("number").tolist() == [0, 1, 2]
 
 

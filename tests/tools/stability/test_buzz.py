@@ -16,8 +16,7 @@ def test_tone_is_measured_in_spite_of_motion(frequency, count, rng) -> None:
     """Up to half the rate, within 1 %; the second joint moves and does not vibrate."""
     time = TIME[:count]
     moves = 0.3 * np.sin(2 * np.pi * 0.6 * time) + 1e-4 * rng.normal(size=count)
-    buzzing = moves + 0.01 * np.cos(2 * np.pi * frequency * time)
-    (found,) = aa.buzz(np.stack([moves, buzzing], axis=1), DT)
+    (found,) = aa.buzz(np.stack([moves, moves + 0.01 * np.cos(2 * np.pi * frequency * time)], axis=1), DT)
     assert found.joint == 1 and found.frequency == pytest.approx(frequency, rel=0.01)
     assert found.amplitude == pytest.approx(0.01, rel=0.03)
 

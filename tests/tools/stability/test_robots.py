@@ -210,14 +210,12 @@ def test_arm_vibrates_from_the_limit_on(engine: str, dt: float, delay: int) -> N
 @cases("engine", *ENGINES)
 def test_coupled_arm_vibrates_from_the_limit_on(engine: str) -> None:
     """The whole robot decides: each joint of the Panda alone has a larger margin than all together."""
-    pose = [0.0, -0.6, 0.0, -2.2, 0.5, 1.6, 0.8]
-    bench = Bench("franka_panda", "/World/Panda", pose, 1 / 240, 0, engine)
+    bench = Bench("franka_panda", "/World/Panda", [0.0, -0.6, 0.0, -2.2, 0.5, 1.6, 0.8], 1 / 240, 0, engine)
     bench.robot.set_dof_armatures(0.0)
     # growth is measured by velocity
     bench.robot.set_dof_max_velocities(np.inf)
     bench.robot.set_dof_positions(bench.rest)
-    inertia = np.array([row.inertia for row in bench.actuators.stability().joints])
-    kp, kd = gains(inertia, 1 / 240, 0.1)
+    kp, kd = gains(np.array([row.inertia for row in bench.actuators.stability().joints]), 1 / 240, 0.1)
     bench.set_gains(kp, kd)
     told = bench.actuators.stability()
     assert min(joint.margin for joint in told.joints) > 1.2 * told.robots[0].margin
@@ -405,8 +403,7 @@ def test_friction_that_assumes_too_much_inertia_is_named(
     with aa.Simulation(stage, 1 / 240) as sim:
         sim.play()
         without = aa.ArticulationActuators.from_configs("/World/Pendulum", {"hinge": motor}).stability()
-    inertia = without.joints[0].inertia
-    friction = aa.FrictionConfig(coulomb=0.5, viscous=0.1, assumed_inertia=assumed * inertia)
+    friction = aa.FrictionConfig(coulomb=0.5, viscous=0.1, assumed_inertia=assumed * without.joints[0].inertia)
     with aa.Simulation(stage, 1 / 240) as sim, warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         actuators = aa.ArticulationActuators.from_configs("/World/Pendulum", {"hinge": [*motor, friction]})

@@ -161,8 +161,7 @@ def test_latencies_that_cannot_be_are_refused(change, error, words) -> None:
 
 
 def test_lack_of_damping_is_told_in_words() -> None:
-    table = aa.stability_of([[0.25]], DT, 100.0, 1.0, latency=0.02, joints=["hip"])
-    (words,) = late_joints(table)
+    (words,) = late_joints(aa.stability_of([[0.25]], DT, 100.0, 1.0, latency=0.02, joints=["hip"]))
     assert words.startswith("The effort of hip acts 0.02 s late: its kp = 100 needs more than kd = 2, and it has 1.")
     assert late_joints(aa.stability_of([[0.25]], DT, 100.0, 3.0, latency=0.02)) == []
     assert late_joints(aa.stability_of([[0.25]], DT, 100.0, 0.0)) == []

@@ -45,8 +45,7 @@ def test_learns_a_linear_law(kind, epochs, off, torch, tmp_path) -> None:
 @cases("kind", *KINDS)
 def test_prediction_is_what_torch_computed(kind, torch) -> None:
     trained = train(pd_log(1), kind, hidden=(8, 8), warm_up=7)
-    kept = trained.history[trained.best_epoch, 1]
-    assert trained.errors["validation"].relative == pytest.approx(kept, rel=1e-4)
+    assert trained.errors["validation"].relative == pytest.approx(trained.history[trained.best_epoch, 1], rel=1e-4)
 
 
 @cases("kind", *KINDS)

@@ -98,8 +98,7 @@ def test_motor_without_clamps_has_no_bounds() -> None:
 
 def test_picture_names_clamps_and_figures() -> None:
     legs = leg(aa.DCMotorClampingConfig(STALL, FREE, PEAK), aa.DelayConfig(3), aa.MaxEffortClampingConfig(LIMIT))
-    drawn = draw_envelope(envelope(legs, "knee", dt=0.005, drive_limit=90.0))
-    (panel,) = drawn.axes
+    (panel,) = draw_envelope(envelope(legs, "knee", dt=0.005, drive_limit=90.0)).axes
     said = {text.get_text() for text in panel.texts}
     assert {"envelope", "ClampingDCMotor", "ClampingMaxEffort", "stall effort 80", "corner speed 3"} <= said
     assert "no-load speed 9" in said
@@ -113,8 +112,7 @@ def test_picture_names_clamps_and_figures() -> None:
 def test_clamp_that_is_all_there_is_gives_its_name_to_the_line(others) -> None:
     """It would cover the whole; a clamp that never limits has a line of its own."""
     found = envelope(leg(aa.DCMotorClampingConfig(STALL, FREE, PEAK), *others), "hip")
-    drawn = draw_envelope(found)
-    (panel,) = drawn.axes
+    (panel,) = draw_envelope(found).axes
     said = {text.get_text() for text in panel.texts}
     assert "envelope\n= ClampingDCMotor" in said and "ClampingDCMotor" not in said
     assert ("ClampingMaxEffort" in said) == bool(others)

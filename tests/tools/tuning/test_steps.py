@@ -18,8 +18,7 @@ def test_numbers_of_a_step_are_those_of_its_equation(ratio, rest) -> None:
     turning = omega * np.sqrt(1.0 - ratio**2)
     swing = np.cos(turning * time) + ratio * omega / turning * np.sin(turning * time)
     step = rest * (1.0 - np.exp(-ratio * omega * time) * swing)
-    still = np.zeros_like(step)
-    found, curves = steps_of(np.stack([step, still], axis=1), dt)
+    found, curves = steps_of(np.stack([step, np.zeros_like(step)], axis=1), dt)
     assert found["overshoot"] == pytest.approx(np.exp(-np.pi * ratio / np.sqrt(1.0 - ratio**2)), abs=2e-3)
     assert found["settling"] == pytest.approx(time[np.flatnonzero(np.abs(step / rest - 1.0) > 0.02)[-1]], abs=2 * dt)
     assert curves.shape[1] == 1
@@ -28,8 +27,7 @@ def test_numbers_of_a_step_are_those_of_its_equation(ratio, rest) -> None:
 def test_a_step_that_hardly_moves_counts_nowhere_and_an_unsettled_one_to_its_end() -> None:
     time = np.arange(0.0, 1.0, 1e-3)
     swings = 1.0 - np.cos(40.0 * time) * np.exp(-0.05 * time)
-    held = 0.1 * swings
-    found, curves = steps_of(np.stack([swings, held], axis=1), 1e-3)
+    found, curves = steps_of(np.stack([swings, 0.1 * swings], axis=1), 1e-3)
     assert found["settling"] == pytest.approx(time[-1], abs=0.1) and curves.shape[1] == 1
 
 

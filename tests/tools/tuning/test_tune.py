@@ -86,8 +86,7 @@ def test_judges_gains_that_are_there(kp, kd, verdict) -> None:
 
 
 def test_an_integral_holds_gravity_within_its_bound() -> None:
-    found = arm(integral=True, verify=True)
-    row = found.joints[0]
+    row = arm(integral=True, verify=True).joints[0]
     assert row.ki > 0 and row.gravity < row.ki * row.integral_max <= row.effort_limit
     assert row.phase_margin >= PHASE_MARGIN and row.measured["sag"] < 0.2 * arm().joints[0].sag
 
@@ -109,8 +108,7 @@ def test_intervals_count_with_their_worst() -> None:
     kd = []
     for low in (0.2, 0.02):
         known.clamping, known.armature, known.intervals = [FREE], 0.2, {"armature": (low, 0.2)}
-        found = aa.tune(ROBOTS / "pendulum.usda", {"hinge": known}, poses=2, verify=False)
-        kd.append(found.joints[0].kd)
+        kd.append(aa.tune(ROBOTS / "pendulum.usda", {"hinge": known}, poses=2, verify=False).joints[0].kd)
     assert kd[1] < 0.9 * kd[0]
 
 

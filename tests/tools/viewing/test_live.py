@@ -37,8 +37,7 @@ def test_bodies_are_where_mujoco_has_them(sim, actuators) -> None:
 
 
 def test_ghost_is_where_the_targets_are(sim, actuators) -> None:
-    robots = aa.Articulation("/World/Arm")
-    robots.set_dof_position_targets([[0.0, 0.0], [0.9, 0.25], [0.0, 0.0]])
+    aa.Articulation("/World/Arm").set_dof_position_targets([[0.0, 0.0], [0.9, 0.25], [0.0, 0.0]])
     live = live_of(sim)
     live.select(1, 0)
     before = sim.data(1).qpos.copy()

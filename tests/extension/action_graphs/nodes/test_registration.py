@@ -155,8 +155,7 @@ def test_node_waits_for_omni_graph(monkeypatch) -> None:
 
 def test_example_graph_fits_the_node(tmp_path) -> None:
     """Ports of our node in the written file have the types of the `.ogn` file, and every wire has two ends."""
-    script = REPOSITORY / "standalone_examples" / "drive_from_omnigraph.py"
-    assert warm_python().run([script]).returncode == 0
+    assert warm_python().run([REPOSITORY / "standalone_examples" / "drive_from_omnigraph.py"]).returncode == 0
     stage = Usd.Stage.Open(str(tmp_path / "drive_from_omnigraph.usda"))
     graph = stage.GetPrimAtPath("/World/ActionGraph")
     ports = database.node_database(OgnArticulationActuators).DESCRIPTION.ports

@@ -56,8 +56,7 @@ def test_tick_has_a_period(runs, period, ticks) -> None:
 
 
 def test_physics_step_tells_durations(runs) -> None:
-    nodes = node("S", STEP) + node("A", RECORD, pulse("S.outputs:step"))
-    made = evaluate(nodes, settings=ON_DEMAND, clock=NOW)
+    made = evaluate(node("S", STEP) + node("A", RECORD, pulse("S.outputs:step")), settings=ON_DEMAND, clock=NOW)
     assert made.read(f"{GRAPH}/S.outputs:deltaSimulationTime") == 0.0625
     assert made.read(f"{GRAPH}/S.outputs:deltaSystemTime") == 0.0
     made.evaluate(NOW)

@@ -68,8 +68,7 @@ def test_several_graphs_are_in_stage_order() -> None:
 
 @cases("stage", "Simulation", "PreRender", "PostRender", "OnDemand")
 def test_pipeline_stage_says_whether_it_is_on_demand(stage) -> None:
-    settings = f'{SETTINGS}\n token pipelineStage = "pipelineStage{stage}"'
-    assert load("", settings).on_demand == (stage == "OnDemand")
+    assert load("", f'{SETTINGS}\n token pipelineStage = "pipelineStage{stage}"').on_demand == (stage == "OnDemand")
 
 
 def test_variables_have_values_and_defaults() -> None:
@@ -168,8 +167,7 @@ def test_fitting_wire_is_none(port, source) -> None:
 
 
 def test_wire_between_graphs_is_an_issue() -> None:
-    other = graph(node("M", ACTUATORS, pulse("T.outputs:tick")), name="Second")
-    (found,) = issues(graph(node("T", TICK)), other)
+    (found,) = issues(graph(node("T", TICK)), graph(node("M", ACTUATORS, pulse("T.outputs:tick")), name="Second"))
     assert "there is no such node in </World/Second>" in found
 
 
@@ -221,8 +219,7 @@ def test_all_problems_of_all_graphs_come_at_once() -> None:
     first = graph(node("A", "no.such.Type") + node("M", ACTUATORS, "custom token inputs:stepDt = 'x'"))
     with pytest.raises(GraphError) as caught:
         load_graphs(stage_with(first, graph("", settings="", name="Second")))
-    starts = [text.split(">")[0] for text in caught.value.issues]
-    assert starts == [f"<{GRAPH}/A", f"<{GRAPH}/M", "</World/Second"]
+    assert [text.split(">")[0] for text in caught.value.issues] == [f"<{GRAPH}/A", f"<{GRAPH}/M", "</World/Second"]
     assert str(caught.value).splitlines() == list(caught.value.issues)
 
 
@@ -303,6 +300,5 @@ def test_long_chain_of_wires_is_no_deep_one() -> None:
         node(f"N{at}", PURE, wire("double inputs:value", f"N{at - 1}.outputs:value")) for at in range(1, 1200)
     )
     loaded = load(chain + node("Last", RECORD, wire("double inputs:value", "N1199.outputs:value")))
-    expected = [f"{GRAPH}/N{at}" for at in range(1200)]
-    assert [one.path for one in loaded.nodes[f"{GRAPH}/Last"].upstream] == expected
+    assert [one.path for one in loaded.nodes[f"{GRAPH}/Last"].upstream] == [f"{GRAPH}/N{at}" for at in range(1200)]
     assert sum(len(one.upstream) for one in loaded.nodes.values()) == 1200

@@ -29,8 +29,7 @@ def test_an_archive_is_read_without_torch() -> None:
 
 def test_strides_are_honoured() -> None:
     given = parts()
-    said = given["weights"]["0.weight"]["tensor_meta"]
-    said["strides"] = [{"as_int": 1}, {"as_int": 4}]
+    given["weights"]["0.weight"]["tensor_meta"]["strides"] = [{"as_int": 1}, {"as_int": 4}]
     given["files"]["data/weights/w0"] = WEIGHTS["0.weight"].T.tobytes()
     x = numbers(5, 2, seed=4)
     plain, strided = (evaluate(exported.read(archive(one))[0], x)[0] for one in (parts(), given))

@@ -93,8 +93,7 @@ ELEMENTWISE: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 @cases("code", *ELEMENTWISE)
 def test_operations(code) -> None:
     found = network(f"y = {code}\nreturn {LAST.format('y')}", constants=(np.array(5.0),))
-    expected = linear(ELEMENTWISE[code](X))
-    np.testing.assert_allclose(evaluate(found, X)[0], expected, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(evaluate(found, X)[0], linear(ELEMENTWISE[code](X)), rtol=1e-6, atol=1e-6)
 
 
 @cases(
@@ -254,8 +253,7 @@ def test_states_that_are_not_kept_as_they_are_refused(made, told) -> None:
 
 
 def test_gru_of_one_layer() -> None:
-    shapes = ((12, 3), (12, 4), (12,), (12,))
-    weights = [RNG.normal(size=shape).astype(np.float32) for shape in shapes]
+    weights = [RNG.normal(size=shape).astype(np.float32) for shape in ((12, 3), (12, 4), (12,), (12,))]
     w = RNG.normal(size=(1, 4)).astype(np.float32)
     body = (
         "y, h, = torch.gru(x, hx, self.weights, True, 1, 0., False, False, True)\n"

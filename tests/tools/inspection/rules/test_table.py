@@ -40,8 +40,7 @@ _GEARED = motor("shoulder", aa.GearedPDControlConfig(8.0, 0.8, 5.0), aa.MaxEffor
 
 
 def armature_of(value: float) -> tuple[Edit, Edit]:
-    both = ("physxJointAxis:angular:armature", "newton:armature")
-    first, second = (number(SHOULDER, name, value) for name in both)
+    first, second = (number(SHOULDER, name, value) for name in ("physxJointAxis:angular:armature", "newton:armature"))
     return first, second
 
 
@@ -324,8 +323,7 @@ def test_effort_mode_is_a_remedy_of_gains_and_mends_them(tmp_path) -> None:
     assert [
         one for one in aa.lint(edited(tmp_path, stiff, _IMPLICIT, name="implicit.usda"), DT) if one.severity != "note"
     ] == []
-    encoder = schema(OF_SHOULDER, "ActuatorEncoderAPI")
-    late = edited(tmp_path, stiff, _IMPLICIT, encoder, name="late.usda")
+    late = edited(tmp_path, stiff, _IMPLICIT, schema(OF_SHOULDER, "ActuatorEncoderAPI"), name="late.usda")
     (finding,) = (one for one in aa.lint(late, DT) if one.severity == "error")
     assert finding.rule == "unstable-gains" and "implicit" not in finding.remedy
 
