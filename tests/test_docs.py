@@ -188,8 +188,7 @@ def test_motor_file_of_a_page_is_read(text, tmp_path) -> None:
 
 @pytest.mark.parametrize("text", TOML)
 def test_dependency_asks_for_a_version_that_exists(text) -> None:
-    wanted = tomllib.loads(text)["dependencies"]
-    assert wanted in [
+    assert tomllib.loads(text)["dependencies"] in [
         {package.__name__: {"version": package.__version__}},
         {package.__name__: {"version": BUNDLED_VERSION, "exact": True}},
     ]

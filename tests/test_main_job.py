@@ -239,8 +239,7 @@ def test_robots_nobody_here_wrote(file, root) -> None:
     """Every axis gets an actuator by its name and moves, those of the humanoid's D6 joints among them."""
     if not (WHEEL / file).exists():
         pytest.skip(f"this newton does not ship {file}")
-    stage = stage_of(WHEEL / file)
-    with aa.Simulation(stage, dt=1 / 1000) as sim:
+    with aa.Simulation(stage_of(WHEEL / file), dt=1 / 1000) as sim:
         robot = aa.Articulation(root)
         names = robot.dof_names
         assert any(":" in name for name in names) is (file == "humanoid.usda")

@@ -151,8 +151,7 @@ def test_saved_state_goes_on_bit_for_bit(engine_kind, tmp_path, rng) -> None:
     for one in signals[:20]:
         bench.step(one)
     saved = bench.wrapper.save_state()
-    names = {name.rsplit("/", 1)[1] for name in saved if ".controller." in name}
-    assert names == {
+    assert {name.rsplit("/", 1)[1] for name in saved if ".controller." in name} == {
         *("mlp_0.controller.pos_error_history", "mlp_0.controller.vel_history", "lstm_1.controller.hidden"),
         *("lstm_1.controller.cell", "gru_2.controller.hidden"),
     }

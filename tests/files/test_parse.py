@@ -183,8 +183,7 @@ def test_function_chooses_the_component_of_a_prim(stage) -> None:
     parsed = aa.parse_actuator_prim(prim)
     assert (parsed.controller_class, parsed.controller_kwargs) == (Constant, {"hold_effort": 3.0})
     assert seen[0]["hold_effort"] == 3.0
-    host = ArraysHost(["knee", "ankle"], path=ROOT, stage=stage)
-    with aa.use_host(host):
+    with aa.use_host(ArraysHost(["knee", "ankle"], path=ROOT, stage=stage)):
         wrapper = aa.ArticulationActuators(ROOT)
         assert isinstance(wrapper.actuators[0].controller, Constant)
         wrapper.close()

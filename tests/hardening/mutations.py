@@ -403,8 +403,7 @@ class Tree:
             entered = {(name, line) for name, line in json.loads(told.read_text())}
             functions: dict[str, list[list[int]]] = {}
             for name in {name for name, _ in entered}:
-                path = Path(name).relative_to(covered.place)
-                functions[str(path)] = [
+                functions[str(Path(name).relative_to(covered.place))] = [
                     [first, last]
                     for first, last in [*functions_of(Path(name).read_text("utf-8")), (0, 0)]
                     if last == 0 or any((name, line) in entered for line in range(first, last + 1))

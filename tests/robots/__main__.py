@@ -210,8 +210,7 @@ def classes(rows: Sequence[Row]) -> Iterator[str]:
         f"of {len(some)}: opens {sum(row.opens for row in some)}, as the original {good - len(says)}, "
         f"as the file says {len(says)}, to mend {len(mend)}: {good / len(some):.1%} behave"
     )
-    counts = Counter(reason for row in says for reason in row.lost)
-    for reason, count in counts.most_common():
+    for reason, count in Counter(reason for row in says for reason in row.lost).most_common():
         yield f"{count:4d} as the file says, for: {reason}"
     for row in mend:
         yield f"     to mend: {row.robot.file}"

@@ -278,8 +278,7 @@ def test_finds_actuators_of_referenced_robots(instanceable):
     source = layer(world(robot(actuator("float newton:kp = 5"))))
     arcs = f"instanceable = {instanceable}\nprepend references = @{source.identifier}@</World/Robot>"
     stage = Usd.Stage.Open(layer(world(*[f'def "{name}" (\n{arcs}\n)\n{{\n}}' for name in ("A", "B")]), "scene.usda"))
-    found = [discover(stage, f"/World/{name}", [f"/World/{name}/joints/hip"]) for name in ("A", "B")]
-    assert found == [
+    assert [discover(stage, f"/World/{name}", [f"/World/{name}/joints/hip"]) for name in ("A", "B")] == [
         [
             ActuatorSpec(
                 f"/World/{name}/Actuators/act",
@@ -639,8 +638,7 @@ def test_all_problems_are_reported_at_once():
         actuator("float newton:maxEffort = nan", name="two", targets="", schemas=(CLAMP,)),
         actuator(name="three", targets=f"[<{HIP}>, <{SLIDE}>]"),
     )
-    found = [issue.removeprefix(f"<{ROOT}/Actuators/").split(":")[0:2] for issue in issues(stage)]
-    assert found == [
+    assert [issue.removeprefix(f"<{ROOT}/Actuators/").split(":")[0:2] for issue in issues(stage)] == [
         ["one>.newton", "kp = nan (layer robot.usda)"],
         ["one>.newton", "kd = -1.0 (layer robot.usda)"],
         ["one>.newton", "delaySteps = -1 (layer robot.usda)"],

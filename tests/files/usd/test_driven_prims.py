@@ -179,8 +179,7 @@ def test_every_axis_of_a_joint_is_driven_by_its_name(way) -> None:
         assert targets(prim) == ["/World/Robot/hinge", f"{WRIST}.rotX"]
         aa.add_motors(ROBOT, motors, stage=stage, overwrite_existing=True)
     elif way == "motors":
-        prims = aa.add_motors(ROBOT, motors, stage=stage)
-        assert [(prim.GetName(), targets(prim)) for prim in prims] == [
+        assert [(prim.GetName(), targets(prim)) for prim in aa.add_motors(ROBOT, motors, stage=stage)] == [
             *(("hinge", ["/World/Robot/hinge"]), ("wrist_rotX", [f"{WRIST}.rotX"]), ("wrist_rotZ", [f"{WRIST}.rotZ"]))
         ]
     with aa.Simulation(stage) as sim:

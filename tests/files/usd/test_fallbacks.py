@@ -343,8 +343,7 @@ def test_group_in_a_simulation_leaves_the_joint_what_its_author_gave_it(rules: A
                 assert [(one.usd_value, one.cfg_value, one.applied) for one in left_out] == [(0.125, None, 0.125)]
             assert joint_values(robot) == pytest.approx(FALLBACK, rel=1e-5)
             for armature in (0.01, 0.125, 0.5):
-                stated = cfg.replace(armature=armature)
-                with aa.ArticulationActuators.from_groups(ROOT, {"all": stated}, rules=rules):
+                with aa.ArticulationActuators.from_groups(ROOT, {"all": cfg.replace(armature=armature)}, rules=rules):
                     assert joint_values(robot) == pytest.approx([*own[:3], armature], rel=1e-5)
             sim.stop()
 

@@ -315,8 +315,7 @@ def test_the_envelope_of_a_drive_is_a_limit_of_its_motor(max_force) -> None:
     made = pendulum()
     made.drive("/World/Robot/hinge", stiffness=1.0, **({} if max_force is None else {"maxForce": max_force}))
     made.stage.GetPrimAtPath("/World/Robot/hinge").AddAppliedSchema("PhysxDrivePerformanceEnvelopeAPI:angular")
-    envelope = {"maxActuatorVelocity": 90.0, "velocityDependentResistance": np.radians(2.0)}
-    for name, value in envelope.items():
+    for name, value in {"maxActuatorVelocity": 90.0, "velocityDependentResistance": np.radians(2.0)}.items():
         made.attribute("/World/Robot/hinge", f"physxDrivePerformanceEnvelope:angular:{name}", float(value))
     with aa.Simulation(made.stage) as sim:
         if max_force is None:

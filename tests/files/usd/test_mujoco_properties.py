@@ -27,8 +27,7 @@ def driven(**values: Any) -> SmallStage:
     made = pendulum()
     prim = made.stage.DefinePrim("/World/drive", "MjcActuator")
     prim.CreateRelationship("mjc:target").SetTargets([HINGE])
-    numbers = {"gainPrm": [10.0], "biasPrm": [0.0, -10.0, -1.0], "gear": [2.0]} | values
-    for name, value in numbers.items():
+    for name, value in ({"gainPrm": [10.0], "biasPrm": [0.0, -10.0, -1.0], "gear": [2.0]} | values).items():
         prim.CreateAttribute(f"mjc:{name}", Sdf.ValueTypeNames.DoubleArray).Set(value)
     for name, value in {"armature": 0.25, "forceRange:min": -3.0, "forceRange:max": 3.0}.items():
         prim.CreateAttribute(f"mjc:{name}", Sdf.ValueTypeNames.Double).Set(value)
@@ -69,8 +68,7 @@ def test_control_modes_come_back_to_gains_of_an_actuator() -> None:
 
 def test_attributes_of_mujoco_on_joints_count_before_play() -> None:
     made = pendulum()
-    values = {"armature": 0.5, "frictionloss": 0.25, "damping": 0.75}
-    for name, value in values.items():
+    for name, value in {"armature": 0.5, "frictionloss": 0.25, "damping": 0.75}.items():
         made.attribute(HINGE, f"mjc:{name}", value)
     for side, value in (("min", -7.0), ("max", 7.0)):
         made.attribute(HINGE, f"mjc:actuatorfrcrange:{side}", value)

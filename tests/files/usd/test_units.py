@@ -102,8 +102,7 @@ def test_numbers_are_converted_by_their_unit(config, angular, linear) -> None:
         assert [getattr(written, name) for name in parameters_of(written)] == [
             pytest.approx(value) if not isinstance(value, str) else value for value in expected
         ]
-        again = from_stage(written, CGS, [turns])
-        assert list(vars(again).values()) == [
+        assert list(vars(from_stage(written, CGS, [turns])).values()) == [
             pytest.approx(value) if not isinstance(value, str) else value for value in vars(config).values()
         ]
 

@@ -80,8 +80,7 @@ def test_friction_of_the_simulator_is_named(tmp_path) -> None:
 
 def test_armature_and_friction_without_a_stage_are_named(tmp_path) -> None:
     own = replace(motor_of([PD]), armature=0.02, friction=0.3)
-    said = export(read_robot(ROBOTS / "pendulum.usda", {".*": own}), "c", tmp_path / "motors.h", strict=True)
-    assert said == [
+    assert export(read_robot(ROBOTS / "pendulum.usda", {".*": own}), "c", tmp_path / "motors.h", strict=True) == [
         "Left to the robot: armature of 1 joint (0.02 kg·m²): hinge.",
         "Left to the robot: dry friction of 1 joint (0.3 N·m): hinge.",
     ]

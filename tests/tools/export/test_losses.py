@@ -14,8 +14,7 @@ from pxr import Usd
 def test_each_stage_that_is_not_said_is_named() -> None:
     motor = aa.MotorConfig(aa.PDControlConfig(3.0, 1.0), delay=aa.DelayConfig(2), others=[aa.EncoderConfig()])
     robot = read_robot(ROBOTS / "arm_2dof.usda", {".*": motor})
-    said = losses.said_together(losses.losses_of(robot, {"kp", "kd", "position_limits"}))
-    assert said == [
+    assert losses.said_together(losses.losses_of(robot, {"kp", "kd", "position_limits"})) == [
         "Lost: law feedback encoder of 2 joints: shoulder, extension.",
         "Lost: command delay of 2 joints (2 physics steps): shoulder, extension.",
     ]

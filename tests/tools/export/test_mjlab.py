@@ -51,8 +51,7 @@ def test_numbers_are_those_of_the_motors(monkeypatch) -> None:
 def test_zeros_of_given_motors_are_written(monkeypatch) -> None:
     motors = {".*": aa.MotorConfig(aa.PDControlConfig(1.0, 0.1), armature=0.0, friction=0.0, viscous_friction=0.0)}
     text = mjlab_text(read_robot(ROBOTS / "so101.usda", motors), [])
-    cfgs = cfgs_of(text, "mjlab.actuator", {name: stand_in(name) for name in _FIELDS}, monkeypatch)
-    for cfg in cfgs.values():
+    for cfg in cfgs_of(text, "mjlab.actuator", {name: stand_in(name) for name in _FIELDS}, monkeypatch).values():
         assert (cfg.armature, cfg.frictionloss, cfg.viscous_damping) == (0.0, 0.0, 0.0)
 
 

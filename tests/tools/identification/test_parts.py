@@ -39,8 +39,7 @@ def test_replays_beside_other_work_are_the_same(count) -> None:
 
 def test_what_is_not_waited_for_ends_early() -> None:
     pytest.importorskip("scipy")
-    log = log_of("a.csv", 100_000)
-    with Shipped(PENDULUM, {"hinge": known_motor()}, [log]) as shipped:
+    with Shipped(PENDULUM, {"hinge": known_motor()}, [log_of("a.csv", 100_000)]) as shipped:
         began = time.monotonic()
     assert time.monotonic() - began < 1.0
     refused(CancelledError, shipped.errors)

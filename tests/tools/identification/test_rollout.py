@@ -55,8 +55,7 @@ def test_variants_are_what_the_laws_say() -> None:
         dict(zip(NAMES, values, strict=True))
         for values in ((0.1, 0.1, 0.01, 0.004, 0.02), (0.3, 0.0, 0.0, 0.0, 0.0), (0.0, 0.5, 0.05, 0.011, -0.1))
     ]
-    found = Rollout("hinge", MOTOR, NAMES, 3).run([one], 0, variants)[0][0]
-    for row, values in zip(found, variants, strict=True):
+    for row, values in zip(Rollout("hinge", MOTOR, NAMES, 3).run([one], 0, variants)[0][0], variants, strict=True):
         np.testing.assert_allclose(row, reference(one, values), atol=3e-4)
 
 

@@ -215,8 +215,7 @@ def test_drive_of_a_misspelt_actuator_is_left(tmp_path: Path) -> None:
 def test_what_else_follows_from_a_doubtful_actuator_is_left(tmp_path: Path) -> None:
     limit = (without(f"{OF_SHOULDER}.newton:maxEffort"), number(OF_SHOULDER, "newton:maxEfort", 20.0))
     geared = (motor("shoulder", aa.GearedPDControlConfig(8.0, 0.8, 5.0), aa.MaxEffortClampingConfig(60.0)), *MISSPELT)
-    refused = (number(OF_SHOULDER, "newton:kp", -400.0), STIFF)
-    for at, edits in enumerate((limit, geared, refused)):
+    for at, edits in enumerate((limit, geared, (number(OF_SHOULDER, "newton:kp", -400.0), STIFF))):
         fixed, left = fix(edited(tmp_path, *edits, name=f"{at}.usda"), tmp_path / "fixed.usda")
         assert fixed == [] and any(finding.where == OF_SHOULDER for finding in left)
 

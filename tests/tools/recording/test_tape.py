@@ -12,8 +12,7 @@ ROWS = {"wide": ((50_000,), np.dtype(np.float32)), "number": ((), np.dtype(np.fl
 def written(count: int, capacity: int | None = None) -> Tape:
     tape = Tape(ROWS, capacity)
     for number in range(count):
-        row = tape.next_row()
-        for array in row.values():
+        for array in tape.next_row().values():
             array[...] = number
         tape.advance()
     return tape

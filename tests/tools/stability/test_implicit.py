@@ -148,8 +148,7 @@ def test_text_and_json_have_the_effort_mode() -> None:
 
 
 def test_sensor_makes_a_joint_explicit() -> None:
-    encoder = aa.EncoderConfig(latency=0.012)
-    for late in ({"stages": [encoder]}, {"latency": [0.012, 0.0]}):
+    for late in ({"stages": [aa.EncoderConfig(latency=0.012)]}, {"latency": [0.012, 0.0]}):
         stages = list(late.get("stages", []))
         others = {name: value for name, value in late.items() if name != "stages"}
         table = aa.stability_of(

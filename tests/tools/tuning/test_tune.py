@@ -63,8 +63,7 @@ def test_what_cannot_be_had_is_said_with_the_best_there_is() -> None:
 @pytest.mark.parametrize("rule", ["inertia", "armature"])
 def test_rules_are_equations(rule) -> None:
     """kp = I·ω² and kd = 2·ζ·I·ω, of the nominal inertia or of the armature."""
-    found = aa.tune(ROBOTS / "unitree_go1.usda", rule=rule, frequency=8.0, poses=3, verify=False)
-    for row in found.joints:
+    for row in aa.tune(ROBOTS / "unitree_go1.usda", rule=rule, frequency=8.0, poses=3, verify=False).joints:
         inertia = row.armature if rule == "armature" else row.inertia[1]
         ratio = 2.0 if rule == "armature" else 1.0
         omega = 2.0 * math.pi * 8.0

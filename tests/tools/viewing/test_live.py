@@ -113,8 +113,7 @@ def test_geared_motor_is_shown_at_the_joint() -> None:
 def test_temperatures_are_those_of_the_recorder() -> None:
     motor = [aa.PDControlConfig(200.0, 20.0), aa.MaxEffortClampingConfig(60.0)]
     heat = aa.ThermalConfig(0.5, 1.0, motor_constant=0.5, derating_start=90.0, max_temperature=130.0)
-    endless = aa.ThermalConfig(0.5, 1.0, motor_constant=0.5)
-    for law, ends in ((heat, (90.0, 130.0)), (endless, (np.inf, np.inf))):
+    for law, ends in ((heat, (90.0, 130.0)), (aa.ThermalConfig(0.5, 1.0, motor_constant=0.5), (np.inf, np.inf))):
         with aa.Simulation(ARM, 0.005) as sim:
             sim.play()
             actuators = aa.ArticulationActuators.from_configs(
