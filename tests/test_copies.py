@@ -44,9 +44,8 @@ def actuator() -> aa.Actuator:
 
 
 def arrays() -> aa.ActuatedArrays:
-    return aa.ActuatedArrays(
-        ["a", "b"], {".*": [aa.PDControlConfig(20.0, 2.0), aa.MaxEffortClampingConfig(3.0)]}, num_robots=2
-    )
+    motor = [aa.PDControlConfig(20.0, 2.0), aa.MaxEffortClampingConfig(3.0)]
+    return aa.ActuatedArrays(["a", "b"], {".*": motor}, num_robots=2)
 
 
 def step(stepped: aa.ActuatedArrays, target: float = 1.0) -> None:

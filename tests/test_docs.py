@@ -60,11 +60,7 @@ LAB_ROBOTS = [
     text for page in PAGES for text in re.findall(r"^```py\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
 ]
 # snippets that need an extra, by what they import, and the library it brings
-NEEDS = {
-    "actuators.tools.training import": "torch",
-    "import torch": "torch",
-    "import mujoco, mujoco_warp": "mujoco_warp",
-}
+NEEDS = {"tools.training import": "torch", "import torch": "torch", "import mujoco, mujoco_warp": "mujoco_warp"}
 # modules that import Kit, or libraries that are missing
 OPTIONAL = {"ovphysx": "simulators.physx", "stable_baselines3": "tools.environments.stable_baselines"}
 ABSENT = ["extension.entry", "simulators.kit", "tests", *(OPTIONAL[name] for name in OPTIONAL if not find_spec(name))]

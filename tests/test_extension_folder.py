@@ -282,9 +282,8 @@ def _missing(paths: list[str]) -> list[str]:
 
 
 def _changelog_entries() -> list[tuple[str, str]]:
-    entries = re.findall(
-        r"^## \[(\d+\.\d+\.\d+)\] - (\d{4}-\d{2}-\d{2})$", _read_text("docs/CHANGELOG.md"), re.MULTILINE
-    )
+    text = _read_text("docs/CHANGELOG.md")
+    entries = re.findall(r"^## \[(\d+\.\d+\.\d+)\] - (\d{4}-\d{2}-\d{2})$", text, re.MULTILINE)
     assert entries, "docs/CHANGELOG.md: no entry '## [x.y.z] - YYYY-MM-DD'"
     return entries
 

@@ -117,9 +117,8 @@ def test_the_file_decides(robots, tmp_path) -> None:
     """`kp` of one joint, changed in the saved file with a text editor, changes that joint's effort alone."""
     head, tail = (robots / "franka_panda.usda").read_text().split('def NewtonActuator "panda_joint3"')
     edited = tmp_path / "edited.usda"
-    edited.write_text(
-        head + 'def NewtonActuator "panda_joint3"' + tail.replace("newton:kp = 400", "newton:kp = 800", 1)
-    )
+    tail = tail.replace("newton:kp = 400", "newton:kp = 800", 1)
+    edited.write_text(f'{head}def NewtonActuator "panda_joint3"{tail}')
     before, after = first_efforts(robots / "franka_panda.usda"), first_efforts(edited)
     expected = before.copy()
     expected[2] *= 2

@@ -148,9 +148,8 @@ def counted(tmp_path: Path, program: str, *arguments: str) -> list[str]:
     source, library = tmp_path / "counter.c", tmp_path / "counter.so"
     source.write_text(COUNTER)
     subprocess.run([compiler, "-O1", "-fPIC", "-shared", "-o", library, source], check=True)
-    said = ran(
-        [sys.executable, "-c", program, *arguments], check=True, env=os.environ | {"LD_PRELOAD": str(library)}
-    ).stdout
+    environment = os.environ | {"LD_PRELOAD": str(library)}
+    said = ran([sys.executable, "-c", program, *arguments], check=True, env=environment).stdout
     return said.splitlines()[-1].split()
 
 

@@ -125,9 +125,7 @@ def test_authored_delay_that_cannot_be_is_refused(steps) -> None:
 @cases("steps", -3, LARGEST + 1, 2**31 - 1)
 def test_delay_in_a_file_that_cannot_be_is_refused(steps) -> None:
     stage = stage_with_a_knee()
-    prim = aa.add_actuator(
-        "/Robot", "knee", "motor", aa.PDControlConfig(1.0, 0.0), delay=aa.DelayConfig(1), stage=stage
-    )
+    prim = aa.add_actuator("/Robot", "knee", "act", aa.PDControlConfig(1.0, 0.0), delay=aa.DelayConfig(1), stage=stage)
     prim.CreateAttribute("newton:delaySteps", Sdf.ValueTypeNames.Int).Set(steps)
     with pytest.raises(ValueError, match=rf"<{prim.GetPath()}>.newton:delaySteps = {steps}"):
         aa.parse_actuator_prim(prim)
@@ -141,11 +139,8 @@ def host() -> ArraysHost:
 
 
 def wrap(host: ArraysHost, config=None) -> aa.ArticulationActuators:
-    made = (
-        aa.ActuatorConfig(aa.ControllerPD(full(1.0), full(0.0)), [], aa.Delay(full(1, wp.int32), 3))
-        if config is None
-        else config
-    )
+    plain = aa.ActuatorConfig(aa.ControllerPD(full(1.0), full(0.0)), [], aa.Delay(full(1, wp.int32), 3))
+    made = plain if config is None else config
     with aa.use_host(host):
         return aa.ArticulationActuators.from_actuators("/Robot_.*", [(made, "knee")])
 

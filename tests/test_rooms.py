@@ -152,9 +152,7 @@ def inside(names: Iterator[str]) -> set[str]:
 
 def test_no_modules_import_each_other_in_a_circle() -> None:
     assert set(TYPES_LET_BE) <= set(MODULES), "shorten the list"
-    needs = {
-        name: inside(imported(path, for_types=name not in TYPES_LET_BE)) - {name} for name, path in MODULES.items()
-    }
+    needs = {key: inside(imported(path, for_types=key not in TYPES_LET_BE)) - {key} for key, path in MODULES.items()}
     try:
         TopologicalSorter(needs).prepare()
     except CycleError as error:

@@ -108,9 +108,7 @@ def test_unknown_wish_for_instruction_sets_is_refused(project, monkeypatch) -> N
 )
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="one instruction set")
 @pytest.mark.slow
-def test_core_of_a_clone_has_the_best_instruction_set_of_its_processor(
-    project, monkeypatch, command, wish, expected
-) -> None:
+def test_core_of_a_clone_has_the_best_instructions_of_its_processor(project, monkeypatch, command, wish, expected):
     monkeypatch.setenv("ACTUATORS_VARIANTS", wish)
     (project / "isaacsim/core/experimental/actuators/base/native").mkdir(parents=True)
     code, said, _ = build(project, command=command)

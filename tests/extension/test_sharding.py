@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from isaacsim.core.experimental.actuators import Shard
 from places import ROBOTS
-from refusals import cases
+from refusals import cases, refused
 from warm_python import warm_python
 
 # what one process simulates: motion of pendulums whose motors are drawn by number of the environment
@@ -66,8 +66,7 @@ def test_numpy_integers_are_taken() -> None:
     ((8, 0, 2, -1), r"seed = -1: must be an integer >= 0\. Pass the same to every process\."),
 )
 def test_numbers_out_of_range_are_refused(arguments, message) -> None:
-    with pytest.raises(ValueError, match=message):
-        Shard.of(*arguments)
+    refused(ValueError, lambda: Shard.of(*arguments), message)
 
 
 @cases("rank, num_ranks, expected", ("1", "2", Shard(1, 2, 4, 5, 7)), ("0", "1", None))

@@ -57,9 +57,8 @@ def test_behind_a_gear_they_are_those_of_the_motor_times_the_ratio() -> None:
         ([aa.MaxEffortClampingConfig(3.0)], [30, 12]),
         ([aa.MaxEffortClampingConfig(3.0), table], [25, 12]),
     ):
-        (actuator,) = aa.ActuatedArrays(
-            ["hip", "knee"], {".*": [aa.PDControlConfig(8.0, 2.0), *limits, gear]}
-        ).actuators
+        motor = [aa.PDControlConfig(8.0, 2.0), *limits, gear]
+        (actuator,) = aa.ActuatedArrays(["hip", "knee"], {".*": motor}).actuators
         np.testing.assert_allclose(feedback.largest_efforts(actuator, 1), [expected], rtol=1e-6)
 
 
@@ -97,9 +96,8 @@ def test_largest_speed_is_that_without_load_at_the_joint() -> None:
     geared = [aa.PDControlConfig(8.0, 2.0), fast, aa.TransmissionConfig(ratio=-3.0)]
     (actuator,) = aa.ActuatedArrays(["hip", "knee"], {".*": geared}).actuators
     assert feedback.largest_speeds(actuator, 1).tolist() == [[3, 4]]
-    (actuator,) = aa.ActuatedArrays(
-        ["hip"], {".*": [aa.PDControlConfig(8.0, 2.0), aa.MaxEffortClampingConfig(3.0)]}
-    ).actuators
+    motor = [aa.PDControlConfig(8.0, 2.0), aa.MaxEffortClampingConfig(3.0)]
+    (actuator,) = aa.ActuatedArrays(["hip"], {".*": motor}).actuators
     assert feedback.largest_speeds(actuator, 1).tolist() == [[np.inf]]
 
 

@@ -320,9 +320,8 @@ def test_shared_namespace_stays_open(root, folder) -> None:
 
 def _nodes(root: Path) -> list[tuple[Path, str, dict]]:
     files = sorted(root.rglob("*.ogn"))
-    return [
-        (file, *item) for file in files for item in json.loads(file.read_text("utf-8")).items() if item[0][0] != "$"
-    ]
+    texts = [(file, json.loads(file.read_text("utf-8"))) for file in files]
+    return [(file, *item) for file, text in texts for item in text.items() if item[0][0] != "$"]
 
 
 def test_node_type_has_its_full_name(root) -> None:
@@ -401,9 +400,8 @@ def test_tests_are_those_that_kit_runs(root) -> None:
 
 def test_no_file_names_this_machine(root) -> None:
     here = [f"{path}/".encode() for path in (REPOSITORY, sys.prefix, root.parent) if str(path) != "/usr"]
-    assert [
-        (path.name, one) for path in root.rglob("*") if path.is_file() for one in here if one in path.read_bytes()
-    ] == []
+    for path in filter(Path.is_file, root.rglob("*")):
+        assert [one for one in here if one in path.read_bytes()] == [], path
 
 
 def test_text_is_text(root) -> None:

@@ -72,9 +72,8 @@ def test_extra_in_part(monkeypatch) -> None:
     monkeypatch.setattr(doctor, "find_spec", lambda name: name in there or None)
     answer = doctor.answer(Doctor())
     assert answer.is_wrong
-    assert answer.notes == [
-        f"The extra physx lacks ovstage: all of it must be there. Run `{install_command('physx')}`."
-    ]
+    said = f"The extra physx lacks ovstage: all of it must be there. Run `{install_command('physx')}`."
+    assert answer.notes == [said]
 
 
 @cases("variant", "first", "last")

@@ -25,10 +25,8 @@ def test_a_file_is_written_and_losses_are_notes(tmp_path, capsys) -> None:
 )
 def test_table_has_units_and_the_largest_effort(robot, units, tmp_path, capsys) -> None:
     """In the headings, or behind each number where some joints turn and others slide; also that of a DC motor."""
-    assert (
-        main(["export", str(ROBOTS / f"{robot}.usda"), "--to", "urdf", "-o", str(tmp_path / "motors.xml"), "--lossy"])
-        == 0
-    )
+    words = ["--to", "urdf", "-o", str(tmp_path / "motors.xml"), "--lossy"]
+    assert main(["export", str(ROBOTS / f"{robot}.usda"), *words]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert all(unit in said for unit in units)
 

@@ -24,9 +24,8 @@ def test_tables_are_readable(capsys, monkeypatch) -> None:
     monkeypatch.setenv("COLUMNS", "100")
     assert main(["inspect", str(ROBOTS / "so101.usda")]) == 0
     text = capsys.readouterr().out
-    for words in (
-        *("/World/SO101", "shoulder_lift", "PD(kp=17.8, kd=0.6)", "velocity_limit=4.71", "N·m·s/rad", "so101.usda"),
-    ):
+    stage = ["/World/SO101", "so101.usda"]
+    for words in (*stage, "shoulder_lift", "PD(kp=17.8, kd=0.6)", "velocity_limit=4.71", "N·m·s/rad"):
         assert words in text
 
 
@@ -48,9 +47,8 @@ def test_a_drive_is_told_as_a_law(tmp_path, capsys) -> None:
     file = edited(tmp_path, without(OF_SHOULDER), number(SHOULDER, "drive:angular:physics:stiffness", 1.0))
     assert main(["inspect", str(file), "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["actuators"]
-    assert ("USD drive", ["shoulder"], "PD(kp=57.2958, kd=0)") in [
-        (row["actuator"], row["joints"], row["pipeline"]) for row in rows
-    ]
+    shown = [(row["actuator"], row["joints"], row["pipeline"]) for row in rows]
+    assert ("USD drive", ["shoulder"], "PD(kp=57.2958, kd=0)") in shown
 
 
 def test_broken_prims_are_told_and_make_it_wrong(tmp_path, capsys) -> None:

@@ -33,9 +33,8 @@ def test_shipped_robots_hold_their_pose(file, capsys) -> None:
     assert said["joints"] and not said["is_wrong"] and all(row["largest_error"] < 0.2 for row in said["joints"])
     if file.suffix == ".xml":
         assert all(row["largest_effort"] is None for row in said["joints"])
-        assert said["notes"] == [
-            "No actuator found: the simulator's joint drives move shoulder, extension; their efforts are unknown."
-        ]
+        assert [note.split(":")[0] for note in said["notes"]] == ["No actuator found"]
+        assert "the simulator's joint drives move shoulder, extension; their efforts are unknown." in said["notes"][0]
     else:
         assert any(row["largest_effort"] is not None for row in said["joints"])
 
@@ -67,9 +66,8 @@ def test_clamps_that_limit_are_named(tmp_path, capsys) -> None:
 
 def test_friction_has_columns_where_there_is_some(tmp_path, capsys) -> None:
     motors, record = tmp_path / "motors.yaml", tmp_path / "out.npz"
-    aa.save_motors(
-        motors, {".*": [aa.PDControlConfig(200.0, 20.0), aa.MaxEffortClampingConfig(30.0), aa.FrictionConfig(6.0)]}
-    )
+    motor = [aa.PDControlConfig(200.0, 20.0), aa.MaxEffortClampingConfig(30.0), aa.FrictionConfig(6.0)]
+    aa.save_motors(motors, {".*": motor})
     arm = str(ROBOTS / "arm_2dof.usda")
     options = ["--targets", "step", "--seconds", "1", "--config", str(motors), "--record", str(record)]
     shoulder, extension = ran(capsys, arm, *options)["joints"]

@@ -106,10 +106,8 @@ def test_another_mass(tmp_path) -> None:
 
 @pytest.mark.slow
 def test_drives_of_a_file_against_other_gains() -> None:
-    motors = {
-        "shoulder": MotorConfig(PDControlConfig(100.0, 20.0)),
-        "extension": MotorConfig(PDControlConfig(2e3, 1e2)),
-    }
+    laws = {"shoulder": PDControlConfig(100.0, 20.0), "extension": PDControlConfig(2e3, 1e2)}
+    motors = {joint: MotorConfig(law) for joint, law in laws.items()}
     found = compared(side_of(ARM_XML), side_of(ARM_XML, motors))
     assert {"gains", "effort mode"} <= set(named(found)) and found.unexplained == 0.0
 

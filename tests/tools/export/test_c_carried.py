@@ -64,9 +64,8 @@ def test_networks_are_refused() -> None:
 
 def test_stages_as_they_act() -> None:
     found = stages_of(joint_of(aa.TransmissionConfig(9.0, efficiency=0.8), aa.MaxEffortClampingConfig(3.0), PD))
-    assert [type(one) for one in found] == [
-        *(aa.PDControlConfig, aa.MaxEffortClampingConfig, aa.TransmissionConfig, aa.FrictionConfig)
-    ]
+    kinds = [aa.PDControlConfig, aa.MaxEffortClampingConfig, aa.TransmissionConfig, aa.FrictionConfig]
+    assert [type(one) for one in found] == kinds
     assert found[-1].motor_load > 0.0 and stages_of(joint_of(PD, aa.FrictionConfig(1.0, in_engine=True))) == [PD]
     assert stages_of(replace(joint_of(PD), motor=None)) == []
 

@@ -72,8 +72,5 @@ def test_intervals_are_events(monkeypatch) -> None:
     assert gains["func"] == "mdp.randomize_actuator_gains" and gains["mode"] == "reset"
     assert gains["params"] == {"asset_cfg": entity, "operation": "abs", "stiffness_distribution_params": (70.0, 90.0)}
     assert armature["params"] == {"asset_cfg": entity, "operation": "abs", "armature_distribution_params": (0.0, 0.5)}
-    assert friction_term["params"] == {
-        "asset_cfg": entity,
-        "operation": "scale",
-        "friction_distribution_params": (0.5, 2.0),
-    }
+    expected = {"asset_cfg": entity, "operation": "scale", "friction_distribution_params": (0.5, 2.0)}
+    assert friction_term["params"] == expected

@@ -21,9 +21,8 @@ def test_each_stage_that_is_not_said_is_named() -> None:
 
 
 def test_one_step_is_no_steps() -> None:
-    robot = read_robot(
-        ROBOTS / "arm_2dof.usda", {".*": aa.MotorConfig(aa.PDControlConfig(3.0, 1.0), delay=aa.DelayConfig(1))}
-    )
+    motor = aa.MotorConfig(aa.PDControlConfig(3.0, 1.0), delay=aa.DelayConfig(1))
+    robot = read_robot(ROBOTS / "arm_2dof.usda", {".*": motor})
     (said,) = losses.said_together(losses.losses_of(robot, {"kp", "kd", "position_limits"}))
     assert said == "Lost: command delay of 2 joints (1 physics step): shoulder, extension."
 

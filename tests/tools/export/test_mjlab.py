@@ -34,9 +34,8 @@ def test_numbers_are_those_of_the_motors(monkeypatch) -> None:
         ),
     }
     text = mjlab_text(read_robot(ROBOTS / "arm_2dof.usda", motors), ["a loss"])
-    shoulder, extension = cfgs_of(
-        text, "mjlab.actuator", {name: stand_in(name) for name in _FIELDS}, monkeypatch
-    ).values()
+    classes = {name: stand_in(name) for name in _FIELDS}
+    shoulder, extension = cfgs_of(text, "mjlab.actuator", classes, monkeypatch).values()
     assert vars(shoulder) == {
         **{"name": "DcMotorActuatorCfg", "target_names_expr": ("shoulder",), "stiffness": 80.3, "damping": 2.1},
         **{"effort_limit": 25.0, "saturation_effort": 30.0, "velocity_limit": 3.0},

@@ -20,10 +20,8 @@ ARM = ROBOTS / "arm_2dof.usda"
 
 def test_motors_of_the_file() -> None:
     shoulder, extension = robot_module.read_robot(ARM).joints
-    assert (shoulder.name, shoulder.is_linear, extension.name, extension.is_linear) == (
-        *("shoulder", False),
-        *("extension", True),
-    )
+    assert (shoulder.name, shoulder.is_linear) == ("shoulder", False)
+    assert (extension.name, extension.is_linear) == ("extension", True)
     assert (shoulder.features["kp"], shoulder.features["max_effort"]) == (200.0, 60.0)
     # in the file in degrees, in single precision
     assert shoulder.largest_effort == 60.0 and shoulder.position_limits == (-2.5, 2.5)

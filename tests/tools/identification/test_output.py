@@ -102,9 +102,8 @@ def test_units_are_those_of_the_joints(turns, milli, unit) -> None:
     found = dataclasses.replace(found, replays=replays, estimates=[of_joint, of_all])
     assert output.units_of_errors(found).milli == milli
     assert [output.unit_at_joint(found, one) for one in found.estimates] == [unit, unit]
-    assert f"6 {milli}; with" in output.summary(found)[2] and output.summary(found)[-2 - len(found.warnings)].endswith(
-        unit
-    )
+    lines = output.summary(found)
+    assert f"6 {milli}; with" in lines[2] and lines[-2 - len(found.warnings)].endswith(unit)
 
 
 @pytest.mark.parametrize("ending", [".usda", ".yaml"])

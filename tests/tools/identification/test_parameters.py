@@ -46,10 +46,8 @@ def test_any_number_of_a_stage_is_a_parameter() -> None:
     rule = parameters.rule_of("electrical.inductance", (0.0, 0.01))
     assert (rule.unit, rule.bounds, rule.kind, rule.fields) == ("H", (0.0, 0.01), "electrical", ("inductance",))
     assert parameters.value_of(motor, "electrical.inductance") == 1e-3
-    assert (
-        parameters.value_of(parameters.with_values(motor, {"electrical.inductance": 2e-3}), "electrical.inductance")
-        == 2e-3
-    )
+    changed = parameters.with_values(motor, {"electrical.inductance": 2e-3})
+    assert parameters.value_of(changed, "electrical.inductance") == 2e-3
     assert not parameters.has_place(motor, "transmission.ratio")
     for name in ("friktion", "magic.kp"):
         with pytest.raises(ValueError, match=rf"{name}: must be one of armature, .*electrical \([^)]*inductance"):
@@ -69,9 +67,8 @@ def test_a_supply_takes_the_voltage_of_the_winding() -> None:
 
 
 def test_fields_have_kinds() -> None:
-    found = parameters.fields_of(
-        ["resistance", "supply_resistance", "delay"], {"resistance": 2.0, "supply_resistance": 0.5}
-    )
+    values = {"resistance": 2.0, "supply_resistance": 0.5}
+    found = parameters.fields_of(["resistance", "supply_resistance", "delay"], values)
     assert found == {"electrical.resistance": 2.0, "supply.resistance": 0.5}
 
 

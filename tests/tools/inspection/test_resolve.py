@@ -30,10 +30,7 @@ def test_of_a_file_alone_its_values_hold(file) -> None:
             assert row.applied == pytest.approx(row.file, rel=1e-5), row
         elif row.applied is not None:
             assert row.rule in ("default", "nothing drives it")
-    plain = {"kp", "kd", "actuator_limit", "effort_limit", "velocity_limit", "armature"} | {
-        "friction",
-        "viscous_friction",
-    }
+    plain = {*"kp kd actuator_limit effort_limit velocity_limit armature friction viscous_friction".split()}
     assert {row.property for row in rows} - {"delay.delay_steps"} == plain
     delayed = {
         joint for robot in aa.inspect_robots(file) for one in robot.actuators if one.delay for joint in one.joints
@@ -42,9 +39,8 @@ def test_of_a_file_alone_its_values_hold(file) -> None:
 
 
 def test_stages_without_a_row_of_their_own_have_their_parameters() -> None:
-    found = table(resolve(ARM, {".*": [aa.PDControlConfig(80.0, 4.0), aa.DelayConfig(3)]}))[
-        "shoulder", "delay.delay_steps"
-    ]
+    rows = table(resolve(ARM, {".*": [aa.PDControlConfig(80.0, 4.0), aa.DelayConfig(3)]}))
+    found = rows["shoulder", "delay.delay_steps"]
     assert (found.file, found.config, found.applied, found.unit) == (None, 3.0, 3.0, "physics steps")
 
 
@@ -100,9 +96,8 @@ def test_motor_of_a_tendon_is_resolved_at_its_shaft() -> None:
 
 
 def test_a_value_by_pattern_and_a_motor_limit() -> None:
-    motor = aa.MotorConfig(
-        aa.PDControlConfig({"shoulder": 10.0, "extension": 20.0}, 1.0), [aa.DCMotorClampingConfig(30.0, 5.0, 25.0)]
-    )
+    law = aa.PDControlConfig({"shoulder": 10.0, "extension": 20.0}, 1.0)
+    motor = aa.MotorConfig(law, [aa.DCMotorClampingConfig(30.0, 5.0, 25.0)])
     found = table(resolve(ARM, {".*": motor}))
     assert [found[joint, "kp"].applied for joint in ("shoulder", "extension")] == [10.0, 20.0]
     assert [found[joint, "kp"].config for joint in ("shoulder", "extension")] == [10.0, 20.0]

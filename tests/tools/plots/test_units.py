@@ -38,9 +38,8 @@ def test_numbers_have_a_unit_if_it_is_known() -> None:
     (None, "effort [N·m or N]"),
 )
 def test_heading_has_the_unit_of_all_joints_below_it(turns, words) -> None:
-    assert units_module.heading("effort", "effort", turns) == words and units_module.are_mixed(turns) == (
-        words == "effort"
-    )
+    assert units_module.heading("effort", "effort", turns) == words
+    assert units_module.are_mixed(turns) == (words == "effort")
 
 
 @cases(

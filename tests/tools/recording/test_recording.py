@@ -93,9 +93,8 @@ def test_a_table_has_a_line_per_step_robot_and_joint(tmp_path) -> None:
         rows = list(csv.DictReader(file))
     assert len(rows) == 8 * 2 * 2
     row = rows[2 * 4 + 3]
-    assert (row["time"], row["robot"], row["joint"], row["limited_by"]) == (
-        *("0.02", "robot 1", "knee", "ClampingMaxEffort"),
-    )
+    shown = [row[name] for name in ("time", "robot", "joint", "limited_by")]
+    assert shown == ["0.02", "robot 1", "knee", "ClampingMaxEffort"]
     assert float(row["applied_efforts"]) == log.applied_efforts[2, 1, 1] == 5.0
 
 

@@ -133,10 +133,8 @@ def test_table_of_friction() -> None:
     ([True, False], "largest effort  ", ["2 N·m", "3 N"]),
 )
 def test_table_has_the_unit_of_each_joint(turns: list[bool], heading: str, cells: list[str]) -> None:
-    rows = [
-        statistics.JointFriction("r", "j", 0.5, 1.0, effort, 4.0, kind)
-        for effort, kind in zip((2.0, 3.0), turns, strict=True)
-    ]
+    of_joints = zip((2.0, 3.0), turns, strict=True)
+    rows = [statistics.JointFriction("r", "j", 0.5, 1.0, effort, 4.0, kind) for effort, kind in of_joints]
     head, *lines = str(aa.FrictionTable(rows)).splitlines()
     assert heading in head
     assert [" ".join(line.split()) for line in lines] == [f"r j 50.0% 1 {cell} 4" for cell in cells]

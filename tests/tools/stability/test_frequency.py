@@ -120,9 +120,8 @@ def test_late_joint_of_a_robot() -> None:
         simulation.play()
         (shoulder, _), found = actuators.stability().joints, loop_response(actuators, "shoulder")
     assert shoulder.latency == pytest.approx(0.009, rel=1e-5) and found.gain_margin == shoulder.margin
-    expected = frequency_response(
-        "shoulder", (200.0, 20.0, 0.0), shoulder.inertia, 0.002, 2.5, timing=Timing.of(stages, 1)
-    )
+    timing = Timing.of(stages, 1)
+    expected = frequency_response("shoulder", (200.0, 20.0, 0.0), shoulder.inertia, 0.002, 2.5, timing=timing)
     np.testing.assert_allclose(found.closed_loop, expected.closed_loop, rtol=1e-4)
 
 

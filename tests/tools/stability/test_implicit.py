@@ -29,9 +29,8 @@ GAINS = [(8000.0, 100.0, 0.0), (0.0, 5000.0, 0.0), (200.0, 5.0, 0.0), (2e4, 400.
 def growth(ratio: float, gains: tuple[float, float, float], load: float, frequency: float = 0.0):
     """Growth per step of a joint that the engine moves, stepped with `ratio` times its inertia; `load` is followed."""
     kp, kd, ki = gains
-    arrays = aa.ActuatedArrays(
-        ["j"], {".*": [aa.PIDControlConfig(kp, ki, kd), aa.ImplicitConfig(ratio * INERTIA, load)]}
-    )
+    motor = [aa.PIDControlConfig(kp, ki, kd), aa.ImplicitConfig(ratio * INERTIA, load)]
+    arrays = aa.ActuatedArrays(["j"], {".*": motor})
     if not load:
         tell(arrays, {"load_is_whole": np.ones(1)})
     q, v = (0.0, 0.0) if frequency else (0.1, 0.3)
@@ -142,9 +141,8 @@ def test_text_and_json_have_the_effort_mode() -> None:
     assert [row.split()[:2] for row in rows] == [["hip", "implicit"], ["toe", "implicit"]]
     assert '"effort_mode": "implicit"' in table.to_json()
     explicit = str(aa.stability_of(MATRIX, DT, 1e4, 1e3, robot="/R"))
-    assert (
-        "Effort mode" not in explicit and explicit.splitlines()[-1] == '/R would be stable with effort_mode="implicit"'
-    )
+    assert "Effort mode" not in explicit
+    assert explicit.splitlines()[-1] == '/R would be stable with effort_mode="implicit"'
 
 
 def test_sensor_makes_a_joint_explicit() -> None:
@@ -245,10 +243,8 @@ def test_assumed_inertia_above_that_of_the_joint_is_told(assumed, says, monkeypa
     assert len(texts) == says
     if says:
         assert chatter is not None and chatter.implicit
-        assert (
-            "for its effort at the end of the step assumes too much inertia: hinge has assumed_inertia = 0.7"
-            in texts[0]
-        )
+        assert "for its effort at the end of the step assumes too much inertia" in texts[0]
+        assert ": hinge has assumed_inertia = 0.7" in texts[0]
         assert texts[0].endswith("Give at most the inertia; less is safe.")
 
 

@@ -54,9 +54,8 @@ def test_gains_that_would_do_are_told() -> None:
 
 def test_text_is_a_table() -> None:
     """A title with the verdict, a header, units of joints of an unknown kind, and a row per joint."""
-    title, header, units, *rows = str(
-        stability_of(MATRIX, 0.01, 40.0, 8.0, joints=["hip", "toe"], robot="/R")
-    ).splitlines()
+    table = stability_of(MATRIX, 0.01, 40.0, 8.0, joints=["hip", "toe"], robot="/R")
+    title, header, units, *rows = str(table).splitlines()
     assert title.startswith("/R vibrating at dt = 0.01 s: margin 0.702") and header.startswith("Joint")
     remedy = rows.pop()
     assert [row.split()[:3] for row in rows] == [["hip", "40", "8"], ["toe", "40", "8"]]

@@ -121,9 +121,8 @@ def test_report(part, pd, tmp_path) -> None:
     for name in said["errors"]:
         (row,) = re.findall(rf"^\| {name} \| 0\.5 \| (.*?)% ", page, re.MULTILINE)
         assert float(row) == pytest.approx(100 * said["errors"][name]["relative"], abs=0.006)
-    assert "4 epochs had no smaller validation error; the weights of epoch 2 were kept. Seed 3" in " ".join(
-        page.split()
-    )
+    said = "4 epochs had no smaller validation error; the weights of epoch 2 were kept. Seed 3"
+    assert said in " ".join(page.split())
 
 
 @cases("turns, unit", (True, "N·m"), (False, "N"), (None, "N·m or N"))

@@ -62,9 +62,8 @@ def test_envelope_of_both_sides() -> None:
 
 
 def test_table_of_positions_is_drawn_over_them() -> None:
-    found = envelope(
-        leg(aa.PositionBasedClampingConfig([-2.0, 0.0, 2.0], [10.0, 30.0, 10.0])), "knee", limits=(-1.0, 3.0)
-    )
+    table = aa.PositionBasedClampingConfig([-2.0, 0.0, 2.0], [10.0, 30.0, 10.0])
+    found = envelope(leg(table), "knee", limits=(-1.0, 3.0))
     assert found.position == 1.0 and (found.whole[1] == 20.0).all()
     np.testing.assert_allclose(found.over_position[1], np.interp(found.positions, [-2, 0, 2], [10, 30, 10]), rtol=1e-5)
     assert (found.positions[0], found.positions[-1]) == (-1.0, 3.0)

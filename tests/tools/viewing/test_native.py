@@ -115,9 +115,8 @@ def test_lines_tell_efforts_friction_and_temperature() -> None:
     laws = [aa.ThermalConfig(1e9, 1.0, motor_constant=0.5, ambient=40.0), aa.FrictionConfig(coulomb=8.0)]
     with aa.Simulation(ROBOTS / "arm_2dof.usda", 0.005) as sim:
         sim.play()
-        actuators = aa.ArticulationActuators.from_configs(
-            "/World/Arm", {"shoulder": [*motor, *laws], "extension": motor}
-        )
+        motors = {"shoulder": [*motor, *laws], "extension": motor}
+        actuators = aa.ArticulationActuators.from_configs("/World/Arm", motors)
         live = Live(sim, sim._host)
         sim.step()
         told = dict(_lines(live, paused=True))

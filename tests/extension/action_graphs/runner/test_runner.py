@@ -9,7 +9,7 @@ from graph_stages import ACTUATORS, GRAPH, ON_DEMAND, SETTINGS, STATE, STEP, TIC
 from isaacsim.core.experimental.actuators import Articulation, ArticulationActuators, Simulation
 from isaacsim.core.experimental.actuators.base.errors import HostError
 from isaacsim.core.experimental.actuators.extension.action_graphs.runner import GraphError, GraphRunner
-from refusals import cases
+from refusals import cases, refused
 
 RECORD = "test.Record"
 ROBOT = "custom string inputs:robotPath = '/World/Pendulum'"
@@ -164,8 +164,7 @@ def test_close_gives_the_robot_back() -> None:
 def test_running_needs_play(steps) -> None:
     with simulation(graph(node("T", TICK))) as sim, GraphRunner(sim) as runner:
         if steps:
-            with pytest.raises(HostError, match=r"call play\(\) before run\(\)"):
-                runner.run(steps)
+            refused(HostError, lambda: runner.run(steps), r"call play\(\) before run\(\)")
         else:
             runner.run(steps)
         assert runner.graph(GRAPH).evaluations == 0
