@@ -141,7 +141,6 @@ def test_infinite_saturation_warns_and_switches_the_curve_off() -> None:
 
 
 def test_pid_removes_the_sag_that_pd_leaves(robots) -> None:
-    """On real physics: the pendulum under PID stands at its target to 1e-3 rad, under PD it hangs below."""
     found = {}
     for control in (aa.PDControlConfig(20.0, 2.0), aa.PIDControlConfig(20.0, 30.0, 2.0)):
         stage = stage_of(robots / "pendulum.usda")

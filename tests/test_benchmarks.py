@@ -63,7 +63,6 @@ def changed(problem: Problem, name: str) -> Problem:
 
 @pytest.mark.slow
 def test_smallest_run(tmp_path) -> None:
-    """One robot, one size, two pipelines, on arrays and on physics: figures, picture and exit code."""
     figures, picture = tmp_path / "figures.json", tmp_path / "picture.png"
     what = [
         *("--here", "--robots", "12", "12free", "--sizes", "1", "--pipelines", "PD+max", "mixed"),
@@ -122,7 +121,6 @@ def test_candidate_passes_its_check(known, per_robot) -> None:
 @cases("pipeline", *OBJECT_PIPELINES)
 @cases("known", *OBJECTS, ids=name_of)
 def test_object_passes_its_check(known, pipeline) -> None:
-    """One object has one law for all joints; one that is 10 % off on one joint is noticed."""
     problem = Problem("12of19", 5, pipeline, per_robot=True)
     assert Check(problem).error(build(known, problem)) <= TOLERANCE
     assert Check(problem).error(build(known, changed(problem, "kp"))) > TOLERANCE
@@ -131,7 +129,6 @@ def test_object_passes_its_check(known, pipeline) -> None:
 @cases("name", *RANGES, "delay", "table")
 @cases("known", *candidates.ENGINES, ids=name_of)
 def test_check_fails_for_a_changed_parameter(known, name) -> None:
-    """One value that is 10 % off on one joint, or a delay of one step less, is noticed."""
     problem = Problem("12", 20, "mixed")
     assert Check(problem).error(build(known, changed(problem, name))) > TOLERANCE
 
@@ -324,7 +321,6 @@ def test_rows_of_learning_are_right(table) -> None:
 
 
 def test_wrong_rows_of_learning_are_told(table, monkeypatch) -> None:
-    """Physics that ends elsewhere, and steps at once that differ from single ones in the last bit."""
     from isaacsim.core.experimental.actuators import Simulation
 
     made = learning.Plain.__init__

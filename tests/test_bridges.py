@@ -24,7 +24,6 @@ def test_each_bridge_has_a_neighbour() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NEIGHBOURS)
 def test_bridge_ends_with_its_check(name, tmp_path) -> None:
-    """Exit code 0, and a line that says so."""
     if missing := [library for library in NEIGHBOURS[name] if find_spec(library) is None]:
         pytest.skip(f"{missing[0]} is not installed: the neighbour is tried by tests/installs/resolve.py")
     path = os.pathsep.join(filter(None, [str(REPOSITORY / "python"), os.environ.get("PYTHONPATH")]))

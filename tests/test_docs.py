@@ -101,8 +101,6 @@ def test_there_are_snippets() -> None:
 @pytest.mark.filterwarnings("ignore:.*will vibrate at dt", "ignore:.*USD has no place for")
 @pytest.mark.parametrize("code", SNIPPETS)
 def test_snippet_runs(code, tmp_path, launched, capsys, monkeypatch) -> None:
-    """A snippet runs as it stands, in a folder with what the repository's root has, and writes nothing into that; Isaac
-    Sim is launched with this version."""
     if missing := [library for words, library in NEEDS.items() if words in code and find_spec(library) is None]:
         pytest.skip(f"{missing[0]} is not installed")
     for there in REPOSITORY.iterdir():

@@ -96,7 +96,6 @@ def test_three_scripts_choose_their_engine() -> None:
 
 @cases("script", *sorted(FOLDER.rglob("*.py")), ids=lambda script: script.stem)
 def test_example_is_short(script) -> None:
-    """An example is read in one go; marks of what the documentation shows, and its end by Ctrl+C, do not count."""
     assert (
         len(re.findall("^(?!.*(?:# docs: |interrupts )| *without_traceback).*$", script.read_text(), re.MULTILINE)) < 80
     )
@@ -115,7 +114,6 @@ def test_an_interrupted_example_has_no_traceback(example, said) -> None:
 
 
 def test_example_check_can_fail(tmp_path) -> None:
-    """With actuators too weak to hold the arm the example says so and exits with 1."""
     shutil.copytree(FOLDER, tmp_path / FOLDER.name)
     weak = tmp_path / FOLDER.name / "drive_from_usd.py"
     text = weak.read_text()

@@ -32,7 +32,6 @@ def deactivate(stage: Usd.Stage, *actuators: str) -> None:
 
 @cases("targets", *REACH)
 def test_arm_reaches_its_targets(robots, targets) -> None:
-    """PD and effort limits from the file, gravity as feedforward: 0.01 rad on every joint after 3 s."""
     with aa.Simulation(robots / "franka_panda.usda") as sim:
         arm, actuators = aa.Articulation(PANDA), aa.ArticulationActuators(PANDA)
         sim.play()
@@ -47,7 +46,6 @@ def test_arm_reaches_its_targets(robots, targets) -> None:
 
 @cases("targets", *REACH)
 def test_arm_misses_its_targets_without_actuators(robots, targets) -> None:
-    """The soft drives of the file alone stay more than 0.1 rad away."""
     with aa.Simulation(robots / "franka_panda.usda") as sim:
         arm = aa.Articulation(PANDA)
         sim.play()
@@ -127,7 +125,6 @@ def test_the_file_decides(robots, tmp_path) -> None:
 
 
 def test_logged_states_through_the_oracle_give_the_applied_efforts(robots, rng) -> None:
-    """Record what the actuators saw and what physics got, over a motion with moving targets and feedforward."""
     log: list[tuple[np.ndarray, ...]] = []
     with aa.Simulation(robots / "franka_panda.usda") as sim:
         arm, actuators = aa.Articulation(PANDA), aa.ArticulationActuators(PANDA)
@@ -163,7 +160,6 @@ def test_logged_states_through_the_oracle_give_the_applied_efforts(robots, rng) 
 
 
 def test_drive_is_off_on_owned_joints_and_on_elsewhere(robots) -> None:
-    """The host's own drive effort is exactly 0 on owned joints at every step and not 0 on the others."""
     stage = stage_of(robots / "franka_panda.usda")
     deactivate(stage, f"{PANDA}/Actuators/panda_joint2", f"{PANDA}/Actuators/panda_joint6")
     owned = np.array([0, 2, 3, 4, 6])
@@ -235,7 +231,6 @@ WHEEL = Path(find_spec("newton").submodule_search_locations[0]) / "examples" / "
 @pytest.mark.filterwarnings("ignore:joints begin outside their limits")
 @cases("file, root", ("ant.usda", "/ant"), ("humanoid.usda", "/nv_humanoid"), ("cartpole.usda", "/cartPole"))
 def test_robots_nobody_here_wrote(file, root) -> None:
-    """Every axis gets an actuator by its name and moves, those of the humanoid's D6 joints among them."""
     if not (WHEEL / file).exists():
         pytest.skip(f"this newton does not ship {file}")
     with aa.Simulation(stage_of(WHEEL / file), dt=1 / 1000) as sim:

@@ -100,7 +100,6 @@ def of_joint(signals: np.ndarray, joint: int) -> np.ndarray:
 
 @pytest.mark.parametrize(("delay", "limit"), [(None, None), (DELAY, LIMIT), (0, LIMIT), (3, None)])
 def test_efforts_agree_with_the_oracle(delay, limit, engine_kind, tmp_path, rng) -> None:
-    """The delay acts on targets before the network, limits after it, feedforward has no effect; robots are reset."""
     bench = Bench(tmp_path, delay=delay, limit=limit)
     twins = bench.twins()
     # commands since the last reset, of each robot
@@ -128,7 +127,6 @@ def test_efforts_agree_with_the_oracle(delay, limit, engine_kind, tmp_path, rng)
 
 @pytest.mark.parametrize("signal", range(4), ids=["position", "velocity", "position target", "velocity target"])
 def test_fault_leaves_what_is_remembered_alone(signal, engine_kind, tmp_path, rng) -> None:
-    """Effort 0 for the step, no other robot or joint notices, and afterwards it is as if the step had not been."""
     bench, ill = Bench(tmp_path), 1
     twins = bench.twins()
     for step, signals in enumerate(motion(rng, 40, len(twins))):

@@ -46,7 +46,6 @@ def wrapper():
 
 
 def test_ten_thousand_ticks_keep_no_memory(wrapper) -> None:
-    """At most a handful of Python objects more than before, and less than a kilobyte in between."""
     # a worker's own threads allocate too, now and then: what a tick keeps, it keeps in every turn
     assert min(kept_by_ticks(wrapper) for _ in range(3)) <= 4
     tracemalloc.start()

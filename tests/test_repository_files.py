@@ -58,7 +58,6 @@ def test_checkers_of_others_find_nothing(file, tmp_path) -> None:
 
 
 def test_every_environment_variable_is_on_the_page() -> None:
-    """Those that Python, C++ or the scripts read."""
     page = (REPOSITORY / "docs" / "Troubleshooting.md").read_text("utf-8")
     folders = ("python", "native", "tests/support")
     files = [

@@ -25,7 +25,6 @@ def test_arm_rests_on_a_simulator(engine, dt, load) -> None:
 @pytest.mark.parametrize("load", [0.0, LOAD])
 @pytest.mark.parametrize("dt", STEPS)
 def test_arm_rests_on_arrays(dt, load) -> None:
-    """With the mass matrix and gravity of the arm, in a loop in float64."""
     with Simulation(so101()) as sim:
         names, robot = Articulation(ARM).dof_names, held(sim, ARM)
     found = rest_on_arrays(names, robot, dt, load)

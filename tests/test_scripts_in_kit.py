@@ -108,7 +108,6 @@ def test_drive_from_python(kind, tmp_path) -> None:
 
 
 def test_drive_from_usd(kind, tmp_path) -> None:
-    """What the file says about the shoulder, what was authored for the wrist; joints have another order here."""
     script = script_in(REPOSITORY, "drive_from_usd")
     recording = require_good(Done(tmp_path, script, "--plot", "picture.png", kind=kind), kind)
     assert recording["dof_names"].tolist() == ARM[::-1]

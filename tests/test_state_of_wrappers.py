@@ -127,7 +127,6 @@ def states(saved: State) -> State:
 
 
 def test_restoring_replaces_all_of_a_past(legs, saved, kind) -> None:
-    """Whatever the wrapper remembered before: integrals, delays, faults and steps."""
     other = Legs(kind)
     other.run(np.random.default_rng(77), steps=14)
     other.wrapper.restore_state(saved)

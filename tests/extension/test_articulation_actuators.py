@@ -76,7 +76,6 @@ def test_step_writes_owned_columns_only(host, wrapper) -> None:
 
 
 def test_applied_efforts_are_those_of_the_last_step(host, wrapper) -> None:
-    """Of actuated joints only, by column, after the clamps; zero before the first step and after the stop."""
     assert (wrapper.applied_efforts == np.zeros((ROBOTS, 2))).all()
     host.arrays().position_targets[:] = 0.1
     host.step(DT)
@@ -97,7 +96,6 @@ def test_clamp_limits_the_effort(host, wrapper) -> None:
 
 
 def test_delay_counts_physics_steps(host, wrapper) -> None:
-    """Targets 1, 2, 3, 4, 5 act as 1, 1, 1, 2, 3 under a delay of two steps."""
     acting = []
     for target in range(1, 6):
         host.arrays().position_targets[:] = target
@@ -116,7 +114,6 @@ def robot():
 
 
 def test_gains_are_tuned_joint_by_joint(robot) -> None:
-    """As bridges to system identification do: pairs of column and actuator, values assigned in place."""
     with ArticulationActuators("/Robot") as wrapper:
         for column, actuator in zip(wrapper.actuated_dof_indices, wrapper.actuators, strict=True):
             actuator.controller.kp.assign([10.0 * (column + 1)])
@@ -246,12 +243,10 @@ def test_faults_name_robot_and_joint(host, wrapper) -> None:
 
 @cases("dt", 0.0, -1.0, np.nan, np.inf)
 def test_bad_time_step_is_refused(dt, wrapper) -> None:
-    """dt must be a finite number of seconds above 0."""
     refused(ValueError, lambda: wrapper.step_actuators(dt), "step_dt")
 
 
 def test_error_in_the_callback_leaves_no_effort(host, wrapper) -> None:
-    """Efforts are 0, stepping stops, the error is raised again by the next explicit step and cleared by reset."""
     host.arrays().position_targets[:] = 0.1
     host.step(DT)
     before = host.bus.num_callbacks
@@ -360,7 +355,6 @@ def test_step_after_close_says_so(wrapper) -> None:
 
 
 def test_joints_of_the_same_name_are_told_apart_by_path() -> None:
-    """Two joints named alike under different parents: each actuator drives the one its prim targets."""
     stage = Usd.Stage.CreateInMemory()
     UsdPhysics.ArticulationRootAPI.Apply(stage.DefinePrim("/Robot", "Xform"))
     paths = ["/Robot/left/knee", "/Robot/right/knee"]
@@ -382,7 +376,6 @@ def test_joints_of_the_same_name_are_told_apart_by_path() -> None:
 
 
 def test_another_device_is_passed_over(host, monkeypatch) -> None:
-    """Arrays on the CPU are not stepped on a GPU; the one warning names both devices, and the efforts are right."""
     get_device = wp.get_device
     monkeypatch.setattr(wp, "get_device", lambda ident=None: ident if ident == "cuda:0" else get_device(ident))
     with pytest.warns(UserWarning, match=r"device = cuda:0: .* on cpu") as warned:

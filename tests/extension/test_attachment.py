@@ -377,7 +377,6 @@ def test_drives_that_were_not_given_back_are_void_after_a_stop(leg, monkeypatch)
 
 
 def test_next_owner_gives_back_what_the_one_before_could_not(leg, monkeypatch) -> None:
-    """The gains of before either; a joint that was taken again is left alone by a close tried again."""
     leg.host.play()
     first = leg.wrap("hip", "knee")
     with monkeypatch.context() as patch, pytest.raises(Broken):
@@ -424,8 +423,6 @@ PARTS = {
 
 @cases("part", *PARTS)
 def test_failure_in_a_step_leaves_no_effort_and_no_half_step(leg, part) -> None:
-    """Whichever use of whichever part fails: efforts are 0, state is as before, and reset starts afresh."""
-
     def step(number: int) -> list[float]:
         leg.host.arrays().position_targets[:] = number + 1.0
         leg.host.step(DT)

@@ -56,7 +56,6 @@ def test_start_says_which_version_runs(world, extension) -> None:
 
 
 def test_start_says_which_version_does_not_run(world) -> None:
-    """Name the bundled one with its path, and how to have it instead."""
     world.app.manager.provide(BUNDLED, f"{PACKAGE}.tools-9.0.0")
     importlib.import_module(f"{PACKAGE}.extension.entry").Extension().on_startup(EXT_ID)
     (line,) = world.log.info
@@ -140,7 +139,6 @@ def without_actuators(path: str) -> ArticulationActuators:
 
 
 def test_shutdown_gives_everything_back(world, extension) -> None:
-    """Restore every gain bit for bit while physics runs, clear efforts, and leave no callback."""
     world.play()
     world.update()
     before = gains(world)

@@ -120,7 +120,6 @@ def own_prim(stage: Usd.Stage, hold: float) -> Usd.Prim:
 
 
 def test_registered_component_is_parsed_and_driven_from_usd(stage) -> None:
-    """Its values reach it in snake case, live, and the plain limit still acts last."""
     own_prim(stage, 3.0)
     aa.add_actuator(ROOT, "ankle", "ankle", aa.PDControlConfig(4.0, 0.0), stage=stage)
     aa.register_actuator_component("NewtonHoldControlAPI", Constant, aa.ComponentKind.CONTROLLER)

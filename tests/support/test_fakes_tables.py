@@ -35,7 +35,6 @@ def hear(heard: list):
 
 @cases("change", "open", "close")
 def test_stage_change_clears_callbacks_and_ids(world, change) -> None:
-    """Forget every Python callback and begin at 0 again."""
     heard: list[str] = []
     manager = world.simulation_manager
     manager.register_callback(hear(heard), IsaacEvents.PHYSICS_READY)
@@ -204,7 +203,6 @@ def test_events_of_a_life_come_in_order(world) -> None:
 
 
 def test_two_steps_run_before_ready(world) -> None:
-    """Warm up: physics has stepped twice when the first callback may write."""
     steps: list[int] = []
     world.simulation_manager.register_callback(
         lambda _: steps.append(world.physics.num_steps), IsaacEvents.PHYSICS_READY
@@ -384,7 +382,6 @@ def hip_attribute(world: KitWorld, name: str) -> Usd.Attribute:
 
 @cases("name, attribute, authored, radians", *STOPPED, ids=[row[0] for row in STOPPED])
 def test_stopped_the_stage_is_read_and_written(world, name, attribute, authored, radians) -> None:
-    """Go through the attributes of the joint, in degrees there, and physics takes them over at play."""
     robots = world.articulation_class(ROBOTS)
     get, set_ = (getattr(robots, f"{verb}_dof_{name}") for verb in ("get", "set"))
     hip_attribute(world, attribute).Set(authored)
@@ -415,7 +412,6 @@ def test_stopped_gains_and_limits_are_the_stages(world) -> None:
 
 
 def test_masks_are_indices_and_floats_are_cut(world) -> None:
-    """Take True for 1 and False for 0, and what is behind a point for nothing."""
     robots = world.articulation_class(ROBOTS)
     world.play()
     robots.set_dof_positions([[1.0, 2.0, 3.0]])
@@ -454,7 +450,6 @@ def test_paths_of_joints_are_a_list_for_each_robot(world) -> None:
 
 
 def test_default_gains_come_back_with_position_control(world) -> None:
-    """Restore what was stored: the stage's, or the last that were set to be stored."""
     robots = world.articulation_class(ROBOTS)
     world.play()
     before = robots.get_dof_gains()[0].numpy().copy()

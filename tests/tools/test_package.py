@@ -194,7 +194,6 @@ def test_one_package_has_the_cores_of_several_pythons(script, tmp_path) -> None:
 
 
 def test_what_cannot_be_built_is_said(script, tmp_path, monkeypatch, capsys) -> None:
-    """No core, a name and a line for each Python that say so; the build's own words go to the terminal."""
     failed = subprocess.CompletedProcess([], 1, "", "error: no C++ compiler")
     monkeypatch.setattr(script, "all_found", lambda: {VERSIONS[0]: "/some/python"})
     monkeypatch.setattr(script, "answer", lambda *_: ".other-python.so")
@@ -341,7 +340,6 @@ def test_node_lies_in_a_listed_module(root, manifest) -> None:
 
 
 def test_kit_finds_the_node_by_itself(root) -> None:
-    """Below the root at the import path, with its icon; nothing is registered by hand, and all is gone at the end."""
     said = started_with_nodes(root, root)
     icon = root / MODULE / "extension" / "action_graphs" / "nodes" / "icons" / "articulation_actuators.svg"
     assert said["nodes"] == {f"{NAME}.ArticulationActuators": str(icon)} and icon.is_file()
@@ -405,7 +403,6 @@ def test_no_file_names_this_machine(root) -> None:
 
 
 def test_text_is_text(root) -> None:
-    """Every file is a picture, the core, or UTF-8 with line feeds."""
     binary = [path for path in root.rglob("*") if path.is_file() and path.suffix not in TEXTS]
     assert {path.suffix for path in binary} <= {".png", ".pyd", ".so", ".usdc"}
     for path in root.rglob("*"):
@@ -470,7 +467,6 @@ def test_repo_docs_fails_on_warnings(repository) -> None:
 
 @cases("arguments", [], ["build"])
 def test_repo_lists_its_commands(repository, arguments) -> None:
-    """What it does not know ends with 2 and what it knows."""
     done = repo(repository, *arguments)
     assert done.returncode == 2 and "./repo.sh package" in done.stderr and "./repo.sh docs" in done.stderr
 

@@ -376,7 +376,6 @@ def test_what_is_no_dictionary_is_refused(plain: Any) -> None:
 
 
 def test_what_a_file_cannot_hold_is_not_written() -> None:
-    """Values per robot, laws of the user's own, invalid patterns and values out of range are all reported."""
     array: Any = np.array([1.0, 2.0])
     own = ForeignConfig("OwnAPI", "clamping", {})
 

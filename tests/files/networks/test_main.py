@@ -93,7 +93,6 @@ def test_what_is_wrong_is_one_line(arguments, says, capsys, knee) -> None:
 
 @pytest.mark.slow
 def test_module_is_a_program(knee) -> None:
-    """The exit code is 1, and no other output is printed."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     for arguments, code in ((["show", "--json", "knee.pt"], 0), (["show", "none"], 1)):
         done = ran([sys.executable, "-m", MODULE, *arguments], cwd=knee.parent, env=environment, timeout=60)

@@ -136,7 +136,6 @@ WATCH = """
 
 @pytest.mark.slow
 def test_nothing_runs_opens_or_sends(corpus, tmp_path) -> None:
-    """Audit events show nothing of the kind, good files are read as usual, and memory stays small."""
     folder = tmp_path / "files"
     folder.mkdir()
     contents = {f"good {format}": good(format) for format in FORMATS}

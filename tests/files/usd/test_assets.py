@@ -154,7 +154,6 @@ def test_same_file_is_one_network(asset, tmp_path) -> None:
     ("robot.usda", "newton:modelPath = 'robot.usda'"),
 )
 def test_other_files_are_refused(path, rule, asset) -> None:
-    """One issue with prim, attribute, value, layer, rule and remedy; nothing is read or waited for."""
     os.mkfifo(asset / "nets" / "pipe")
     with open(asset / "nets" / "large.onnx", "wb") as large:
         large.truncate(load.LARGEST + 1)

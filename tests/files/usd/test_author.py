@@ -152,7 +152,6 @@ def reference_target(stage: Usd.Stage, path: str) -> Usd.EditTarget:
 
 
 def test_writes_the_documented_prim(stage):
-    """Write type, schemas, every value and the targets, below a Scope, and nothing else."""
     root = Sdf.Layer.CreateAnonymous("plain.usda")
     root.ImportFromString(
         '#usda 1.0\n\ndef Xform "R"\n{\n    def PhysicsRevoluteJoint "a"\n    {\n    }\n\n'
@@ -712,7 +711,6 @@ def test_reads_back_what_was_written(controller, clamping, delay, targets, name)
 @settings(max_examples=100, deadline=None, derandomize=True, database=None)
 @given(st.floats(0.0, FLOAT32_MAX))
 def test_reads_back_the_nearest_float32(value):
-    """Store a double as the float32 next to it."""
     stage = make_stage()
     config = PositionBasedClampingConfig([value], [value])
     author(stage, controller=PDControlConfig(value, 0, -value), clamping=[config])
@@ -726,7 +724,6 @@ def test_reads_back_the_nearest_float32(value):
 
 @cases("value", FLOAT32_MAX, 0.1, 1e-60, 1e-40)
 def test_reads_back_the_ends_of_single_precision(stage, value):
-    """Store the largest float32, and take for zero what is too small for it."""
     author(stage, controller=PDControlConfig(value, 0))
     assert discover(stage, ROOT, [HIP])[0].controller.kp == float(np.float32(value))
 
@@ -737,7 +734,6 @@ class Tuned(PIDControlConfig):
 
 
 def test_subclass_of_a_config_is_authored_as_that():
-    """Read back as the class USD knows; beside the class itself its schema is there twice."""
     stage, limit = make_stage(), DCMotorClampingConfig(100.0, 7.5, 80.0)
     add_actuator(ROOT, "hip", "act", Tuned(1.0, 2.0, 3.0), clamping=[limit], stage=stage)
     (spec,) = discover(stage, ROOT, [HIP, SLIDE])
@@ -804,7 +800,6 @@ def test_bad_table_is_refused_when_made_and_when_authored(positions, efforts, wo
 
 @cases("place", "root", "session", "overwrite")
 def test_failure_at_any_call_of_usd_leaves_every_layer_alone(stage, monkeypatch, place):
-    """Let the n-th call that builds or copies a spec fail, for every n: each layer exports the same text as before."""
     if place == "overwrite":
         author(stage)
     if place == "session":

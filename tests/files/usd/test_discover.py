@@ -140,14 +140,12 @@ def test_reads_every_value():
 
 
 def test_falls_back_to_the_schema():
-    """Use the schema's fallbacks for what is not authored: one step of delay, no limit, no gain."""
     assert specs(stage_of(actuator())) == [
         ActuatorSpec(ACT, (HIP,), PDControlConfig(0.0, 0.0, 0.0), (MaxEffortClampingConfig(math.inf),), DelayConfig(1))
     ]
 
 
 def test_leaves_out_what_is_not_applied():
-    """Make no clamp and no delay without their schemas, even when values are authored."""
     stage = stage_of(actuator("float newton:maxEffort = 1", "int newton:delaySteps = 2", schemas=(PD,)))
     with pytest.warns(UserWarning, match="no schema applied here has it"):
         found = spec(stage)
@@ -369,7 +367,6 @@ def test_finds_actuators_of_the_selected_variant():
     ids=["inactive", "typed over", "over", "class", "untyped", "other type", "similar type"],
 )
 def test_ignores_what_is_no_actuator(text):
-    """Ignore prims that are not active, defined, concrete `NewtonActuator` prims, wrong values and all."""
     assert specs(stage_of(text)) == []
 
 
@@ -390,7 +387,6 @@ def test_each_robot_gets_its_own_actuators():
 
 
 def test_wrong_actuator_of_another_robot_does_no_harm():
-    """Read a robot although another one's actuator is wrong."""
     assert spec(two_robots(actuator(), actuator("float newton:kp = nan", targets=""))).path == ACT
 
 
@@ -698,7 +694,6 @@ def test_namespace_that_looks_like_ours_is_named(row):
 
 
 def test_hint_names_the_schemas_that_have_the_property():
-    """Name both controllers where either would do."""
     stage = stage_of(actuator("float newton:kp = 5", schemas=(CLAMP,)))
     with pytest.warns(UserWarning, match="Apply NewtonPDControlAPI or NewtonPIDControlAPI or "):
         issues(stage)
@@ -819,7 +814,6 @@ def test_properties_for_a_component_of_the_host_are_not_judged(acme):
 
 
 def test_misspelt_parameter_of_a_component_of_the_host_is_named(acme):
-    """Beside the right one as without effect, and as an error in its place, in one line each."""
     with pytest.warns(UserWarning, match="Did you mean newton:slideForce of AcmeSlideAPI") as warned:
         spec(stage_of(actuator("float newton:slideForce = 5\nfloat newton:slidForce = 4", schemas=("AcmeSlideAPI",))))
     (line,) = (str(each.message) for each in warned)
@@ -860,7 +854,6 @@ def test_prim_that_is_not_there_is_refused():
 
 @pytest.mark.parametrize("specifier", ["def", "over", "class"])
 def test_prim_is_parsed_wherever_it_stands(specifier):
-    """Parse a single prim although discovery would leave it out."""
     prim = actuator("float newton:kp = 5", specifier=f"{specifier} NewtonActuator", metadata="active = false")
     stage = stage_of(prim)
     assert parse_prim(stage.GetPrimAtPath(ACT)).controller == PDControlConfig(5.0, 0.0)
@@ -914,7 +907,6 @@ prims = st.builds(
 @given(prims)
 @pytest.mark.slow
 def test_any_prim_gives_a_good_spec_or_a_parse_error(text):
-    """Return only values that obey their rules, or raise an ActuatorParseError and nothing else."""
     try:
         with warnings.catch_warnings():
             # values of schemas that are not applied

@@ -173,7 +173,6 @@ def test_fallbacks_over_values_of_a_weaker_layer_go_without_a_trace() -> None:
 
 @cases("made, most", (furnished, 9.0), (bare, None))
 def test_effort_limit_of_the_joint_is_not_that_of_a_fallback(made: Any, most: float | None) -> None:
-    """It is what the robot's author set, whichever motor the new one replaces; without one it is an error."""
     stage = made().stage
     author(stage, RICH)
     assert values(stage)["drive:angular:physics:maxForce"] not in (None, 9.0)
@@ -267,7 +266,6 @@ FALLBACK = [0.5, 0.5, 0.25, 0.01]
 @cases("playing", False, True)
 @cases("made", bare, furnished)
 def test_motor_in_a_simulation_leaves_the_joint_what_its_author_gave_it(made: Any, playing: bool, engine: str) -> None:
-    """As if the file had the motor: until close, and through stop and play. The file stays."""
     stage = made().stage
     author(stage, RICH)
     before = stage.GetRootLayer().ExportToString()
@@ -565,7 +563,6 @@ def test_drives_get_the_envelope() -> None:
 
 
 def test_envelope_of_a_motor_is_that_of_its_joint() -> None:
-    """Behind a gear: the ratio times the effort, at speeds less by the ratio."""
     made, gear = driven_pendulum(), aa.TransmissionConfig(10.0)
     motor = aa.EnvelopeClampingConfig.from_physx(1.6, 0.5 / 100, 100.0, 50.0)
     aa.add_motors(ROOT, {"hinge": [PD, motor, gear]}, stage=made.stage)

@@ -500,7 +500,6 @@ def check(seed: int, count: int) -> Counter[str]:
 @pytest.mark.parametrize(("plugin", "count"), [("no plugin", 4_000), ("plugin", 1_500)])
 @pytest.mark.slow
 def test_hostile_prims(plugin, count):
-    """A prim is accepted exactly when the rules allow it, with exactly its values; others are refused by name."""
     # a Python of its own: a schema plugin cannot be unregistered, and USD keeps a layer for each set of schemas
     done = ran(
         [sys.executable, "-W", "error", __file__, plugin, str(count)],

@@ -263,7 +263,6 @@ def test_range_of_position_targets_is_none_of_a_motor() -> None:
 def test_range_of_an_actuator_is_that_of_the_targets_of_a_drive(
     values: dict[str, Any], kind: str, expected: tuple[float, float] | None
 ) -> None:
-    """In units of the joint; a target beyond it is held at its end, and so is 0 before there is any."""
     pytest.importorskip("mujoco")
     made = pendulum()
     mjc_actuator(made, "drive", **values)
@@ -390,7 +389,6 @@ DAMPED_IN_MJCF = '<general joint="hinge" gainprm="10" biasprm="0 -10 -2" biastyp
     ids=["one", "the push apart"],
 )
 def test_constant_effort_belongs_to_the_drive(prims: list[dict[str, Any]], in_mjcf: str, tmp_path: Path) -> None:
-    """It acts as in MJCF: with the drive, once while a motor stands for it, and with the drive again after that."""
     made = pendulum()
     for number, values in enumerate(prims):
         mjc_actuator(made, f"x{number}", **values, gear=[-2.0])

@@ -55,7 +55,6 @@ ARCS = {
 
 @cases("arc", *ARCS)
 def test_missing_part_is_an_error(arc, file, capfd):
-    """It names file and prim, and USD prints nothing; without the prim the file is as good as any."""
     text, message = ARCS[arc]
     file.write_text(f"#usda 1.0\n{text}\n")
     with pytest.raises(FileNotFoundError, match=re.escape(f"{file}: {message}")) as caught:

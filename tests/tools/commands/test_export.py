@@ -32,7 +32,6 @@ def test_table_has_units_and_the_largest_effort(robot, units, tmp_path, capsys) 
 
 
 def test_motor_of_a_tendon_is_at_its_shaft(tmp_path, capsys) -> None:
-    """And the file has the tendon alone: a shaft that nothing turns is made anew."""
     out, hand = tmp_path / "motors.yaml", str(ROBOTS / "shadow_hand.xml")
     assert main(["export", hand, "--to", "yaml", "-o", str(out), "--json"]) == 0
     shown = capsys.readouterr()
@@ -59,7 +58,6 @@ WRITTEN = {
 
 @pytest.mark.parametrize("target", WRITTEN)
 def test_identified_friction_and_delay_are_in_the_file(target, tmp_path, capsys) -> None:
-    """No value becomes a zero; what is lost is in the last lines, with exit code 1 unless that is allowed."""
     motors, out = tmp_path / "motors.json", tmp_path / "out"
     arguments = ["export", ARM, "--to", target, "-o", str(out), "--config", str(motors), "--dt", "0.002"]
     motors.write_text(IDENTIFIED % ', "motor_load": 0.1')

@@ -52,7 +52,6 @@ def test_a_drive_is_told_as_a_law(tmp_path, capsys) -> None:
 
 
 def test_broken_prims_are_told_and_make_it_wrong(tmp_path, capsys) -> None:
-    """With exit code 1, and all the rest."""
     assert main(["inspect", str(edited(tmp_path, number(OF_SHOULDER, "newton:kp", -1.0))), "--json"]) == 1
     said = json.loads(capsys.readouterr().out)
     assert "newton:kp = -1.0" in said["problems"][0]["problem"]

@@ -78,7 +78,6 @@ def test_wrong_arguments(tmp_path, capsys) -> None:
 
 
 def test_a_note_makes_nothing_wrong(tmp_path, capsys) -> None:
-    """Notes are listed and counted, and the exit code is 0."""
     file = edited(tmp_path, motor("shoulder", GearedPDControlConfig(8.0, 0.8, 5.0), MaxEffortClampingConfig(60.0)))
     code, found = said(capsys, file)
     assert (code, [row["severity"] for row in found["findings"]]) == (0, ["note"])

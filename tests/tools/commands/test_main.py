@@ -48,8 +48,6 @@ def test_exit_code_says_whether_something_is_wrong(wrong, monkeypatch) -> None:
 
 @cases("error", ValueError("a: must be b.\nc: must be d."), FileNotFoundError("no e"))
 def test_errors_are_shown_without_a_trace(error, monkeypatch, capsys) -> None:
-    """One line each, on standard error, with exit code 1."""
-
     def answer(_) -> Answer:
         raise error
 
@@ -83,7 +81,6 @@ def test_defects_keep_their_trace(monkeypatch) -> None:
 
 
 def test_wrong_arguments_are_refused(capsys) -> None:
-    """With exit code 2."""
     with pytest.raises(SystemExit) as stopped:
         main.main(["doctor", "--jsn"])
     assert stopped.value.code == 2 and "--jsn" in capsys.readouterr().err
@@ -128,7 +125,6 @@ def test_a_near_command_is_named(capsys) -> None:
 
 
 def test_parity_names_its_place(capsys) -> None:
-    """A command of 1.0, with its options."""
     assert main.main(["parity", "--peer", "newton"]) == 1
     assert "no longer in the package: run `./python.sh -m benchmarks.parity`" in capsys.readouterr().err
 

@@ -31,7 +31,6 @@ def new(robot: str, out, *options: str) -> tuple[dict[str, aa.MotorConfig], str]
 
 @cases("name", "arm_2dof.usda", "unitree_go1.usda", "so101.usda", "i2rt_yam.usda")
 def test_motors_are_those_of_the_file(name, tmp_path) -> None:
-    """Each joint has the same law, limits and properties as in the robot's file, by one pattern."""
     motors, text = new(str(ROBOTS / name), tmp_path / "motors.yaml")
     own_motors = aa.motors_of(ROBOTS / name)
     for joint, own in ((joint, own) for joints, own in own_motors.items() for joint in joints.split("|")):

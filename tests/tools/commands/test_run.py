@@ -279,7 +279,6 @@ def test_view_lasts_until_it_is_closed_or_interrupted(monkeypatch, capsys) -> No
 
 @cases("file", "robots/pendulum.usda", "graphs/manual_stepping.usda")
 def test_interrupted_run_has_results_up_to_there(file, tmp_path, monkeypatch, capsys) -> None:
-    """Table, recording and a note that comes first; Ctrl+C is a finding."""
     step, handler, robots = aa.Simulation.step, signal.getsignal(signal.SIGINT), file.startswith("robots")
 
     def interrupted(simulation: aa.Simulation, *arguments) -> None:

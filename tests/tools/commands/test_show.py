@@ -75,7 +75,6 @@ ANSWER = Answer(
 
 @cases("width", 40, 60, 80)
 def test_lines_are_broken_between_words(width, capsys, monkeypatch) -> None:
-    """What all rows have in common stands above, equal rows are one, nothing beside the largest is 0."""
     monkeypatch.setenv("COLUMNS", str(width))
     show(ANSWER)
     text = capsys.readouterr().out

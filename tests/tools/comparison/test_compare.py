@@ -60,7 +60,6 @@ def test_a_seeded_fault_is_among_the_first_two(fault) -> None:
 @cases("fault", *[fault for fault in MOTOR_FAULTS if fault not in NOT_IN_LAB])
 @pytest.mark.slow
 def test_a_seeded_fault_in_cfgs_of_isaac_lab_is_among_the_first_two(fault, tmp_path) -> None:
-    """In a file of Python against motors in USD; what is no fault alone, beside values off by a few per cent."""
     cause, change = MOTOR_FAULTS[fault]
     motors = joint_motors() if fault in ALONE else slightly_other(joint_motors())
     change(motors)

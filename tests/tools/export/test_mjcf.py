@@ -65,7 +65,6 @@ def test_attributes_of_joints_are_comments(tmp_path) -> None:
 
 @pytest.mark.parametrize("robot", ["arm_2dof.xml", "arm_2dof.usda"])
 def test_a_whole_model_has_the_motors(robot, tmp_path) -> None:
-    """Put into its own file, or into that of another: read back, they have the same efforts, and numbers of joints."""
     into = None if robot.endswith(".xml") else ROBOTS / "arm_2dof.xml"
     exported, out = read_robot(ROBOTS / robot, MOTORS), tmp_path / "arm.xml"
     export(exported, "mjcf", out, into=into)

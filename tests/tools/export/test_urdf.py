@@ -84,7 +84,6 @@ def test_a_robot_with_these_attributes_has_them(tmp_path) -> None:
 
 @pytest.mark.parametrize("robot", ["arm_2dof.usda", "arm.urdf"])
 def test_a_whole_robot_has_the_limits(robot, tmp_path) -> None:
-    """Put into its own file, or into that of another: read back, they cut the same efforts."""
     file = urdf(tmp_path)
     is_other = robot.endswith(".usda")
     exported = read_robot(ROBOTS / robot if is_other else file, {".*": MOTOR})

@@ -179,7 +179,6 @@ def test_notes_on_rate_and_duration() -> None:
 
 @cases("kind", np.float32, np.float64)
 def test_note_on_resolution(kind) -> None:
-    """Steps of an encoder of 12 bits, also in single precision; one of 18 bits hides nothing."""
     log = following()
     position = np.array(log.position)
     for column, bits in [(0, 12), (2, 18)]:

@@ -90,7 +90,6 @@ def test_a_joint_at_its_limit_is_named() -> None:
 
 
 def test_links_that_are_wrong_are_noticed() -> None:
-    """A log of one robot does not fit another: the table shows it, and no error is small."""
     log = hidden_log(PENDULUM, {"hinge": hidden_motor()}, ["hinge"])
     found = identify(ARM, [type(log)(log.time, ["shoulder"], log.signals)], {".*": known_motor()}, COULOMB)
     assert found.error > 5e-3

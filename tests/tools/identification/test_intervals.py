@@ -50,7 +50,6 @@ def width_of(cases: list[Decoupled], mass_error: float = 0.0, name: str = "coulo
 
 
 def test_a_mean_of_logs_has_the_interval_of_a_mean() -> None:
-    """Of sittings, if logs name them; else with few degrees of freedom. The order of the logs does not matter."""
     error = np.std(LEVELS, ddof=1) / np.sqrt(8)
     assert width_of(cases_of()) == pytest.approx(stats.t.ppf(0.95, 3) * error)
     assert width_of(cases_of()[::-1]) == pytest.approx(width_of(cases_of()))

@@ -66,7 +66,6 @@ def test_a_network_needs_pd_control_of_its_own(case) -> None:
 
 @pytest.mark.slow
 def test_the_network_has_the_gains_in_itself(tmp_path) -> None:
-    """It adds the learned law of position error and velocity to the PD effort, at any physics step."""
     pytest.importorskip("torch")
     position, velocity, target = np.random.default_rng(0).uniform(-1.0, 1.0, (3, 3000))
     effort = 2.0 * np.tanh(3.0 * velocity) + (target - position) ** 2

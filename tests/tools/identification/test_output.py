@@ -77,7 +77,6 @@ def test_a_network_in_the_folder_is_named_relative_to_the_layer(tmp_path) -> Non
 
 
 def test_what_cannot_be_written_is_refused(tmp_path) -> None:
-    """Nothing is written: another ending, a robot that is no USD file, the robot itself, a joint it lacks."""
     found = made_up()
     for changed, name, match in (
         (found, "motors.txt", r"must end in \.usda, .*\.json\. Rename it"),

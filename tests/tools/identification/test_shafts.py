@@ -59,7 +59,6 @@ def test_a_shaft_has_the_motion_of_its_joints(robot) -> None:
 
 
 def test_the_motor_of_a_shaft_is_found(robot) -> None:
-    """Friction, rotor and delay, beside a joint by itself, and the whole robot repeats the log."""
     others = [aa.ShaftFrictionConfig(0.15, 0.1), aa.ShaftInertiaConfig(0.02), TENDON]
     hidden = dataclasses.replace(KNOWN["near"], delay=aa.TimedDelayConfig(seconds=0.008), others=others)
     found = identify(robot, [log_of(robot, {"near": hidden, "tip": KNOWN["tip"]})], KNOWN, FitOptions(gains=False))

@@ -52,7 +52,6 @@ def test_panels_have_the_unit_of_their_joint(turns: list[bool | None] | None, un
 
 
 def test_labels_of_a_low_panel_are_apart() -> None:
-    """Two differences that end at the same value have labels a line apart."""
     time, motion = np.linspace(0.0, 1.0, 5), np.zeros((5, 1))
     _, below = draw_two_motions(TwoMotions("title", ("a", "b"), ["hip"], time, *[motion] * 5, None)).axes
     low, high = sorted(text.xy[1] for text in below.texts)

@@ -26,7 +26,6 @@ def moved(signals=None, second=PD) -> aa.Recording:
 
 
 def test_states_of_the_winding_are_recorded() -> None:
-    """Current times torque constant is the effort; voltage times current is the power; nothing without a winding."""
     log = moved()
     np.testing.assert_allclose(log.currents[..., 0] * K, log.applied_efforts[..., 0], rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(

@@ -62,7 +62,6 @@ def test_steps_of_other_lengths_weigh_as_long_as_they_last() -> None:
 
 
 def test_without_limits_and_without_steps() -> None:
-    """A sentence instead of an empty table."""
     assert str(recorded(steps=0).saturation()) == str(aa.SaturationTable()) == "no effort was limited"
     assert np.isnan(recorded(steps=0).dt)
 
@@ -86,7 +85,6 @@ def test_files_give_the_same_back(tmp_path, extension, signals) -> None:
 
 
 def test_a_table_has_a_line_per_step_robot_and_joint(tmp_path) -> None:
-    """Names instead of numbers, for other programs."""
     log = recorded()
     log.save(tmp_path / "log.csv")
     with (tmp_path / "log.csv").open(newline="") as file:

@@ -109,7 +109,6 @@ def test_some_joints_are_recorded_by_their_own_stages() -> None:
 
 
 def test_table_of_friction() -> None:
-    """Share of time, longest interval, largest effort and energy; joints without friction have no row."""
     log, _ = moved()
     (one,) = table = log.friction()
     sticking = log.sticking[:, 0, 0]

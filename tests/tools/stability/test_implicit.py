@@ -196,7 +196,6 @@ def run(name: str, factor: float, *stages, steps: int = 400) -> tuple[aa.Stabili
 @cases("name", *STIFF)
 @pytest.mark.slow
 def test_twenty_times_the_gains_are_stable_when_implicit(name) -> None:
-    """At 5 ms, in the prediction and in the simulation; explicit they vibrate in both."""
     explicit, vibrating, fastest = run(name, 20.0)
     assert not explicit.stable and explicit.robots[0].implicit_helps and vibrating and fastest > 0.5
     table, vibrating, fastest = run(name, 20.0, aa.ImplicitConfig())

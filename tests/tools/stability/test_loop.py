@@ -92,7 +92,6 @@ def test_largest_step_is_where_it_turns(rng) -> None:
 
 
 def test_lacking_armature_is_just_enough(rng) -> None:
-    """With it the robot is stable, with 0.1 % less it is not; joints with enough need none."""
     inverse = coupled(rng, 5)
     kd = np.array([200.0, 100.0, 1e-3, 50.0, 0.0])
     one = loop(inverse, 50.0, kd)
@@ -106,7 +105,6 @@ def test_lacking_armature_is_just_enough(rng) -> None:
 
 
 def test_an_integral_against_no_damping_is_mended_by_no_step() -> None:
-    """It grows slowly at every rate; margin and step are 0 and the armature infinite."""
     one = loop(np.array([[4.0]]), 100.0, 0.0, 10.0)
     assert one.margin(0.005) == one.largest_step(0.005) == 0.0
     assert one.smallest_armatures(0.005, np.zeros(1)) == np.inf
@@ -163,7 +161,6 @@ def test_coupled_joints_with_latencies_of_their_own(first: Joint, second: Joint)
 
 
 def test_states_are_only_those_that_are_needed() -> None:
-    """Position and velocity alone without latency; two more efforts for one and a half steps."""
     sizes = {
         name: len(StepMatrix(np.array([joint.gains]).T, DT, 1.0, timing_of([joint])).repeated(np.eye(1))[0])
         for name, joint in {"prompt": Joint((1.0, 1.0, 0.0)), **ALONE}.items()

@@ -209,7 +209,6 @@ def test_arm_vibrates_from_the_limit_on(engine: str, dt: float, delay: int) -> N
 
 @cases("engine", *ENGINES)
 def test_coupled_arm_vibrates_from_the_limit_on(engine: str) -> None:
-    """The whole robot decides: each joint of the Panda alone has a larger margin than all together."""
     bench = Bench("franka_panda", "/World/Panda", [0.0, -0.6, 0.0, -2.2, 0.5, 1.6, 0.8], 1 / 240, 0, engine)
     bench.robot.set_dof_armatures(0.0)
     # growth is measured by velocity
@@ -278,7 +277,6 @@ def test_cures_cure(panda: Any) -> None:
 
 
 def test_warning_gives_the_numbers_once(panda: Any) -> None:
-    """Before the first step if physics already runs when the wrapper is made; it names the joints and remedies."""
     actuators = panda(1 / 240, 0.0)
     with pytest.warns(UserWarning, match="will vibrate") as told:
         actuators.step_actuators(1 / 240)
@@ -426,7 +424,6 @@ def test_inertia_of_the_simulator_is_not_assumed() -> None:
 
 
 def test_viscous_friction_of_an_actuator_counts_as_damping(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As that of its joint does: the warning of vibration does not come, the margins stay those of the gains."""
     # a simulator that divides its step needs damping
     weight = 33 / 64
     monkeypatch.setattr(MujocoArticulation, "get_velocity_weights", lambda _, *, indices: np.full(len(indices), weight))

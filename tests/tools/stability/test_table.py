@@ -29,7 +29,6 @@ def test_rows_say_what_each_joint_has_and_needs() -> None:
 
 
 def test_smallest_armatures_are_those_at_which_it_is_still_stable() -> None:
-    """Of a stable robot at most the present one, 0 if none is needed; half of what is needed is too little."""
     matrix = np.array(MATRIX) + np.diag([0.0, 0.1])
     table = stability_of(matrix, 1 / 100, 40.0, [4.0, 8.0], armature=[0.2, 0.11], joints=["hip", "toe"])
     hip, toe = table.joints
@@ -53,7 +52,6 @@ def test_gains_that_would_do_are_told() -> None:
 
 
 def test_text_is_a_table() -> None:
-    """A title with the verdict, a header, units of joints of an unknown kind, and a row per joint."""
     table = stability_of(MATRIX, 0.01, 40.0, 8.0, joints=["hip", "toe"], robot="/R")
     title, header, units, *rows = str(table).splitlines()
     assert title.startswith("/R vibrating at dt = 0.01 s: margin 0.702") and header.startswith("Joint")

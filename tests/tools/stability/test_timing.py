@@ -50,7 +50,6 @@ def test_delayed_loops_are_stable_as_far_as_the_table_says(steps, largest_b, lar
 
 
 def test_margin_is_where_motion_begins_to_grow() -> None:
-    """Of steps taken one by one, with 1 % more and less."""
     inverse = np.linalg.inv([[0.5, 0.1], [0.1, 0.05]])
     joints = [Joint((400.0, 16.0, 0.0), latency=3.5), Joint((100.0, 2.0, 0.0), latency=1.25)]
     margin = Loop(inverse, np.array([joint.gains for joint in joints]).T, timing=timing_of(joints)).margin(DT)
@@ -112,7 +111,6 @@ def test_more_latency_is_less_margin() -> None:
 
 
 def test_smallest_armature_counts_the_latency() -> None:
-    """With it the robot is stable, with 1 % less it is not."""
     matrix = np.array([[0.02, 0.004], [0.004, 0.01]])
     table = aa.stability_of(matrix, DT, 100.0, [6.0, 3.0], latency=[0.008, 0.004])
     needed = np.array([joint.smallest_armature for joint in table.joints])

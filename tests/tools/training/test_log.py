@@ -31,7 +31,6 @@ def assert_same(first: ActuatorLog, second: ActuatorLog) -> None:
 
 
 def test_one_joint_is_a_column() -> None:
-    """Float32, a copy, read-only."""
     given = np.arange(4.0)
     log = ActuatorLog(DT, given, given, 3 * given, given)
     given[:] = 7.0

@@ -50,7 +50,6 @@ def test_prediction_is_what_torch_computed(kind, torch) -> None:
 
 @cases("kind", *KINDS)
 def test_same_seed_same_network(kind, torch) -> None:
-    """Bit-identical, on any number of threads; another seed differs, and the process keeps its random state."""
     before, threads = torch.random.get_rng_state(), torch.get_num_threads()
     first = train(pd_log(1), kind, seed=1)
     assert torch.get_num_threads() == threads and torch.equal(torch.random.get_rng_state(), before)
@@ -98,7 +97,6 @@ def test_ends_in_time(torch) -> None:
 
 
 def test_metadata_of_each_kind(torch) -> None:
-    """Scales normalize signals, those of a GRU about their mean; with the step they are in the file."""
     log = pd_log(1)
     learned = log.cut(0, 1200)
 
@@ -160,7 +158,6 @@ def test_progress_bar(torch, capsys) -> None:
 
 
 def test_known_actuator_is_learned(torch, monkeypatch) -> None:
-    """PD, delay, saturation and friction on the test bench of the examples: 5 % of effort RMS on another log."""
     monkeypatch.syspath_prepend(REPOSITORY / "standalone_examples")
     from bench import record
 

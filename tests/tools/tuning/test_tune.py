@@ -113,7 +113,6 @@ def test_intervals_count_with_their_worst() -> None:
 
 @pytest.mark.parametrize("change", [{"heavier": 1.2}, {"heavier": 0.8, "late": 1}])
 def test_plants_that_were_not_seen_stay_stable(change) -> None:
-    """Inertias 20 % off, and an effort that is a step later."""
     found = aa.tune(ROBOTS / "unitree_go1.usda", poses=5, verify=False)
     late = [aa.EffortDelayConfig(steps=change["late"])] if "late" in change else []
     motors = dict(found.motors)

@@ -128,7 +128,6 @@ def test_lines_tell_efforts_friction_and_temperature() -> None:
 
 @needs_window
 def test_window_draws_robot_and_ghost_and_takes_keys(display, tmp_path) -> None:
-    """Space pauses, the right arrow is one step, backspace resets; a reached target has no ghost."""
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
     told = window(display, program, str(ROBOTS / "arm_2dof.usda"), *map(str, LIBRARIES[:2]))

@@ -46,7 +46,6 @@ def sim():
 
 
 def test_page_is_served_until_it_is_closed(sim, capsys) -> None:
-    """Its address is printed if no browser is opened; a view without driven joints works."""
     with sim.view(native=False, port=8123, open_browser=False) as view:
         assert capsys.readouterr().out.endswith(f"live view: {view.url}\n")
         assert view.url is not None and view.url in repr(view)
@@ -296,7 +295,6 @@ def settled_scene(page) -> np.ndarray:
 @needs_browser
 @pytest.mark.slow
 def test_buttons_and_selectors_do_what_they_say() -> None:
-    """Pause, step and reset work; sliders change only the chosen robot and environment."""
     with aa.Simulation(two_robots(ROBOTS / "arm_2dof.usda", "/World/Arm"), num_envs=12) as sim:
         sim.play()
         robots = [aa.Articulation(f"/World/{name}") for name in ("Left", "Right")]

@@ -88,7 +88,6 @@ def test_first_pulse_takes_the_drives(graph) -> None:
 
 
 def test_auto_step_works_before_each_physics_step(graph) -> None:
-    """Efforts are kp times the position error, clamped on the knee; pulses in between change nothing."""
     db = graph.node()
     db.evaluate("execIn")
     graph.arrays.position_targets[:] = [0.1, 0.2, 0.3]
@@ -299,7 +298,6 @@ def test_reset_before_the_first_pulse_does_nothing(graph) -> None:
 
 
 def test_reset_with_a_pulse_resets_before_the_step(graph) -> None:
-    """In manual mode the fault of the step after the reset is the only one, at step 0."""
     db = graph.node(autoStepPrePhysics=False)
     graph.arrays.positions[1] = math.nan
     db.evaluate("execIn")
@@ -493,8 +491,6 @@ def test_node_drives_a_real_arm(robots) -> None:
 
 
 def test_node_and_wrapper_move_a_robot_alike(robots) -> None:
-    """Stepping by pulses before each physics step gives bit for bit the motion of automatic steps."""
-
     def motion(manual: bool) -> np.ndarray:
         positions = []
         with aa.Simulation(robots / "arm_2dof.usda") as sim:

@@ -93,7 +93,6 @@ def test_added_inputs_are_optional(ogn) -> None:
 
 
 def test_node_says_what_it_is(ogn) -> None:
-    """Version, language, name and scheduling are those of the documented node; it writes physics and reads USD."""
     keys = ogn[NAME]
     assert (keys["version"], keys["language"], keys["uiName"]) == (1, "Python", "Articulation Actuators")
     assert keys["scheduling"] == ["usd-read", "global-write"]

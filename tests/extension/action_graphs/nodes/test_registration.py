@@ -75,7 +75,6 @@ def test_type_name_does_not_depend_on_the_folder(graph) -> None:
 
 
 def test_registered_text_has_its_category(graph) -> None:
-    """Without a file, the label of the category comes along; everything else is as in the file."""
     registration.register_if_missing(EXT_ID)
     keys = graph.registered[registration.NODE_TYPE].DESCRIPTION.keys
     assert keys["categories"] == {"newtonActuators": "Newton Actuators"}

@@ -207,7 +207,6 @@ def test_failed_pure_node_stops_who_needs_it(runs) -> None:
 
 
 def test_error_is_logged_once_and_different_ones_each(runs, caplog) -> None:
-    """Messages are not repeated at 60 Hz."""
     made = loaded(node("T", TICK), record("A", "T.outputs:tick", "custom token inputs:fails = 'return'"))
     with caplog.at_level(logging.ERROR):
         made.evaluate()

@@ -42,7 +42,6 @@ def test_playback_tick_tells_the_time(runs) -> None:
 
 @cases("period, ticks", ("", [1, 2, 3, 4, 5, 6]), (" = 1", [1, 2, 3, 4, 5, 6]), (" = 4", [1, 5]))
 def test_tick_has_a_period(runs, period, ticks) -> None:
-    """The first frame of each period; 0 and 1 are every frame."""
     nodes = node("T", "omni.graph.action.OnTick", f"custom uint inputs:framePeriod{period}")
     (made,) = load_graphs(stage_with(graph(nodes + node("A", RECORD, pulse("T.outputs:tick")))))
     happened = []

@@ -389,7 +389,6 @@ def test_values_of_mjcf_are_checked(tmp_path) -> None:
 
 
 def test_more_that_newton_refuses(tmp_path) -> None:
-    """A velocity limit without a stall effort, a network of another format, and an axis of a generic joint."""
     file = edited(tmp_path, schema(OF_SHOULDER, "NewtonDCMotorClampingAPI"), _DC[2])
     assert [one.problem for one in aa.lint(file) if one.rule == "refused-elsewhere"] == [
         "has a velocity limit and no stall effort: newton refuses the file."
