@@ -108,11 +108,7 @@ class KitWorld:
             "omni.kit.test": _module("omni.kit.test", AsyncTestCase=unittest.IsolatedAsyncioTestCase),
             "omni.physics": _module("omni.physics"),
             "omni.physics.tensors": _module(
-                "omni.physics.tensors",
-                DofType=omni_physics_tensors.DofType,
-                create_simulation_view=lambda frontend_name, stage_id=-1, backend="physx": self._create_view(
-                    frontend_name
-                ),
+                "omni.physics.tensors", DofType=omni_physics_tensors.DofType, create_simulation_view=self._create_view
             ),
             "omni.timeline": _module(
                 "omni.timeline",
@@ -213,7 +209,7 @@ class KitWorld:
     def _stopping(self, begins: bool) -> None:
         self.physics.is_stopping = begins
 
-    def _create_view(self, frontend_name: str) -> SimulationView:
+    def _create_view(self, frontend_name: str, stage_id: int = -1, backend: str = "physx") -> SimulationView:
         if frontend_name != "warp":
             raise ValueError(f"this world knows Warp only, not {frontend_name}")
         return SimulationView(self.physics, spare_dofs=1)

@@ -1,5 +1,6 @@
 """The shipped node types, each with known numbers."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -100,37 +101,34 @@ def test_constant_is_its_input(runs, kind, text, value) -> None:
 ARRAY = "omni.graph.nodes.ConstructArray"
 
 
+def custom(ports: list[str]) -> list[str]:
+    return [re.sub(r"^(?!reorder)(\S+) ", r"custom \1 inputs:", port) for port in ports]
+
+
 @cases(
     "ports, expected",
-    (["custom int inputs:arraySize = 2", "custom double inputs:input0 = 1", "custom int inputs:input1 = 2"], [1, 2]),
+    (["int arraySize = 2", "double input0 = 1", "int input1 = 2"], [1, 2]),
     # the last one repeats, more than asked for are left out, ten comes after nine
-    (["custom int inputs:arraySize = 3", "custom int inputs:input0 = 4", "custom int inputs:input1 = 5"], [4, 5, 5]),
-    (["custom int inputs:input0 = 4", "custom int inputs:input1 = 5"], [4]),
-    (["custom int inputs:arraySize = 11", *(f"custom int inputs:input{i} = {i}" for i in range(11))], list(range(11))),
+    (["int arraySize = 3", "int input0 = 4", "int input1 = 5"], [4, 5, 5]),
+    (["int input0 = 4", "int input1 = 5"], [4]),
+    (["int arraySize = 11", *(f"int input{i} = {i}" for i in range(11))], list(range(11))),
     (
         [
-            "custom int inputs:arraySize = 3",
-            *(f"custom int inputs:input{i} = {i}" for i in range(3)),
+            "int arraySize = 3",
+            *(f"int input{i} = {i}" for i in range(3)),
             'reorder properties = ["inputs:input2", "inputs:input1"]',
         ],
         [0, 1, 2],
     ),
-    (["custom int inputs:arraySize = 0"], []),
-    (["custom token inputs:input0 = 'a'"], ["a"]),
-    (["custom token inputs:arrayType = 'double[3][]'", "custom double3 inputs:input0 = (1, 2, 3)"], [[1, 2, 3]]),
-    (["custom int inputs:arraySize = 3", "custom token inputs:input0 = 'a'"], ["a", "a", "a"]),
-    (["custom int inputs:arraySize = 100000", "custom int inputs:input0 = 7"], [7] * 100_000),
-    (
-        [
-            "custom token inputs:arrayType = 'double[3][]'",
-            "custom int inputs:arraySize = 2",
-            "custom double3 inputs:input0 = (1, 2, 3)",
-        ],
-        [[1, 2, 3], [1, 2, 3]],
-    ),
+    (["int arraySize = 0"], []),
+    (["token input0 = 'a'"], ["a"]),
+    (["token arrayType = 'double[3][]'", "double3 input0 = (1, 2, 3)"], [[1, 2, 3]]),
+    (["int arraySize = 3", "token input0 = 'a'"], ["a", "a", "a"]),
+    (["int arraySize = 100000", "int input0 = 7"], [7] * 100_000),
+    (["token arrayType = 'double[3][]'", "int arraySize = 2", "double3 input0 = (1, 2, 3)"], [[1, 2, 3], [1, 2, 3]]),
 )
 def test_array_is_made_of_its_inputs(runs, ports, expected) -> None:
-    np.testing.assert_array_equal(shown(runs, ARRAY, "outputs:array", *ports), expected)
+    np.testing.assert_array_equal(shown(runs, ARRAY, "outputs:array", *custom(ports)), expected)
 
 
 @cases("array_type, dtype", ("auto", np.float64), ("float[]", np.float32), ("half[]", np.float16))
@@ -141,18 +139,18 @@ def test_array_has_its_type(runs, array_type, dtype) -> None:
 
 @cases(
     "ports, message",
-    (["custom int inputs:arraySize = -1"], "arraySize = -1: must be >= 0 and <= 100000."),
-    (["custom int inputs:arraySize = 2000000000", "custom int inputs:input0 = 1"], "must be >= 0 and <= 100000."),
-    (["custom token inputs:arrayType = 'any[]'", "custom int[] inputs:input0 = [1]"], "'any[]': must name an array"),
-    (["custom int inputs:arraySize = 2", "custom int inputs:input0 = 1", "custom int inputs:input1"], "input1 has no"),
-    (["custom double3 inputs:input0 = (1, 2, 3)"], "arrayType = 'auto': must name an array here"),
-    (["custom token inputs:arrayType = 'double'", "custom int inputs:input0 = 1"], "arrayType = 'double': must name"),
-    (["custom token inputs:arrayType = 'int[]'", "custom token inputs:input0 = 'a'"], "must be int[]. Give integers"),
+    (["int arraySize = -1"], "arraySize = -1: must be >= 0 and <= 100000."),
+    (["int arraySize = 2000000000", "int input0 = 1"], "must be >= 0 and <= 100000."),
+    (["token arrayType = 'any[]'", "int[] input0 = [1]"], "'any[]': must name an array"),
+    (["int arraySize = 2", "int input0 = 1", "int input1"], "input1 has no"),
+    (["double3 input0 = (1, 2, 3)"], "arrayType = 'auto': must name an array here"),
+    (["token arrayType = 'double'", "int input0 = 1"], "arrayType = 'double': must name"),
+    (["token arrayType = 'int[]'", "token input0 = 'a'"], "must be int[]. Give integers"),
 )
 def test_array_that_cannot_be_made_is_an_error(runs, ports, message) -> None:
     made = evaluate(
         node("T", TICK),
-        node("P", ARRAY, *ports),
+        node("P", ARRAY, *custom(ports)),
         node("A", RECORD, pulse("T.outputs:tick"), wire("token inputs:value", "P.outputs:array")),
     )
     assert message in made.errors[0] and runs == []
