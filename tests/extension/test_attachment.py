@@ -254,13 +254,13 @@ class FragileHost:
     stage = None
 
     def __init__(self, host: ArraysHost, uses: Uses, *, late: bool = False, copies: bool = False) -> None:
-        self.bus, self._host = Fragile(host.bus, uses), host
+        self.bus, self._inner = Fragile(host.bus, uses), host
         self._how: dict = {"late": late, "without": ("buffers",) if copies else ()}
         self._uses = uses
 
     def articulation(self, paths):
         self._uses.use("articulation")
-        return Fragile(self._host.articulation(paths), self._uses, **self._how)
+        return Fragile(self._inner.articulation(paths), self._uses, **self._how)
 
 
 @cases("playing", False, True)

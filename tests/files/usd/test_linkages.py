@@ -141,7 +141,7 @@ def test_state_and_recording(tmp_path) -> None:
             q, qd, target = rng.normal(size=(3, 1, 2)).astype(np.float32)
             found = np.array(arrays[0].step(q, qd, target, 0.001))
             if number == 2:
-                arrays[1]._assembly.restore(arrays[0]._assembly.save())
+                arrays[1].restore_state(arrays[0].save_state())
             elif number > 2:
                 np.testing.assert_array_equal(np.asarray(arrays[1].step(q, qd, target, 0.001)), found)
     np.testing.assert_array_equal(log.applied_efforts[-1], found)
