@@ -96,18 +96,16 @@ def test_three_scripts_choose_their_engine() -> None:
 
 @cases("script", *sorted(FOLDER.rglob("*.py")), ids=lambda script: script.stem)
 def test_example_is_short(script) -> None:
-    assert (
-        len(re.findall("^(?!.*(?:# docs: |interrupts )| *without_traceback).*$", script.read_text(), re.MULTILINE)) < 80
-    )
+    counted = re.compile("^(?!.*(?:# docs: |interrupts )| *without_traceback).*$", re.MULTILINE)
+    assert len(counted.findall(script.read_text())) < 80
 
 
 @pytest.mark.slow
 @cases("example, said", ("many_robots", "panda_joint7"), ("drive_from_python", ""))
 def test_an_interrupted_example_has_no_traceback(example, said) -> None:
     script = FOLDER / f"{example}.py"
-    done = ran(
-        [sys.executable, "-c", INTERRUPTED.format(script=str(script)), *QUICK.get(example, [])], env=with_path(FOLDER)
-    )
+    command = [sys.executable, "-c", INTERRUPTED.format(script=str(script)), *QUICK.get(example, [])]
+    done = ran(command, env=with_path(FOLDER))
     assert done.returncode != 0
     assert said in done.stdout and "Traceback" not in done.stderr, done.stderr
     assert done.stderr.splitlines()[-1].startswith("Interrupted"), done.stderr

@@ -60,9 +60,8 @@ def test_checkers_of_others_find_nothing(file, tmp_path) -> None:
 def test_every_environment_variable_is_on_the_page() -> None:
     page = (REPOSITORY / "docs" / "Troubleshooting.md").read_text("utf-8")
     folders = ("python", "native", "tests/support")
-    files = [
-        path for folder in folders for path in (REPOSITORY / folder).rglob("*") if path.suffix in (".py", ".cpp", ".h")
-    ]
+    every = (path for folder in folders for path in (REPOSITORY / folder).rglob("*"))
+    files = [path for path in every if path.suffix in (".py", ".cpp", ".h")]
     reads = "".join(path.read_text("utf-8") for path in [*files, REPOSITORY / "setup.py", REPOSITORY / "python.sh"])
     direct = re.findall(r"(?:environ\.get\(|environ\[|getenv\()\s*\"([A-Z_]+)\"", reads)
     assert len(direct) > 5

@@ -53,9 +53,8 @@ def robot_stage() -> Usd.Stage:
 
 @pytest.fixture
 def wrapper(host: ArraysHost):
-    with ArticulationActuators.from_actuators(
-        "/Robot_.*", [(config(20, limit=5.0), "wrist"), (config(delay=2), "shoulder")]
-    ) as made:
+    pairs = [(config(20, limit=5.0), "wrist"), (config(delay=2), "shoulder")]
+    with ArticulationActuators.from_actuators("/Robot_.*", pairs) as made:
         yield made
 
 
@@ -198,9 +197,8 @@ def test_enabling_twice_steps_once(host, wrapper) -> None:
 
 def test_feedforward_takes_subsets_and_stays(host, wrapper) -> None:
     wrapper.set_dof_feedforward_effort_targets([1.5], indices=2, dof_indices=[2])
-    wrapper.set_dof_feedforward_effort_targets(
-        wp.array([[2.5]], dtype=wp.float32, device="cpu"), indices=np.array([True, False, False, False]), dof_indices=2
-    )
+    efforts_of_first = wp.array([[2.5]], dtype=wp.float32, device="cpu")
+    wrapper.set_dof_feedforward_effort_targets(efforts_of_first, indices=np.arange(4) == 0, dof_indices=2)
     wrapper.reset()
     host.step(DT)
     np.testing.assert_array_equal(efforts(host)[:, 2], [2.5, 0, 1.5, 0])

@@ -6,6 +6,7 @@ import os
 import pickle
 import subprocess
 import sys
+from functools import partial
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -245,9 +246,8 @@ class Fragile:
         return call
 
     def _guarded(self, buffers: Buffers) -> Buffers:
-        return dataclasses.replace(
-            buffers, refresh=lambda: self._uses.use("refresh"), commit=lambda: self._uses.use("commit")
-        )
+        uses = {name: partial(self._uses.use, name) for name in ("refresh", "commit")}
+        return dataclasses.replace(buffers, **uses)
 
 
 class FragileHost:

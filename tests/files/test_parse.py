@@ -25,15 +25,8 @@ def stage() -> Usd.Stage:
 
 def test_prim_becomes_classes_and_arguments(stage) -> None:
     clamps = [aa.MaxEffortClampingConfig(5.0), aa.DCMotorClampingConfig(9.0, 8.0, 7.0)]
-    prim = aa.add_actuator(
-        ROOT,
-        ["knee", "ankle"],
-        "act",
-        aa.PIDControlConfig(1.0, 2.0, 3.0),
-        clamping=clamps,
-        delay=aa.DelayConfig(4),
-        stage=stage,
-    )
+    law, delay = aa.PIDControlConfig(1.0, 2.0, 3.0), aa.DelayConfig(4)
+    prim = aa.add_actuator(ROOT, ["knee", "ankle"], "act", law, clamping=clamps, delay=delay, stage=stage)
     parsed = aa.parse_actuator_prim(prim)
     assert parsed.controller_class is aa.ControllerPID
     assert parsed.controller_kwargs == {"kp": 1, "ki": 2, "kd": 3, "integral_max": math.inf, "const_effort": 0}

@@ -498,11 +498,9 @@ class Child:
         if os.WIFSIGNALED(status):
             number = os.WTERMSIG(status)
             cpu = number in (signal.SIGXCPU, signal.SIGKILL)
-            return (
-                ("hung", f"{where}: more than {PROCESSOR} s of processor time")
-                if cpu
-                else ("crashed", f"{where}: {signal.Signals(number).name}")
-            )
+            if cpu:
+                return "hung", f"{where}: more than {PROCESSOR} s of processor time"
+            return "crashed", f"{where}: {signal.Signals(number).name}"
         ends = [one for one in said if "end" in one]
         worst = max(ends, key=lambda one: ("fine", "refused", *BAD).index(one["end"]))
         return worst["end"], f"{worst['task']}: {worst['why']}"

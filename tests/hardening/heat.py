@@ -20,11 +20,7 @@ from one_inertia import joints_of, state_of
 
 DT, CONSTANT, MOST = 1e-3, 0.5, 1e-3
 # heat capacities and resistances of winding and housing
-MOTORS = {
-    "servo": (5.0, 2.0, 60.0, 8.0),
-    "joint of a leg": (20.0, 1.0, 150.0, 4.0),
-    "harmonic": (60.0, 0.5, 1500.0, 1.0),
-}
+MOTORS = {"servo": (5, 2, 60.0, 8), "joint of a leg": (20, 1, 150.0, 4), "harmonic": (60, 0.5, 1500.0, 1)}
 
 
 def error(motor: tuple[float, ...], powers: list[float], seconds: float) -> float:

@@ -91,9 +91,8 @@ def try_it(home: Path, wheel: Path, peer: str, versions: dict[str, str]) -> tupl
     ran = run(python, REPOSITORY / "tests" / "installs" / "core_alone.py")
     said = (ran.stdout if ran.returncode == 0 else ran.stderr).strip().splitlines()[-1]
     home.joinpath("arm.xml").write_text(ARM)
-    simulated = subprocess.run(
-        [python, "-W", "ignore", "-c", SIMULATION], capture_output=True, text=True, cwd=home, check=False
-    )
+    command = [python, "-W", "ignore", "-c", SIMULATION]
+    simulated = subprocess.run(command, capture_output=True, text=True, cwd=home, check=False)
     said += "" if simulated.returncode == 0 else f"; simulation: {simulated.stderr.strip().splitlines()[-1]}"
     return ("all of it" if whole else "its " + ", ".join(name for name in SHOWN if name in versions)), said
 
@@ -164,11 +163,8 @@ def main() -> int:
                 row, code = (peer, versions, "", ""), 1
             else:
                 chosen = ", ".join(f"{name} {versions[name]}" for name in SHOWN if name in versions)
-                row = (
-                    peer,
-                    f"{chosen}, {len(versions)} in all",
-                    *try_it(home / "tried", wheel.resolve(), peer, versions),
-                )
+                tried = try_it(home / "tried", wheel.resolve(), peer, versions)
+                row = peer, f"{chosen}, {len(versions)} in all", *tried
                 code |= not row[-1].startswith("core ok") or "simulation" in row[-1]
             print(f"| {' | '.join(row)} |", flush=True)
     return code

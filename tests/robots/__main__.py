@@ -99,13 +99,8 @@ class Row:
     @property
     def told(self) -> dict:
         robot = {"file": str(self.robot.file), "original": str(self.robot.original or ""), "wheel": self.robot.wheel}
-        return robot | {
-            "name": self.robot.name,
-            "behaves": not self.wrong,
-            "wrong": self.wrong,
-            "lost": self.lost,
-            "found": self.found,
-        }
+        robot |= {"name": self.robot.name, "behaves": not self.wrong}
+        return robot | {"wrong": self.wrong, "lost": self.lost, "found": self.found}
 
     @property
     def cells(self) -> list[str]:

@@ -77,9 +77,8 @@ def converted(path: Path, kind: str, converter: Path, into: Path) -> Path | str:
         return f"no result in {SECONDS} s"
     made = sorted(into.glob("*.usd*"))
     if done.returncode or not made:
-        lines = [line for line in (done.stdout + done.stderr).splitlines() if "rror" in line] or [
-            f"rc {done.returncode}"
-        ]
+        lines = [line for line in (done.stdout + done.stderr).splitlines() if "rror" in line]
+        lines = lines or [f"rc {done.returncode}"]
         return lines[-1][:300]
     return made[0]
 

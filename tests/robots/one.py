@@ -94,12 +94,8 @@ def check(file: Path, origin: Path | None, found: Found) -> None:
         lost = set(original.joints) - {j for row in matched for j in row if j is not None}
         found.values["lost"] = [original.name(j) or f"joint {j}" for j in sorted(lost)]
         found.values["outside"] = sorted(outside(sim, robots) & {plain(name) for name in found.values["lost"]})
-        found.values["unknown"] = [
-            robot.dof_names[i]
-            for robot, row in zip(robots, matched, strict=True)
-            for i, j in enumerate(row)
-            if j is None
-        ]
+        rows = zip(robots, matched, strict=True)
+        found.values["unknown"] = [one.dof_names[i] for one, row in rows for i, j in enumerate(row) if j is None]
         found.run("compare", lambda: compare(robots, matched, original))
         sim.reset()
     drive = Drive(sim, robots, matched, original)
@@ -353,10 +349,8 @@ class Run:
             mine = [i for i in columns if robot.dof_names[i] == name]
             stiffness = (inertia[mine] * STIFFNESS).astype(np.float32)[None]
             damping = (inertia[mine] * DAMPING).astype(np.float32)[None]
-            motors[re.escape(name)] = [
-                ea.PDControlConfig(stiffness, damping),
-                ea.MaxEffortClampingConfig(self._limits[mine][None]),
-            ]
+            limit = ea.MaxEffortClampingConfig(self._limits[mine][None])
+            motors[re.escape(name)] = [ea.PDControlConfig(stiffness, damping), limit]
         self._actuators = ea.ArticulationActuators.from_configs(robot.paths[0], motors) if motors else None
         self.driven = self._actuators.actuated_dof_indices if self._actuators else []
 

@@ -55,11 +55,8 @@ class Bench:
 
     def plan_arguments(self) -> list:
         """PID on the first slots, a network on the last, every limit on all."""
-        limits = [
-            ("ClampingDCMotor", [5, 6, 7], self.every),
-            ("ClampingPositionBased", [], self.every),
-            ("ClampingMaxEffort", [7], self.every),
-        ]
+        parameters = {"DCMotor": [5, 6, 7], "PositionBased": [], "MaxEffort": [7]}
+        limits = [(f"Clamping{name}", places, self.every) for name, places in parameters.items()]
         networks = [(self.network, [(2, 1, 0, 0.0, 1.0)], [2], 2, 1.0, 0.0, self.every[-1:], True)]
         controllers = [("ControllerPID", [0, 1, 2, 3, 4], self.every[:-1])]
         return ["leg", self.robots, self.slots, [1.0] * 8, controllers, limits, self.every, DEPTH, networks]
@@ -336,11 +333,8 @@ def entries() -> dict[str, Callable[[], Entry]]:
     def transfer() -> Entry:
         doubles = np.ones((ROBOTS, 6)), np.ones((ROBOTS, 6))
         there = (floats(ROBOTS, 6), [0, 1, 2], doubles[0], [3, 4, 5])
-        return Entry(
-            core.Transfer,
-            [[there, (doubles[1], [5, 0], floats(ROBOTS, 6), [1, 4])], np.ones((ROBOTS, 5))],
-            lambda made: made.run(),
-        )
+        back = (doubles[1], [5, 0], floats(ROBOTS, 6), [1, 4])
+        return Entry(core.Transfer, [[there, back], np.ones((ROBOTS, 5))], lambda made: made.run())
 
     def velocity_limits() -> Entry:
         arrays = [np.ones((ROBOTS, 6)), np.full((ROBOTS, 6), 2.0)]

@@ -371,9 +371,8 @@ class JointTwin:
         found = inputs.astype(np.float64)
         good = np.isfinite(found).all(axis=0)
         qd = found[1]
-        hip, knee, toe = (
-            joint.step(*found[:, n], dt=DT) for joint, n in ((self.hip, 0), (self.knee, 1), (self.toe, 3))
-        )
+        joints = ((self.hip, 0), (self.knee, 1), (self.toe, 3))
+        hip, knee, toe = (joint.step(*found[:, n], dt=DT) for joint, n in joints)
         for n, rate in ((1, 3), (2, 5)):
             if good[n]:
                 self.slips[n] += DT * (qd[n] - rate * self.slips[n])

@@ -16,13 +16,8 @@ def module(**more: object) -> Object:
 
 
 def with_pickle(data: bytes) -> bytes:
-    return zipped(
-        {
-            "data.pkl": data,
-            "constants.pkl": Writer().pickle(()),
-            **{f"code/{key}.py": text for key, text in forward(f"return {LINEAR}").items()},
-        }
-    )
+    code = {f"code/{key}.py": text for key, text in forward(f"return {LINEAR}").items()}
+    return zipped({"data.pkl": data, "constants.pkl": Writer().pickle(()), **code})
 
 
 def with_forward(body: str, **more: object) -> bytes:

@@ -53,10 +53,8 @@ def test_behind_a_gear_they_are_those_of_the_motor_times_the_ratio() -> None:
     stiffness, damping = 32.0 * 0.1 * 12.0 * 0.02 / 1.5, 0.02**2 / 1.5
     np.testing.assert_allclose(gains(*servo)[:2, 0, 0], [100 * stiffness, 100 * damping], rtol=1e-6)
     table = aa.PositionBasedClampingConfig([0.0], [25.0])
-    for limits, expected in (
-        ([aa.MaxEffortClampingConfig(3.0)], [30, 12]),
-        ([aa.MaxEffortClampingConfig(3.0), table], [25, 12]),
-    ):
+    most = aa.MaxEffortClampingConfig(3.0)
+    for limits, expected in (([most], [30, 12]), ([most, table], [25, 12])):
         motor = [aa.PDControlConfig(8.0, 2.0), *limits, gear]
         (actuator,) = aa.ActuatedArrays(["hip", "knee"], {".*": motor}).actuators
         np.testing.assert_allclose(feedback.largest_efforts(actuator, 1), [expected], rtol=1e-6)

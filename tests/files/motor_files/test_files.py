@@ -125,9 +125,8 @@ def test_a_file_reads_well(tmp_path) -> None:
 
 def test_lists_of_configs_are_written_too(tmp_path) -> None:
     aa.save_motors(tmp_path / "a.JSON", {".*": [aa.MaxEffortClampingConfig(math.inf), aa.PDControlConfig(1.0, 2.0)]})
-    assert aa.load_motors(tmp_path / "a.JSON") == {
-        ".*": aa.MotorConfig(aa.PDControlConfig(1.0, 2.0), [aa.MaxEffortClampingConfig(math.inf)])
-    }
+    motor = aa.MotorConfig(aa.PDControlConfig(1.0, 2.0), [aa.MaxEffortClampingConfig(math.inf)])
+    assert aa.load_motors(tmp_path / "a.JSON") == {".*": motor}
 
 
 def test_networks_are_found_beside_the_file(tmp_path, monkeypatch) -> None:
@@ -218,10 +217,8 @@ def test_pipe_is_refused(tmp_path) -> None:
 def test_flags_and_viscous_friction_are_written(ending, tmp_path) -> None:
     file = tmp_path / f"motors{ending}"
     friction = aa.FrictionConfig({"L.*": 0.5, "R.*": 0.75}, in_engine=True)
-    motors = {
-        "hip": aa.MotorConfig(others=[friction]),
-        "knee": aa.MotorConfig(friction=0.5, viscous_friction={"knee": 0.25}),
-    }
+    knee = aa.MotorConfig(friction=0.5, viscous_friction={"knee": 0.25})
+    motors = {"hip": aa.MotorConfig(others=[friction]), "knee": knee}
     aa.save_motors(file, motors)
     assert aa.load_motors(file) == motors and "true" in file.read_text() and "false" not in file.read_text()
 
@@ -287,10 +284,8 @@ def test_registered_laws_are_read_and_written_by_their_schema(monkeypatch) -> No
 
 
 def test_what_is_at_its_default_is_left_out() -> None:
-    assert plain_of({"a": [aa.PDControlConfig(1, 2)], "b": MotorConfig()}, "/") == {
-        "a": {"controller": {"law": "pd", "kp": 1.0, "kd": 2.0}},
-        "b": {},
-    }
+    plain = plain_of({"a": [aa.PDControlConfig(1, 2)], "b": MotorConfig()}, "/")
+    assert plain == {"a": {"controller": {"law": "pd", "kp": 1.0, "kd": 2.0}}, "b": {}}
     tendon = {"joints": ["a", "b"], "coefficients": [1.0, 0.5]}
     assert plain_of({"a": [aa.LinkageConfig(**tendon)]}, "/") == {"a": {"linkage": tendon}}
     assert plain_of({"a": [aa.PIDControlConfig(1, 2, 3, const_effort=0.5)]}, "/")["a"]["controller"] == {

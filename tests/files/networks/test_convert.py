@@ -108,9 +108,8 @@ def test_who_lacks_onnx_is_told_the_extra(source, monkeypatch) -> None:
 def scaled(network: Network, factor: float) -> Network:
     last = network.operations[-1]
     assert isinstance(last, Linear)
-    return Network(
-        network.inputs, (*network.operations[:-1], Linear(last.source, last.weight, last.bias * np.float32(factor)))
-    )
+    changed = Linear(last.source, last.weight, last.bias * np.float32(factor))
+    return Network(network.inputs, (*network.operations[:-1], changed))
 
 
 def another(_: Network, said: Mapping) -> bytes:

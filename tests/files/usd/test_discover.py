@@ -140,9 +140,8 @@ def test_reads_every_value():
 
 
 def test_falls_back_to_the_schema():
-    assert specs(stage_of(actuator())) == [
-        ActuatorSpec(ACT, (HIP,), PDControlConfig(0.0, 0.0, 0.0), (MaxEffortClampingConfig(math.inf),), DelayConfig(1))
-    ]
+    motor = PDControlConfig(0.0, 0.0, 0.0), (MaxEffortClampingConfig(math.inf),), DelayConfig(1)
+    assert specs(stage_of(actuator())) == [ActuatorSpec(ACT, (HIP,), *motor)]
 
 
 def test_leaves_out_what_is_not_applied():
@@ -700,10 +699,8 @@ def test_hint_names_the_schemas_that_have_the_property():
 
 
 def test_one_warning_lists_all_properties_of_a_prim():
-    stage = stage_of(
-        actuator("float newton:Kp = 5", "float newton:Kd = 5", name="one"),
-        actuator("float newton:KP = 5", name="two", targets=f"<{SLIDE}>"),
-    )
+    first = actuator("float newton:Kp = 5", "float newton:Kd = 5", name="one")
+    stage = stage_of(first, actuator("float newton:KP = 5", name="two", targets=f"<{SLIDE}>"))
     with pytest.warns(UserWarning) as caught:
         specs(stage)
     lines = [[line.split(" (")[0] for line in str(each.message).split("\n")] for each in caught]
@@ -1053,11 +1050,8 @@ def test_plugin_comparison_reads_specs_and_problems(readings):
     good = [text.startswith("[ActuatorSpec(") for text in texts]
     assert good == [*(True for _ in (*GOOD, *HINTS)), *(False for _ in PROBLEMS), True]
     assert all(any(config.__name__ in text for text in readings["all"][-1 - len(OWN) :]) for config in OURS)
-    assert ["has it, so it has no effect" in text for text in texts[:-1]] == [
-        *(False for _ in GOOD),
-        *(True for _ in HINTS),
-        *(False for _ in PROBLEMS),
-    ]
+    expected = [False] * len(GOOD) + [True] * len(HINTS) + [False] * len(PROBLEMS)
+    assert ["has it, so it has no effect" in text for text in texts[:-1]] == expected
 
 
 @pytest.mark.parametrize(

@@ -167,11 +167,8 @@ def targets(prim: Usd.Prim) -> list[str]:
 @cases("way", "prims", "motors", "configs")
 def test_every_axis_of_a_joint_is_driven_by_its_name(way) -> None:
     pytest.importorskip("mujoco", reason="the embedded simulator is not installed")
-    motors = {
-        "hinge": [STIFF],
-        "wrist:rotX": [aa.PDControlConfig(4.0, 0.0)],
-        "wrist:rot[YZ]": [aa.PDControlConfig(3.0, 0.0)],
-    }
+    laws = {"hinge": STIFF, "wrist:rotX": aa.PDControlConfig(4.0, 0.0), "wrist:rot[YZ]": aa.PDControlConfig(3.0, 0.0)}
+    motors = {joints: [law] for joints, law in laws.items()}
     stage = wrist()
     if way == "prims":
         aa.add_actuator(ROBOT, ["wrist:rotZ"], "spin", motors["wrist:rot[YZ]"][0], stage=stage)
@@ -195,18 +192,15 @@ def test_every_axis_of_a_joint_is_driven_by_its_name(way) -> None:
 
 def test_axes_come_back_as_they_went_in() -> None:
     stage = wrist()
-    motors = {
-        "wrist:rotX": aa.MotorConfig(STIFF, armature=0.5),
-        "wrist:rotZ": aa.MotorConfig(STIFF, armature=0.25, friction=1.0),
-    }
+    around_z = aa.MotorConfig(STIFF, armature=0.25, friction=1.0)
+    motors = {"wrist:rotX": aa.MotorConfig(STIFF, armature=0.5), "wrist:rotZ": around_z}
     aa.add_motors(ROBOT, motors, stage=stage)
     assert aa.motors_of(stage) == motors
     other = Usd.Stage.CreateInMemory()
     other.DefinePrim("/Hand").GetReferences().AddReference(stage.GetRootLayer().identifier, ROBOT)
     assert aa.motors_of(other) == motors
-    assert [parsed.target_path for prim in other.Traverse() if (parsed := aa.parse_actuator_prim(prim))] == [
-        *("/Hand/wrist.rotX", "/Hand/wrist.rotZ")
-    ]
+    paths = [parsed.target_path for prim in other.Traverse() if (parsed := aa.parse_actuator_prim(prim))]
+    assert paths == ["/Hand/wrist.rotX", "/Hand/wrist.rotZ"]
 
 
 def test_only_axis_of_a_generic_joint_is_the_joint() -> None:

@@ -206,9 +206,8 @@ def test_effort_limit_of_a_motor_in_a_simulation_is_not_that_of_a_fallback(playi
     fallback = values(stage)["drive:angular:physics:maxForce"]
     before = stage.GetRootLayer().ExportToString()
     motors = {"hinge": aa.MotorConfig(PD, [aa.MaxEffortClampingConfig("joint")])}
-    groups = {
-        "all": IdealPDActuatorCfg(joint_names_expr=["hinge"], stiffness=1.0, damping=1.0, actuator_effort_limit=None)
-    }
+    cfg = IdealPDActuatorCfg(joint_names_expr=["hinge"], stiffness=1.0, damping=1.0, actuator_effort_limit=None)
+    groups = {"all": cfg}
     with aa.Simulation(stage) as sim:
         if playing:
             sim.play()
@@ -409,9 +408,8 @@ def test_value_that_was_set_in_a_simulation_is_no_fallback() -> None:
         sim.play()
         robot = sim.articulation("/World/envs/env_.*/Robot")
         robot.set_dof_armatures(0.75, indices=[1])
-        with aa.ArticulationActuators.from_configs(
-            "/World/envs/env_.*/Robot", {"hinge": [PD, aa.MaxEffortClampingConfig(9.0)]}
-        ):
+        motors = {"hinge": [PD, aa.MaxEffortClampingConfig(9.0)]}
+        with aa.ArticulationActuators.from_configs("/World/envs/env_.*/Robot", motors):
             np.testing.assert_allclose(robot.get_dof_armatures().numpy()[:, 0], [0.125, 0.75], rtol=1e-6)
             np.testing.assert_allclose(robot.get_dof_friction_properties()[0].numpy()[:, 0], 0.125, rtol=1e-6)
         np.testing.assert_allclose(robot.get_dof_armatures().numpy()[:, 0], [0.01, 0.75], rtol=1e-6)

@@ -36,12 +36,8 @@ def driven(**values: Any) -> SmallStage:
 
 
 def found(robot: Any) -> list[float]:
-    arrays = (
-        *robot.get_dof_gains(),
-        robot.get_dof_max_efforts(),
-        robot.get_dof_armatures(),
-        *robot.get_dof_friction_properties(),
-    )
+    limits = robot.get_dof_max_efforts(), robot.get_dof_armatures()
+    arrays = *robot.get_dof_gains(), *limits, *robot.get_dof_friction_properties()
     return [float(one.numpy().item()) for one in arrays]
 
 
@@ -88,9 +84,7 @@ def test_attributes_of_mujoco_on_joints_count_before_play() -> None:
     ("friction_properties", (0.0, 0.0, 0.0), [0.5, 0.0, 0.0, 0.0]),
     ("friction_properties", (None, None, 0.0), [0.5, 0.25, 0.25, 0.0]),
 )
-def test_zero_that_is_set_before_play_replaces_attributes_of_mujoco(
-    setter: str, values: tuple[float | None, ...], expected: list[float]
-) -> None:
+def test_zero_that_is_set_before_play_replaces_attributes_of_mujoco(setter, values, expected) -> None:
     """They apply where the other attributes are 0, and still applied after a setter had written 0."""
     made = pendulum()
     for name, value in {"armature": 0.5, "frictionloss": 0.25, "damping": 0.75}.items():
@@ -260,9 +254,7 @@ def test_range_of_position_targets_is_none_of_a_motor() -> None:
         *("velocity", (-2.0, 2.0)),
     ),
 )
-def test_range_of_an_actuator_is_that_of_the_targets_of_a_drive(
-    values: dict[str, Any], kind: str, expected: tuple[float, float] | None
-) -> None:
+def test_range_of_an_actuator_is_that_of_the_targets_of_a_drive(values, kind, expected) -> None:
     pytest.importorskip("mujoco")
     made = pendulum()
     mjc_actuator(made, "drive", **values)

@@ -38,9 +38,8 @@ def named(stage: Usd.Stage) -> dict[str, list[str]]:
 
 def supplies(stage: Usd.Stage) -> dict:
     specs = discover(stage, ARM, [SHOULDER, EXTENSION])
-    return {
-        spec.targets[0]: next((one for one in spec.others if isinstance(one, aa.SupplyConfig)), None) for spec in specs
-    }
+    supplies = {one.targets[0]: [part for part in one.others if isinstance(part, aa.SupplyConfig)] for one in specs}
+    return {path: next(iter(found), None) for path, found in supplies.items()}
 
 
 def test_equal_supplies_are_one_prim(tmp_path) -> None:

@@ -256,11 +256,8 @@ def test_number_that_is_too_large_in_si_is_named_by_readers() -> None:
 def test_armature_that_overflows_is_a_value_error() -> None:
     law = configs.PDControlConfig(30.0, 2.0)
     with pytest.raises(ValueError, match=r"ratio²·rotor_inertia = 1e\+40, that is finite in single precision"):
-        add_motors(
-            ROBOT,
-            {"hinge": [law, configs.TransmissionConfig(1e10, rotor_inertia=1e20)]},
-            stage=robot(1.0, 1.0, "Revolute"),
-        )
+        motor = [law, configs.TransmissionConfig(1e10, rotor_inertia=1e20)]
+        add_motors(ROBOT, {"hinge": motor}, stage=robot(1.0, 1.0, "Revolute"))
     stage = robot(0.001, 0.001, "Revolute")
     with pytest.raises(ValueError, match=r"physxJointAxis:angular:armature: 1e\+32 in SI is 1e\+41 in the units"):
         add_motors(ROBOT, {"hinge": MotorConfig(law, armature=1e32)}, stage=stage)

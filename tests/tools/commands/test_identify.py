@@ -58,11 +58,8 @@ def test_columns_are_fitted_or_named(tmp_path, capsys) -> None:
     chosen = ["--fit", "torque_constant", "--model", "Coulomb friction", "--report", str(report), "--json"]
     assert main([*given, *chosen]) == 0
     answer = json.loads(capsys.readouterr().out)
-    assert {row["name"]: row["use"] for row in answer["columns"]} == {
-        "current": "fitted",
-        "velocity": "not fitted",
-        "temperature": "not fitted",
-    }
+    uses = {row["name"]: row["use"] for row in answer["columns"]}
+    assert uses == {"current": "fitted", "velocity": "not fitted", "temperature": "not fitted"}
     assert "velocity of hinge is not fitted: it follows from positions." in answer["notes"]
     assert "temperature of hinge is not fitted: no motor of a fit simulates it." in answer["notes"]
     assert value_of(aa.load_motors(out)["hinge"], "torque_constant") == pytest.approx(0.8, rel=0.03)

@@ -102,9 +102,8 @@ def test_geared_motor_is_told_on_both_sides(tmp_path, capsys) -> None:
     said = json.loads(capsys.readouterr().out)
     (row,) = (row for row in said["actuators"] if row["joints"] == ["shoulder"])
     assert row["pipeline"] == "PD(kp=2, kd=0.1) → max effort 3 → transmission(ratio=-10)"
-    assert said["notes"] == [
-        "At shoulder, behind a gear of ratio -10, kp = 200 and kd = 10 (2 and 0.1 of the motor), largest effort 30 N·m."
-    ]
+    gains = "At shoulder, behind a gear of ratio -10, kp = 200 and kd = 10 (2 and 0.1 of the motor)"
+    assert said["notes"] == [f"{gains}, largest effort 30 N·m."]
 
 
 @pytest.mark.parametrize(

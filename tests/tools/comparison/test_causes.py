@@ -84,10 +84,8 @@ def test_friction_of_a_stage_and_of_the_simulator() -> None:
 
 
 def test_the_gear_of_a_law_is_a_gear() -> None:
-    first, second = (
-        {".*": aa.MotorConfig(aa.GearedPDControlConfig(kp=kp, kd=0.1, gear=gear))}
-        for kp, gear in ((2.0, 10.0), (3.0, 5.0))
-    )
+    laws = (aa.GearedPDControlConfig(kp=kp, kd=0.1, gear=gear) for kp, gear in ((2.0, 10.0), (3.0, 5.0)))
+    first, second = ({".*": aa.MotorConfig(law)} for law in laws)
     sides = ran(side_of(ARM, first), side_of(ARM, second))
     assert differing(*sides) == ["gains", "gear ratio"] and differing(*put_equal("gains", *sides)) == ["gear ratio"]
     assert differing(*put_equal("gear ratio", *sides)) == ["gains"]

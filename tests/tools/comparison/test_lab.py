@@ -133,9 +133,8 @@ def test_delays_that_are_drawn_have_the_largest() -> None:
 
 
 def test_what_a_cfg_leaves_out_is_that_of_the_robot() -> None:
-    cfg = {
-        "all": isaac_lab.IdealPDActuatorCfg(**BOTH, stiffness={"shoulder": 9.0}, damping=1.0, armature={"sh.*": 0.5})
-    }
+    values = {"stiffness": {"shoulder": 9.0}, "damping": 1.0, "armature": {"sh.*": 0.5}}
+    cfg = {"all": isaac_lab.IdealPDActuatorCfg(**BOTH, **values)}
     file = ROBOTS / "arm_2dof.xml"
     documented, coded = (side_of(file, groups=cfg, rules=rules) for rules in ("documentation", "code"))
     assert documented.motors["extension"].controller == aa.PDControlConfig(2000.0, 1.0)
@@ -185,14 +184,8 @@ def test_a_motor_without_the_speed_curve_of_the_cfg(tmp_path) -> None:
     aa.add_motors("/World/Arm", {".*": [aa.PDControlConfig(900.0, 60.0), limit]}, stage=stage, overwrite_existing=True)
     stage.Export(str(tmp_path / "arm.usda"))
     stage.Reload()
-    cfg = isaac_lab.DCMotorCfg(
-        **BOTH,
-        stiffness=900.0,
-        damping=60.0,
-        saturation_effort=30.0,
-        actuator_effort_limit=30.0,
-        actuator_velocity_limit=0.7,
-    )
+    limits = {"saturation_effort": 30.0, "actuator_effort_limit": 30.0, "actuator_velocity_limit": 0.7}
+    cfg = isaac_lab.DCMotorCfg(**BOTH, stiffness=900.0, damping=60.0, **limits)
     found = compared(side_of(tmp_path / "arm.usda"), side_of(tmp_path / "arm.usda", groups={"all": cfg}))
     assert [one.cause for one in found.blames] == ["limits"] and found.unexplained == 0.0
 

@@ -80,9 +80,8 @@ def test_changes_leave_the_side_as_it_is() -> None:
 
 
 def test_a_file_of_several_robots_is_refused(tmp_path) -> None:
-    text = ARM_XML.read_text().replace(
-        "</worldbody>", '<body name="two" pos="3 0 0"><joint name="j"/><geom size=".1"/></body></worldbody>'
-    )
+    body = '<body name="two" pos="3 0 0"><joint name="j"/><geom size=".1"/></body>'
+    text = ARM_XML.read_text().replace("</worldbody>", f"{body}</worldbody>")
     path = tmp_path / "two.xml"
     path.write_text(text)
     with pytest.raises(ValueError, match="must have the same"):

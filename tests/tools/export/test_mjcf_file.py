@@ -55,9 +55,8 @@ def test_actuators_that_stay_lose_nothing(tmp_path) -> None:
 def test_a_joint_has_one_actuator(tmp_path) -> None:
     actuators = ACTUATORS.replace("</actuator>", '<damper name="more" joint="a" kv="1" ctrlrange="0 1"/></actuator>')
     sensors = '<sensor><actuatorfrc name="s" actuator="more"/><jointpos name="q" joint="a"/></sensor>'
-    model, said = whole(
-        tmp_path, BODIES + actuators + sensors + '<keyframe><key qpos="1 2 3" ctrl="1 2 3 0"/></keyframe>'
-    )
+    keys = '<keyframe><key qpos="1 2 3" ctrl="1 2 3 0"/></keyframe>'
+    model, said = whole(tmp_path, BODIES + actuators + sensors + keys)
     assert names(model) == ["first", "", "last"] and model.nsensor == 1
     assert model.key_qpos.tolist() == [[1.0, 2.0, 3.0]] and not model.key_ctrl.any()
     assert [one for one in said if "left out" in one] == [
@@ -125,9 +124,8 @@ def test_assets_are_found_from_another_folder(compiler, out, tmp_path) -> None:
 def test_a_joint_of_another_kind_is_refused(tmp_path) -> None:
     (file := tmp_path / "robot.xml").write_text(f"<mujoco>{BODIES}</mujoco>")
     default = '<default><default class="x"><joint type="slide"/></default></default>'
-    (into := tmp_path / "into.xml").write_text(
-        f"<mujoco>{default}{BODIES}</mujoco>".replace('name="a"', 'class="x" name="a"', 1)
-    )
+    bodies = BODIES.replace('name="a"', 'class="x" name="a"', 1)
+    (into := tmp_path / "into.xml").write_text(f"<mujoco>{default}{bodies}</mujoco>")
     with pytest.raises(ValueError, match=r"into\.xml: joint 'a' slides: must be one that turns, as that of"):
         export(read_robot(file, {"a": MOTOR}), "mjcf", tmp_path / "out.xml", into=into)
     assert not (tmp_path / "out.xml").exists()

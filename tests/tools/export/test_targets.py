@@ -62,9 +62,8 @@ def test_strict_refuses_a_loss_and_writes_nothing(target, tmp_path) -> None:
 @cases("target", *[name for name, one in TARGETS.items() if "max_effort" in one.says and "dc_motor" not in one.says])
 def test_a_limit_of_the_effort_is_the_peak_of_a_dc_motor(target, tmp_path) -> None:
     limits = [aa.DCMotorClampingConfig(30.0, 3.0, 12.25), aa.MaxEffortClampingConfig(17.3)]
-    export(
-        read_robot(ARM, {".*": [aa.PDControlConfig(3.0, 1.0), *limits]}), target, out := tmp_path / "out", lossy=True
-    )
+    robot = read_robot(ARM, {".*": [aa.PDControlConfig(3.0, 1.0), *limits]})
+    export(robot, target, out := tmp_path / "out", lossy=True)
     text = "".join(one.read_text("utf-8") for one in (out.iterdir() if out.is_dir() else [out]))
     assert "12.25" in text and "17.3" not in text
 

@@ -14,10 +14,8 @@ DEGREES = 180.0 / np.pi
 
 
 def changed(log: MotorLog, command=None, position=None, time=None) -> MotorLog:
-    signals = {
-        "command": log.command if command is None else command,
-        "position": log.position if position is None else position,
-    }
+    given = {"command": command, "position": position}
+    signals = {name: getattr(log, name) if values is None else values for name, values in given.items()}
     return MotorLog(log.time if time is None else time, log.joints, signals, "a.csv")
 
 

@@ -83,9 +83,8 @@ def test_a_seed_means_one_excitation() -> None:
 @pytest.mark.slow
 def test_chosen_joints_move_and_others_hold() -> None:
     told: list[float] = []
-    found = excitation(
-        ROBOTS / "franka_panda.usda", plan=ExcitationPlan(joints=["panda_joint[24]"], seconds=20.0, rate=50.0)
-    )
+    plan = ExcitationPlan(joints=["panda_joint[24]"], seconds=20.0, rate=50.0)
+    found = excitation(ROBOTS / "franka_panda.usda", plan=plan)
     assert found.joints == ("panda_joint2", "panda_joint4")
     assert [part.kind for part in found.parts] == ["ramp", *WAVES, "ramp"]
     excitation(PENDULUM, plan=SHORT, progress=lambda _, share: told.append(share))

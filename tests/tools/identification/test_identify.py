@@ -149,9 +149,8 @@ def servo(torque_constant: float, resistance: float, *others: object) -> aa.Moto
 def test_a_current_tells_the_winding_of_a_servo() -> None:
     friction, encoder = hidden_motor(coulomb=0.1, viscous=0.05, bias=0.0).others
     true = servo(0.8, 2.0, friction, encoder)
-    logs = [
-        hidden_log(PENDULUM, {"hinge": true}, ["hinge"], seed=seed, columns=["current", "velocity"]) for seed in (0, 1)
-    ]
+    logged = {"columns": ["current", "velocity"]}
+    logs = [hidden_log(PENDULUM, {"hinge": true}, ["hinge"], seed=seed, **logged) for seed in (0, 1)]
     found = identify(PENDULUM, logs, {"hinge": servo(0.6, 3.0)}, FitOptions(gains=True, models=["Coulomb friction"]))
     for name, value in (("torque_constant", 0.8), ("resistance", 2.0), ("viscous", 0.05)):
         assert value_of(found.motors["hinge"], name) == pytest.approx(value, rel=0.03), name

@@ -123,10 +123,8 @@ def made_up(generator: np.random.Generator, sittings: int) -> tuple[dict[str, fl
             position = position + step * velocity
     positions += generator.normal(0.0, 1e-4, positions.shape)
     pairs = zip(command, positions, strict=True)
-    return true, [
-        MotorLog(time, ["hinge"], {"command": sent[:, None], "position": seen[:, None]}, f"{k}.csv")
-        for k, (sent, seen) in enumerate(pairs)
-    ]
+    signals = [{"command": sent[:, None], "position": seen[:, None]} for sent, seen in pairs]
+    return true, [MotorLog(time, ["hinge"], one, f"{k}.csv") for k, one in enumerate(signals)]
 
 
 @pytest.mark.slow

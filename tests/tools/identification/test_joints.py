@@ -94,21 +94,17 @@ def test_backlash_is_found() -> None:
 def test_what_rollouts_leave_out_of_an_encoder_is_said() -> None:
     plain, late = (servo(aa.EncoderConfig(velocity="register", bias=0.1, latency=latency)) for latency in (0.0, 0.01))
     words = joints_of({"hip": plain, "knee": late}).warnings([Fit({}, {}, np.zeros((0, 0)), 0.0)] * 2)
-    assert [one for one in words if "encoder" in one] == [
-        "knee: resolution, latency, noise and filter of the encoder are left out of the fit."
-    ]
+    said = "knee: resolution, latency, noise and filter of the encoder are left out of the fit."
+    assert [one for one in words if "encoder" in one] == [said]
 
 
 def test_a_column_that_some_logs_lack_is_fitted_and_named() -> None:
-    fit = Fit(
-        {}, {}, np.zeros((0, 0)), 0.0, {"pwm": (0.5, 0.1)}, {"pwm": "it is 0 throughout", "velocity": "it is late"}
-    )
+    unused = {"pwm": "it is 0 throughout", "velocity": "it is late"}
+    fit = Fit({}, {}, np.zeros((0, 0)), 0.0, {"pwm": (0.5, 0.1)}, unused)
     found = joints_of({"hip": servo()}).columns([fit])
     assert [(one.name, one.unused, one.size) for one in found[:1]] == [("pwm", "", 0.5)]
-    assert [(one.name, one.unused) for one in found[1:]] == [
-        ("pwm", "in some logs, it is 0 throughout"),
-        ("velocity", "it is late"),
-    ]
+    reasons = {"pwm": "in some logs, it is 0 throughout", "velocity": "it is late"}
+    assert [(one.name, one.unused) for one in found[1:]] == [*reasons.items()]
 
 
 @pytest.mark.slow

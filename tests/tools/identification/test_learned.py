@@ -23,9 +23,8 @@ COULOMB = ("Coulomb friction",)
 
 def odd_motor() -> aa.MotorConfig:
     motor = hidden_motor(bias=0.0)
-    return replace(
-        motor, others=[aa.FrictionCurveConfig(lookup_speeds=SPEEDS, lookup_efforts=EFFORTS), motor.others[1]]
-    )
+    curve = aa.FrictionCurveConfig(lookup_speeds=SPEEDS, lookup_efforts=EFFORTS)
+    return replace(motor, others=[curve, motor.others[1]])
 
 
 @pytest.fixture(scope="module")

@@ -69,9 +69,8 @@ def test_a_network_in_the_folder_is_named_relative_to_the_layer(tmp_path) -> Non
         (tmp_path / "networks", "./networks/hinge.safetensors"),
         (tmp_path.parent, str(tmp_path.parent)),
     ):
-        motor = dataclasses.replace(
-            found.motors["hinge"], controller=aa.NeuralControlConfig(folder / "hinge.safetensors")
-        )
+        law = aa.NeuralControlConfig(folder / "hinge.safetensors")
+        motor = dataclasses.replace(found.motors["hinge"], controller=law)
         output.save_identified(dataclasses.replace(found, motors={"hinge": motor}), tmp_path / "motors.usda")
         assert f"asset newton:modelPath = @{named}" in (tmp_path / "motors.usda").read_text("utf-8")
 

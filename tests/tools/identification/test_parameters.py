@@ -8,9 +8,8 @@ from isaacsim.core.experimental.actuators.tools.identification import parameters
 @pytest.mark.parametrize("name", parameters.PARAMETERS)
 def test_a_motor_has_what_it_was_given(name) -> None:
     clamping = [aa.MaxEffortClampingConfig(5.0)]
-    motor = aa.MotorConfig(
-        aa.PDControlConfig(10.0, 1.0), clamping, others=[aa.ElectricalConfig(0.5, 1.0, voltage=12.0)]
-    )
+    winding = aa.ElectricalConfig(0.5, 1.0, voltage=12.0)
+    motor = aa.MotorConfig(aa.PDControlConfig(10.0, 1.0), clamping, others=[winding])
     before = parameters.value_of(motor, name)
     rule = parameters.PARAMETERS[name]
     assert math.isnan(before) == (rule.law is not None or not rule.places) and parameters.has_place(motor, name)
@@ -26,9 +25,8 @@ def test_breakaway_is_the_excess_over_coulomb() -> None:
 
 
 def test_a_delay_in_steps_is_replaced_and_other_stages_stay() -> None:
-    motor = aa.MotorConfig(
-        aa.PDControlConfig(10.0, 1.0), delay=aa.DelayConfig(2), others=[aa.FrictionConfig(coulomb=0.1)]
-    )
+    friction = aa.FrictionConfig(coulomb=0.1)
+    motor = aa.MotorConfig(aa.PDControlConfig(10.0, 1.0), delay=aa.DelayConfig(2), others=[friction])
     found = parameters.with_values(motor, {"delay": 0.01, "viscous": 0.5})
     assert parameters.value_of(found, "delay") == 0.01 and len(found.stages) == 3
     assert (parameters.value_of(found, "coulomb"), parameters.value_of(found, "viscous")) == (0.1, 0.5)

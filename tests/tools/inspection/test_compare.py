@@ -43,9 +43,8 @@ def test_joints_and_actuators_of_one_side_only(tmp_path) -> None:
     found = between(bare, ROBOTS / "arm_2dof.usda")
     (there,) = (one for one in found if one.joint == "extension")
     assert (there.property, there.first, there.second) == ("joint", None, "there")
-    assert {one.property for one in found if one.joint == "shoulder"} == {
-        *("driven by", "PD.kp", "PD.kd", "PD.const_effort", "max effort.max_effort")
-    }
+    names = {one.property for one in found if one.joint == "shoulder"}
+    assert names == {"driven by", "PD.kp", "PD.kd", "PD.const_effort", "max effort.max_effort"}
 
 
 def test_robots_are_the_same_by_path(tmp_path) -> None:

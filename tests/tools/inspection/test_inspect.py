@@ -207,9 +207,7 @@ def test_masses_that_those_of_shapes_replace(option: str, mass: float, count: in
     ("velocity", -12.0, 12.0, []),
     ("stiffness", -12.0, 12.0, []),
 )
-def test_commands_of_ros2_control_beyond_the_limits_of_the_joint(
-    command: str, low: object, high: object, told: list[str], tmp_path: Path
-) -> None:
+def test_commands_of_ros2_control_beyond_the_limits_of_the_joint(command, low, high, told, tmp_path) -> None:
     lines = found(tmp_path, LIMITED.format("revolute", 9.0, command, low, high).replace("${most}", "most"), "urdf")
     assert len(lines) == len(told)
     for line, words in zip(lines, told, strict=True):

@@ -142,10 +142,8 @@ def test_overlay_says_what_it_corrects_and_nothing_else(tmp_path: Path) -> None:
 
 
 def test_overlay_keeps_the_units_of_the_stage(tmp_path: Path) -> None:
-    edits = (
-        lambda stage: stage.SetMetadata("metersPerUnit", 0.01),
-        number(SHOULDER, "drive:angular:physics:maxForce", 40.0),
-    )
+    limit = number(SHOULDER, "drive:angular:physics:maxForce", 40.0)
+    edits = (lambda stage: stage.SetMetadata("metersPerUnit", 0.01), limit)
     file, overlay = edited(tmp_path, *edits), tmp_path / "fixed.usda"
     fixed, left = fix(file, overlay)
     assert ([finding.rule for finding in fixed], left) == (["limit-above-joint"], [])

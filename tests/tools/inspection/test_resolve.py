@@ -32,9 +32,8 @@ def test_of_a_file_alone_its_values_hold(file) -> None:
             assert row.rule in ("default", "nothing drives it")
     plain = {*"kp kd actuator_limit effort_limit velocity_limit armature friction viscous_friction".split()}
     assert {row.property for row in rows} - {"delay.delay_steps"} == plain
-    delayed = {
-        joint for robot in aa.inspect_robots(file) for one in robot.actuators if one.delay for joint in one.joints
-    }
+    actuators = [one for robot in aa.inspect_robots(file) for one in robot.actuators]
+    delayed = {joint for one in actuators if one.delay for joint in one.joints}
     assert {row.joint for row in rows if row.property == "delay.delay_steps"} == delayed
 
 

@@ -30,9 +30,8 @@ def test_each_joint_has_positions_and_differences(parted: float | None) -> None:
     time = np.linspace(0.0, 1.0, 50)
     first = np.stack([np.sin(time), np.cos(time)], axis=1)
     errors = np.full_like(first, 0.002)
-    found = TwoMotions(
-        "title", ("here", "there"), ["hip", "slide"], time, first, first, first + errors, errors, 0 * errors, parted
-    )
+    motions = first, first, first + errors, errors, 0 * errors
+    found = TwoMotions("title", ("here", "there"), ["hip", "slide"], time, *motions, parted)
     panels = draw_two_motions(found).axes
     assert [panel.get_title(loc="left") for panel in panels] == ["hip", "", "slide", ""]
     assert {text.get_text() for text in panels[0].texts} == {"target", "here", "there"}

@@ -21,10 +21,8 @@ def test_units_are_those_of_the_joints(turns, units) -> None:
 
 def test_numbers_have_a_unit_if_it_is_known() -> None:
     """Two units beside a number would be none."""
-    assert (
-        units_module.with_unit("80", units_module.TURNING.effort) == "80 N·m"
-        and units_module.with_unit("80", units_module.BOTH.effort) == "80"
-    )
+    assert units_module.with_unit("80", units_module.TURNING.effort) == "80 N·m"
+    assert units_module.with_unit("80", units_module.BOTH.effort) == "80"
 
 
 @cases(

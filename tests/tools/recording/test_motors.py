@@ -28,9 +28,8 @@ def moved(signals=None, second=PD) -> aa.Recording:
 def test_states_of_the_winding_are_recorded() -> None:
     log = moved()
     np.testing.assert_allclose(log.currents[..., 0] * K, log.applied_efforts[..., 0], rtol=1e-5, atol=1e-5)
-    np.testing.assert_allclose(
-        log.terminal_voltages[..., 0], R * log.currents[..., 0] + K * log.velocities[..., 0], rtol=1e-4, atol=1e-4
-    )
+    voltages = R * log.currents[..., 0] + K * log.velocities[..., 0]
+    np.testing.assert_allclose(log.terminal_voltages[..., 0], voltages, rtol=1e-4, atol=1e-4)
     np.testing.assert_allclose(log.electrical_power, log.terminal_voltages * log.currents, rtol=1e-5)
     for name in ("currents", "terminal_voltages", "electrical_power", "losses"):
         assert not getattr(log, name)[..., 1].any(), name

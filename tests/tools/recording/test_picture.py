@@ -88,11 +88,8 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch) -> None:
 
 def rubbed() -> aa.Recording:
     """Two joints with friction that hold still in the first half and slide in the second."""
-    motor = [
-        aa.PDControlConfig(10.0, 0.0),
-        aa.MaxEffortClampingConfig(5.0),
-        aa.FrictionConfig(1.0, assumed_inertia=0.1),
-    ]
+    friction = aa.FrictionConfig(1.0, assumed_inertia=0.1)
+    motor = [aa.PDControlConfig(10.0, 0.0), aa.MaxEffortClampingConfig(5.0), friction]
     leg = aa.ActuatedArrays(["hip", "knee"], {".*": motor})
     q, qd, target = np.zeros((3, 2), np.float32)
     with leg.record() as log:

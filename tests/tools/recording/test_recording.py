@@ -31,10 +31,8 @@ def recorded(signals: tuple[str, ...] | None = None, steps: int = 8) -> aa.Recor
 def test_saturation_of_a_known_case() -> None:
     """Share of time and longest interval, the largest share first, without clamps that never limited."""
     table = recorded().saturation()
-    assert [(one.robot, one.joint, one.clamp) for one in table] == [
-        ("robot 1", "knee", "ClampingMaxEffort"),
-        ("robot 0", "knee", "ClampingMaxEffort"),
-    ]
+    expected = [(robot, "knee", "ClampingMaxEffort") for robot in ("robot 1", "robot 0")]
+    assert [(one.robot, one.joint, one.clamp) for one in table] == expected
     assert [one.share for one in table] == pytest.approx([4 / 8, 2 / 8])
     assert [one.longest for one in table] == pytest.approx([3 * DT, 2 * DT])
     lines = str(table).splitlines()
@@ -55,9 +53,8 @@ def test_steps_of_other_lengths_weigh_as_long_as_they_last() -> None:
     with leg.record() as log:
         for dt, target in ((0.01, 1.0), (0.02, 1.0), (0.07, 0.0)):
             leg.step(q, q, q + np.float32(target), dt)
-    assert log.saturation() == [
-        aa.Saturation("robot 0", "hip", "ClampingMaxEffort", pytest.approx(0.3), pytest.approx(0.03))
-    ]
+    share, longest = pytest.approx(0.3), pytest.approx(0.03)
+    assert log.saturation() == [aa.Saturation("robot 0", "hip", "ClampingMaxEffort", share, longest)]
     assert log.time.tolist() == pytest.approx([0.0, 0.01, 0.03]) and log.dt == 0.07
 
 

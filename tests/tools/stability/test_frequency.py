@@ -92,10 +92,8 @@ def test_what_is_no_loop_is_refused(case) -> None:
 @pytest.mark.filterwarnings("ignore:.*have no effort limit:UserWarning")
 @pytest.mark.slow
 def test_joint_of_a_robot(tmp_path) -> None:
-    motors = {
-        "shoulder": [aa.PDControlConfig(200.0, 20.0), aa.DelayConfig(2)],
-        "extension": [aa.PDControlConfig(2000.0, 100.0)],
-    }
+    shoulder, extension = aa.PDControlConfig(200.0, 20.0), aa.PDControlConfig(2000.0, 100.0)
+    motors = {"shoulder": [shoulder, aa.DelayConfig(2)], "extension": [extension]}
     with aa.Simulation(REPOSITORY / "data" / "robots" / "arm_2dof.usda") as simulation:
         actuators = aa.ArticulationActuators.from_configs("/World/Arm", motors)
         simulation.play()

@@ -149,9 +149,8 @@ def test_sensor_makes_a_joint_explicit() -> None:
     for late in ({"stages": [aa.EncoderConfig(latency=0.012)]}, {"latency": [0.012, 0.0]}):
         stages = list(late.get("stages", []))
         others = {name: value for name, value in late.items() if name != "stages"}
-        table = aa.stability_of(
-            MATRIX, DT, 400.0, 10.0, joints=["hip", "toe"], stages=[*stages, aa.ImplicitConfig()], **others
-        )
+        stages = [*stages, aa.ImplicitConfig()]
+        table = aa.stability_of(MATRIX, DT, 400.0, 10.0, joints=["hip", "toe"], stages=stages, **others)
         sensed = ("hip", "toe") if stages else ("hip",)
         assert table.sensed == sensed and "explicit, as a sensor measures them: hip" in str(table)
         modes = {one.joint: one.effort_mode for one in table.joints}
@@ -300,13 +299,8 @@ def test_bode_plot_is_that_of_the_implicit_loop() -> None:
         actuators = aa.ArticulationActuators.from_configs("/World/Pendulum", {"hinge": motor})
         sim.play()
         found, row = loop_response(actuators, "hinge"), actuators.stability().joints[0]
-        expected = frequency_response(
-            "hinge",
-            (row.kp, row.kd, row.ki),
-            row.inertia,
-            DT,
-            implicit=Implicit.of_joint(row.stepped_inertia, row.load_share),
-        )
+        implicit = Implicit.of_joint(row.stepped_inertia, row.load_share)
+        expected = frequency_response("hinge", (row.kp, row.kd, row.ki), row.inertia, DT, implicit=implicit)
         np.testing.assert_array_equal(found.open_loop, expected.open_loop)
         titles = [panel.get_title(loc="left") for panel in aa.plot_bode(actuators, "hinge").axes]
     assert found.gain_margin == np.inf and titles[0].startswith("Gain margin inf")

@@ -258,9 +258,8 @@ def panda() -> Iterator[Any]:
 @pytest.mark.filterwarnings("ignore:.*will vibrate")
 @pytest.mark.slow
 def test_panda_needs_the_armature_that_it_was_measured_to_need(panda: Any, rate: int) -> None:
-    verdicts = {
-        armature: panda(1 / rate, armature).stability().stable for armature in (0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
-    }
+    armatures = (0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
+    verdicts = {armature: panda(1 / rate, armature).stability().stable for armature in armatures}
     assert next(armature for armature, stable in verdicts.items() if stable) == PANDA_ARMATURE[rate]
 
 
@@ -310,9 +309,8 @@ def test_warning_comes_with_play_and_once() -> None:
 @cases("viscous, warns", (0.0, True), (2.0, False))
 def test_too_little_damping_is_told_where_the_simulator_divides_its_step(viscous: float, warns: bool) -> None:
     stage = weightless("pendulum")
-    stage.GetPrimAtPath("/World/Pendulum/joints/hinge").CreateAttribute("newton:damping", Sdf.ValueTypeNames.Float).Set(
-        np.radians(viscous)
-    )
+    hinge = stage.GetPrimAtPath("/World/Pendulum/joints/hinge")
+    hinge.CreateAttribute("newton:damping", Sdf.ValueTypeNames.Float).Set(np.radians(viscous))
     sim = aa.Simulation(stage, 1 / 240, engine=installed("physx"))
     motor = {"hinge": [aa.PDControlConfig(400.0, 0.5), aa.MaxEffortClampingConfig(10.0)]}
     actuators = aa.ArticulationActuators.from_configs("/World/Pendulum", motor)
@@ -452,9 +450,8 @@ def test_geared_motor_is_the_same_motor_at_the_joint() -> None:
     geared, direct = tables
     assert geared.left_out == direct.left_out == geared.unknown == ()
     for one, other in zip(geared.joints, direct.joints, strict=True):
-        values = [
-            (getattr(one, name), getattr(other, name)) for name in ("kp", "kd", "inertia", "margin", "largest_step")
-        ]
+        names = ("kp", "kd", "inertia", "margin", "largest_step")
+        values = [(getattr(one, name), getattr(other, name)) for name in names]
         np.testing.assert_allclose(*zip(*values, strict=True), rtol=1e-5)
 
 

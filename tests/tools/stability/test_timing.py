@@ -42,9 +42,8 @@ def test_delayed_loops_are_stable_as_far_as_the_table_says(steps, largest_b, lar
         assert told.joints[0].largest_step == pytest.approx(largest, rel=0.02)
     if largest_a is not None and at is not None:
         ratios = at / largest_a * np.linspace(0.97, 1.03, 7)
-        factors = [
-            aa.stability_of([[1.0]], 1.0, 0.01, 0.01 * one, stages=[late(steps)]).robots[0].margin for one in ratios
-        ]
+        tables = [aa.stability_of([[1.0]], 1.0, 0.01, 0.01 * one, stages=[late(steps)]) for one in ratios]
+        factors = [table.robots[0].margin for table in tables]
         assert 0.01 * max(factors) == pytest.approx(largest_a, rel=0.02)
         assert 0.01 * factors[3] * ratios[3] == pytest.approx(at, rel=0.02)
 
@@ -54,9 +53,8 @@ def test_margin_is_where_motion_begins_to_grow() -> None:
     joints = [Joint((400.0, 16.0, 0.0), latency=3.5), Joint((100.0, 2.0, 0.0), latency=1.25)]
     margin = Loop(inverse, np.array([joint.gains for joint in joints]).T, timing=timing_of(joints)).margin(DT)
     for factor, grows in ((0.98 * margin, False), (1.02 * margin, True)):
-        scaled = [
-            Joint((factor * joint.gains[0], factor * joint.gains[1], 0.0), latency=joint.latency) for joint in joints
-        ]
+        gains = [(factor * joint.gains[0], factor * joint.gains[1], 0.0) for joint in joints]
+        scaled = [Joint(one, latency=joint.latency) for one, joint in zip(gains, joints, strict=True)]
         assert (Reference(inverse, scaled, DT, 1.0).growth(6000) > 1.0) is grows
 
 
@@ -64,12 +62,8 @@ def test_without_latency_numbers_are_those_of_no_timing(rng) -> None:
     root = rng.normal(size=(4, 4))
     matrix, gains = root @ root.T + np.eye(4), (rng.uniform(0, 400, 4), rng.uniform(0, 20, 4), [0.0, 3.0, 0.0, 9.0])
     prompt = aa.stability_of(matrix, DT, *gains)
-    stages = [
-        aa.PDControlConfig(1.0, 1.0),
-        aa.EncoderConfig.from_bits(12, noise=1e-3),
-        aa.EffortDelayConfig(),
-        aa.RateConfig(),
-    ]
+    encoder = aa.EncoderConfig.from_bits(12, noise=1e-3)
+    stages = [aa.PDControlConfig(1.0, 1.0), encoder, aa.EffortDelayConfig(), aa.RateConfig()]
     assert aa.stability_of(matrix, DT, *gains, latency=0.0, stages=stages) == prompt
     assert "Latency" not in str(prompt) and [joint.latency for joint in prompt.joints] == [0.0] * 4
 
@@ -100,9 +94,8 @@ def test_largest_step_with_a_latency_in_seconds_and_in_steps() -> None:
 
 
 def test_more_latency_is_less_margin() -> None:
-    margins = [
-        aa.stability_of([[0.25]], DT, 100.0, 1.0, latency=one).robots[0].margin for one in (0.0, 4e-3, 8e-3, 9.9e-3)
-    ]
+    tables = [aa.stability_of([[0.25]], DT, 100.0, 1.0, latency=one) for one in (0.0, 4e-3, 8e-3, 9.9e-3)]
+    margins = [table.robots[0].margin for table in tables]
     assert margins == sorted(margins, reverse=True) and margins[-1] > 0.0
     table = aa.stability_of([[0.25]], DT, 100.0, 1.0, latency=10.1e-3)
     (joint,), (robot,) = table.joints, table.robots

@@ -24,9 +24,8 @@ def train(log: ActuatorLog, kind="mlp", **given):
 
 
 def weights(trained) -> list[np.ndarray]:
-    return [
-        values for one in trained.network.operations for values in vars(one).values() if isinstance(values, np.ndarray)
-    ]
+    values = (value for one in trained.network.operations for value in vars(one).values())
+    return [value for value in values if isinstance(value, np.ndarray)]
 
 
 # a network with state has to learn to ignore it, which takes longer

@@ -57,10 +57,8 @@ def test_prediction_is_what_the_controller_gives(kind, tmp_path) -> None:
     states = [actuator.state(), actuator.state()]
     found = []
     for row in range(log.steps):
-        q, qd, target = (
-            wp.array(values[row], dtype=wp.float32, device="cpu")
-            for values in (log.position, log.velocity, log.position_target)
-        )
+        signals = (log.position, log.velocity, log.position_target)
+        q, qd, target = (wp.array(values[row], dtype=wp.float32, device="cpu") for values in signals)
         efforts = wp.zeros(3, dtype=wp.float32, device="cpu")
         control = SimpleNamespace(joint_target_pos=target, joint_target_vel=wp.zeros_like(q), joint_f=efforts)
         actuator.step(SimpleNamespace(joint_q=q, joint_qd=qd), control, *states, dt=DT)

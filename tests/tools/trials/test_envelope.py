@@ -101,9 +101,8 @@ def test_picture_names_clamps_and_figures() -> None:
     said = {text.get_text() for text in panel.texts}
     assert {"envelope", "ClampingDCMotor", "ClampingMaxEffort", "stall effort 80", "corner speed 3"} <= said
     assert "no-load speed 9" in said
-    assert panel.get_title("left") == (
-        "Commands act 3 steps late = 15 ms, 0.13 rad or m at no-load speed; limit of the drive it replaces: 90"
-    )
+    late = "Commands act 3 steps late = 15 ms, 0.13 rad or m at no-load speed"
+    assert panel.get_title("left") == f"{late}; limit of the drive it replaces: 90"
 
 
 @pytest.mark.parametrize("others", [[], [aa.MaxEffortClampingConfig(2 * PEAK)]])

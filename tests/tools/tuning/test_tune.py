@@ -92,9 +92,8 @@ def test_an_integral_holds_gravity_within_its_bound() -> None:
 
 def test_gains_are_in_the_units_of_the_motor(tmp_path) -> None:
     gear = aa.TransmissionConfig(10.0)
-    motors = {
-        "shoulder": aa.MotorConfig(aa.PDControlConfig(1.0, 0.1), [aa.MaxEffortClampingConfig(6.0)], others=[gear])
-    }
+    law, limit = aa.PDControlConfig(1.0, 0.1), aa.MaxEffortClampingConfig(6.0)
+    motors = {"shoulder": aa.MotorConfig(law, [limit], others=[gear])}
     motors["extension"] = aa.MotorConfig(aa.PDControlConfig(100.0, 10.0), [LIMIT])
     found = arm(motors=motors)
     aa.save_motors(tmp_path / "motors.yaml", found.motors)

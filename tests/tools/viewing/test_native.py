@@ -96,9 +96,8 @@ print(json.dumps(told))
 def display():
     reading, writing = os.pipe()
     size = ["-screen", "0", "720x540x24", "-nolisten", "tcp"]
-    with subprocess.Popen(
-        [str(XVFB), "-displayfd", str(writing), *size], pass_fds=[writing], stderr=subprocess.DEVNULL
-    ) as server:
+    command = [str(XVFB), "-displayfd", str(writing), *size]
+    with subprocess.Popen(command, pass_fds=[writing], stderr=subprocess.DEVNULL) as server:
         os.close(writing)
         with os.fdopen(reading) as pipe:
             number = pipe.readline().strip()
@@ -142,8 +141,7 @@ def window(display: str, *command):
         "PYTHONPATH": os.pathsep.join(sys.path),
     }
     environment.pop("WAYLAND_DISPLAY", None)
-    ran = subprocess.run(
-        [sys.executable, *command], env=environment, capture_output=True, text=True, timeout=180, check=False
-    )
+    command = [sys.executable, *command]
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=180, check=False)
     assert ran.returncode == 0, ran.stderr
     return json.loads(ran.stdout.splitlines()[-1])

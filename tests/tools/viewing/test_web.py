@@ -412,16 +412,8 @@ class Visitor:
         self.told: list[str] = []
         self.hear()
         camera = {"position": (1.0, 0.0, 0.0), "look_at": (0.0, 0.0, 0.0), "up_direction": (0.0, 0.0, 1.0)}
-        self.say(
-            "ViewerCameraMessage",
-            **camera,
-            wxyz=(1.0, 0.0, 0.0, 0.0),
-            fov=1.0,
-            near=0.1,
-            far=9.0,
-            image_height=9,
-            image_width=9,
-        )
+        lens = {"fov": 1.0, "near": 0.1, "far": 9.0, "image_height": 9, "image_width": 9}
+        self.say("ViewerCameraMessage", **camera, **lens, wxyz=(1.0, 0.0, 0.0, 0.0))
         page = view._screen
         assert settled(None, lambda: page.is_watched)
 

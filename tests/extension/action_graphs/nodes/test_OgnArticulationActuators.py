@@ -332,9 +332,8 @@ def test_fault_is_a_line(graph) -> None:
     graph.arrays.velocities[1] = math.inf
     graph.host.step(DT)
     db.evaluate("execIn")
-    assert [*db.outputs.faults] == [
-        "/World/Leg/Actuators/knee: joint knee of </World/Leg>, step 1: velocity not finite."
-    ]
+    said = "/World/Leg/Actuators/knee: joint knee of </World/Leg>, step 1: velocity not finite."
+    assert [*db.outputs.faults] == [said]
 
 
 def test_stopped_stepping_is_an_error_until_reset(graph, monkeypatch) -> None:

@@ -35,13 +35,8 @@ def names(runs: Runs) -> str:
 
 
 def test_execution_goes_depth_first(runs) -> None:
-    evaluate(
-        node("T", TICK),
-        record("A", "T.outputs:tick"),
-        record("D", "T.outputs:tick"),
-        record("B", "A.outputs:execOut"),
-        record("C", "B.outputs:execOut"),
-    )
+    pulsed = {"A": "T.outputs:tick", "D": "T.outputs:tick", "B": "A.outputs:execOut", "C": "B.outputs:execOut"}
+    evaluate(node("T", TICK), *(record(name, port) for name, port in pulsed.items()))
     assert names(runs) == "ABCD"
 
 
@@ -74,9 +69,8 @@ def test_one_pulse_to_two_inputs_is_one_run(runs) -> None:
 
 
 def test_each_event_is_asked_once(runs) -> None:
-    made = loaded(
-        node("S", TICK), node("T", TICK), record("A", "T.outputs:tick"), record("B", "S.outputs:tick"), node("U", TICK)
-    )
+    ticks = [node(name, TICK) for name in "STU"]
+    made = loaded(*ticks[:2], record("A", "T.outputs:tick"), record("B", "S.outputs:tick"), ticks[2])
     made.evaluate()
     made.evaluate()
     assert (names(runs), made.evaluations, made.pulses) == ("BABA", 2, 4)

@@ -23,11 +23,8 @@ def evaluate(*nodes: str, settings: str = SETTINGS, clock: Clock | None = None) 
 
 
 def shown(runs: Runs, pure_type: str, port: str, *ports: str):
-    made = evaluate(
-        node("T", TICK),
-        node("P", pure_type, *ports),
-        node("A", RECORD, pulse("T.outputs:tick"), wire("token inputs:value", f"P.{port}")),
-    )
+    record = node("A", RECORD, pulse("T.outputs:tick"), wire("token inputs:value", f"P.{port}"))
+    made = evaluate(node("T", TICK), node("P", pure_type, *ports), record)
     assert made.errors == []
     return runs[-1][1]
 

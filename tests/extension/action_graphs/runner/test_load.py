@@ -295,9 +295,8 @@ def test_graph_that_is_too_deep_is_refused(what, tmp_path) -> None:
 
 @pytest.mark.usefixtures("runs")
 def test_long_chain_of_wires_is_no_deep_one() -> None:
-    chain = node("N0", PURE) + "".join(
-        node(f"N{at}", PURE, wire("double inputs:value", f"N{at - 1}.outputs:value")) for at in range(1, 1200)
-    )
+    wired = [wire("double inputs:value", f"N{at}.outputs:value") for at in range(1199)]
+    chain = node("N0", PURE) + "".join(node(f"N{at + 1}", PURE, one) for at, one in enumerate(wired))
     loaded = load(chain + node("Last", RECORD, wire("double inputs:value", "N1199.outputs:value")))
     assert [one.path for one in loaded.nodes[f"{GRAPH}/Last"].upstream] == [f"{GRAPH}/N{at}" for at in range(1200)]
     assert sum(len(one.upstream) for one in loaded.nodes.values()) == 1200

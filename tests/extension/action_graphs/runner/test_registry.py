@@ -116,9 +116,8 @@ def test_class_without_ports_is_refused(extension, tmp_path) -> None:
 def test_wrong_port_is_refused_by_name(port) -> None:
     ports = runner.NodePorts(inputs={"x": port})
     with pytest.raises(ValueError, match=r"^my\.extension\.Wrong: inputs:x: "):
-        runner.register_node_type(
-            "my.extension.Wrong", type("Wrong", (), {"PORTS": ports, "compute": staticmethod(lambda db: True)})
-        )
+        node_type = type("Wrong", (), {"PORTS": ports, "compute": staticmethod(lambda db: True)})
+        runner.register_node_type("my.extension.Wrong", node_type)
 
 
 def test_kit_finds_nothing_to_register() -> None:

@@ -325,10 +325,8 @@ def pickled(value, **options) -> bytes:
 @cases("protocol", 2, 3, 4, 5)
 def test_state_dict_of_an_mlp(protocol) -> None:
     module = MLP(nn.ELU(), 3).eval()
-    data = pickled(
-        {"model": module.state_dict(), "metadata": {"activation": "elu", "input_idx": [0, 1, 2]}},
-        pickle_protocol=protocol,
-    )
+    checkpoint = {"model": module.state_dict(), "metadata": {"activation": "elu", "input_idx": [0, 1, 2]}}
+    data = pickled(checkpoint, pickle_protocol=protocol)
     assert state_dict.matches(data) and not torchscript.matches(data)
     network, metadata = state_dict.read(data)
     assert metadata == {"activation": "elu", "input_idx": [0, 1, 2]}

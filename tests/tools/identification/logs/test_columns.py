@@ -78,12 +78,8 @@ def test_several_joints(tmp_path, extension) -> None:
 
 
 def test_a_row_per_sample_and_joint(tmp_path) -> None:
-    table = {
-        "stamp": [0, 0, 10, 10],
-        "servo": ["knee", "hip"] * 2,
-        "goal": [1, 2, 3, 4],
-        "position [rad]": [5, 6, 7, 8],
-    }
+    table = {"stamp": [0, 0, 10, 10], "servo": ["knee", "hip"] * 2, "goal": [1, 2, 3, 4]}
+    table |= {"position [rad]": [5, 6, 7, 8]}
     told = ["time=stamp:ms", "joint=servo", "command=goal", "position=:deg"]
     log = read(written(tmp_path, table), ["hip", "knee"], *told)
     np.testing.assert_array_equal(log.command, [[2, 1], [4, 3]])

@@ -32,11 +32,8 @@ def written(folder: Path, text: str, name: str = "log.csv") -> Path:
 
 
 def columns_of(log: MotorLog) -> dict[str, np.ndarray]:
-    named = {
-        f"{joint}/{name}": one[:, column]
-        for name, one in log.signals.items()
-        for column, joint in enumerate(log.joints)
-    }
+    joints = [*enumerate(log.joints)]
+    named = {f"{joint}/{name}": one[:, at] for name, one in log.signals.items() for at, joint in joints}
     return {"time": log.time, **named}
 
 

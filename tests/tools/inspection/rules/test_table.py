@@ -244,15 +244,8 @@ def test_a_fallback_that_fits_is_a_note(static, tmp_path) -> None:
     friction = aa.FrictionConfig(0.5, 0.25, static)
 
     def author(stage: Usd.Stage) -> None:
-        aa.add_actuator(
-            ARM,
-            "shoulder",
-            "shoulder",
-            aa.PDControlConfig(200.0, 20.0),
-            others=[friction],
-            overwrite_existing=True,
-            stage=stage,
-        )
+        authored = {"others": [friction], "overwrite_existing": True, "stage": stage}
+        aa.add_actuator(ARM, "shoulder", "shoulder", aa.PDControlConfig(200.0, 20.0), **authored)
 
     file = edited(tmp_path, without(OF_SHOULDER), author)
     (finding,) = (one for one in aa.lint(file) if one.rule == "friction-fallback")
@@ -390,9 +383,8 @@ def test_values_of_mjcf_are_checked(tmp_path) -> None:
 
 def test_more_that_newton_refuses(tmp_path) -> None:
     file = edited(tmp_path, schema(OF_SHOULDER, "NewtonDCMotorClampingAPI"), _DC[2])
-    assert [one.problem for one in aa.lint(file) if one.rule == "refused-elsewhere"] == [
-        "has a velocity limit and no stall effort: newton refuses the file."
-    ]
+    problems = [one.problem for one in aa.lint(file) if one.rule == "refused-elsewhere"]
+    assert problems == ["has a velocity limit and no stall effort: newton refuses the file."]
     write_network(tmp_path / "net.safetensors", random_network("mlp", 2), {"model_type": "mlp"})
     network = motor("shoulder", aa.NeuralControlConfig("./net.safetensors"), aa.MaxEffortClampingConfig(60.0))
     (finding,) = aa.lint(edited(tmp_path, network, name="neural.usda"))
