@@ -55,10 +55,7 @@ def step(stepped: aa.ActuatedArrays, target: float = 1.0) -> None:
 
 DATA: dict[str, Callable] = {
     "configs": lambda: [aa.PDControlConfig(1.0, 2.0), aa.PIDControlConfig(1.0, 2.0, 3.0, 4.0), aa.DelayConfig(3)],
-    "clamps": lambda: [
-        aa.DCMotorClampingConfig(60.0, 9.0, 40.0),
-        aa.PositionBasedClampingConfig([0.0, 1.0], [2.0, 3.0]),
-    ],
+    "clamps": lambda: [aa.DCMotorClampingConfig(60.0, 9.0, 40), aa.PositionBasedClampingConfig([0.0, 1.0], [2, 3])],
     "motor": lambda: aa.MotorConfig.from_catalogue("mini_cheetah", kp=1.0, kd=1.0),
     "motors of a model": lambda: aa.motors_of_model(model()),
     "actuator config": lambda: aa.ActuatorConfig(aa.PDControlConfig(1.0, 2.0), [aa.MaxEffortClampingConfig(1.0)]),

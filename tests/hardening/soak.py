@@ -51,27 +51,16 @@ TABLE = aa.PositionBasedClampingConfig([-1.0, 0.0, 1.0], [2.0, 20.0, 5.0])
 JOINTS: dict[str, list] = {
     "hip": [aa.PDControlConfig(40.0, 2.0, 1.0), aa.MaxEffortClampingConfig(25.0)],
     "knee": [aa.PIDControlConfig(30.0, 200.0, 1.0, 0.05), aa.DelayConfig(2), aa.MaxEffortClampingConfig(30.0)],
-    "ankle": [
-        aa.PDControlConfig(60.0, 1.0),
-        aa.DCMotorClampingConfig(30.0, 1.5, 20.0),
-        aa.MaxEffortClampingConfig(15.0),
-    ],
+    "ankle": [aa.PDControlConfig(60, 1), aa.DCMotorClampingConfig(30.0, 1.5, 20.0), aa.MaxEffortClampingConfig(15)],
     "toe": [aa.PIDControlConfig(50.0, 10.0, 0.0, 1.0), TABLE],
     "finger": [aa.PDControlConfig(50.0, 1.0), aa.DelayConfig(1), aa.DCMotorClampingConfig(30.0, 2.0, 25.0), TABLE],
-    "wheel": [
-        GearedPDControlConfig(2.0, 0.1, gear=5.0),
-        aa.DelayConfig(7),
-        DCMotorCutoffClampingConfig(40.0, 3.0, 30.0),
-    ],
+    "wheel": [GearedPDControlConfig(2, 0.1, gear=5), aa.DelayConfig(7), DCMotorCutoffClampingConfig(40.0, 3.0, 30.0)],
     "track": [GearedPIDControlConfig(2.0, 3.0, 0.1, 0.5, gear=4.0), aa.MaxEffortClampingConfig(35.0)],
 }
 # the errors and velocities that a network sees, so many steps back, and its recurrent state
 AGO = [0, 1, 3]
 NETWORKS = {
-    "mlp": (
-        random_network("mlp", 2 * len(AGO), layers=2),
-        {"model_type": "mlp", "input_idx": AGO, "effort_scale": 40.0},
-    ),
+    "mlp": (random_network("mlp", 2 * len(AGO), layers=2), {"model_type": "mlp", "input_idx": AGO, "effort_scale": 40}),
     "lstm": (random_network("lstm", 2), {"model_type": "lstm", "torque_scale": 40.0}),
 }
 FILES = tempfile.TemporaryDirectory(prefix="soak")

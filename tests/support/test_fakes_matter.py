@@ -57,10 +57,7 @@ MUTATIONS: dict[str, tuple] = {
         *(SimulationManager, "_as_kept", staticmethod(lambda callback: callback), "isaac-physx"),
         "wrap play drop",
     ),
-    "gate always open": (
-        *(SimulationManager, "_is_gate_open", classmethod(lambda cls: True), "isaac-physx"),
-        "play frame",
-    ),
+    "open gate": (*(SimulationManager, "_is_gate_open", classmethod(lambda cls: True), "isaac-physx"), "play frame"),
     "views outlive the stop": (SimulationManager, "_STOP_ORDER", 5000, "isaac-physx", "wrap play frame stop_closing"),
     "ready before views": (
         *(SimulationManager, "initialize_physics", classmethod(ready_before_views), "isaac-physx"),

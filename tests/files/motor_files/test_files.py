@@ -234,9 +234,7 @@ def test_every_law_of_the_package_has_a_name() -> None:
     assert {kind: list(laws) for kind, laws in LAWS.items()} == {
         "feedback": ["encoder"],
         "command": ["wrap", "command_lag"],
-        "controller": [
-            *("pd", "pid", "geared_pd", "geared_pid", "neural", "slewed_pid", "servo", "startup_pd", "stepper")
-        ],
+        "controller": "pd pid geared_pd geared_pid neural slewed_pid servo startup_pd stepper".split(),
         "rate": ["rate"],
         "effort_delay": ["effort_delay"],
         "effort_lag": ["effort_lag"],

@@ -40,9 +40,7 @@ def test_every_prim_enters_instances():
     assert [str(prim.GetPath()) for prim in prims] == ["/Copy", "/Copy/link"]
 
 
-@pytest.mark.parametrize(
-    "hide", [lambda prim: prim.SetActive(False), lambda prim: prim.SetSpecifier(Sdf.SpecifierOver)]
-)
+@cases("hide", lambda prim: prim.SetActive(False), lambda prim: prim.SetSpecifier(Sdf.SpecifierOver))
 def test_every_prim_skips_what_is_not_there(hide):
     stage = stage_with("/R", "/R/gone", "/R/gone/below", "/R/there")
     hide(stage.GetPrimAtPath("/R/gone"))

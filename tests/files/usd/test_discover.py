@@ -449,7 +449,7 @@ PRIMS = {
         "newton:targets (layer robot.usda) is an attribute: must be a relationship",
     ),
     "targets in a circle": (actuator(f"rel loop = <{ACT}.loop>", targets=f"<{ACT}.loop>"), "newton:targets is empty"),
-    "no such joint": (actuator(targets=f"<{ROOT}/joints/knee>"), f"= <{ROOT}/joints/knee>: no such prim"),
+    "no joint": (actuator(targets=f"<{ROOT}/joints/knee>"), f"newton:targets = <{ROOT}/joints/knee>: no such prim"),
     "target is a property": (
         actuator(targets=f"<{HIP}.physics:axis>"),
         f"newton:targets = <{HIP}.physics:axis>: no such axis of the joint, which has angular",

@@ -68,10 +68,7 @@ def test_motors_come_back_as_they_went_in(stage) -> None:
         ".*_HAA": aa.MotorConfig(
             PD, [aa.DCMotorClampingConfig(9.0, 2.0, 5.0), aa.MaxEffortClampingConfig(4.0)], aa.DelayConfig(3)
         ),
-        ".*_KFE": [
-            aa.PIDControlConfig(1.0, 2.0, 3.0, 4.0, 5.0),
-            aa.PositionBasedClampingConfig([-1.0, 1.0], [3.0, 4.0]),
-        ],
+        ".*_KFE": [aa.PIDControlConfig(1, 2, 3, 4.0, 5.0), aa.PositionBasedClampingConfig([-1.0, 1.0], [3.0, 4.0])],
         "slide": [PD],
     }
     prims = aa.add_motors(LEG, motors, stage=stage)

@@ -139,7 +139,7 @@ class KitWorld:
 
     def _isaac_modules(self) -> dict[str, types.ModuleType]:
         self.articulation_class = Articulation.of(self)
-        utils = self.stage_utils
+        functions = {name: getattr(self.stage_utils, name) for name in ("get_current_stage", "use_stage")}
         made = [
             _module(
                 "isaacsim.core.simulation_manager",
@@ -149,11 +149,7 @@ class KitWorld:
             ),
             _module("isaacsim.core.experimental.prims", Articulation=self.articulation_class),
             _module("isaacsim.core.experimental.utils"),
-            _module(
-                "isaacsim.core.experimental.utils.stage",
-                get_current_stage=utils.get_current_stage,
-                use_stage=utils.use_stage,
-            ),
+            _module("isaacsim.core.experimental.utils.stage", **functions),
         ]
         return {module.__name__: module for module in made}
 

@@ -24,6 +24,7 @@ from seeded_faults import ARM, joint_motors, usd_file
 pytestmark = pytest.mark.skipif(core is None, reason="the native core is not built")
 BOTH = {"joint_names_expr": [".*"]}
 GAINS = {"stiffness": {"shoulder": 150.0, "extension": 900.0}, "damping": {"shoulder": 15.0, "extension": 60.0}}
+FRICTIONS = {"friction": 2.0, "dynamic_friction": 1.0, "viscous_friction": 0.5}
 MOTOR = isaac_lab.BamMotorCfg(
     model="m4",
     **{"kt": 1.4, "resistance": 0.5, "error_gain": 0.15, "friction_base": 0.2, "friction_viscous": 0.3},
@@ -37,18 +38,12 @@ CFGS: dict[str, dict] = {
         "all": isaac_lab.DCMotorCfg(
             **BOTH,
             **GAINS,
-            **{
-                "saturation_effort": 4.0,
-                "actuator_effort_limit": 3.0,
-                "actuator_velocity_limit": 20.0,
-                "gear_ratio": 10.0,
-            },
+            **{"saturation_effort": 4.0, "actuator_effort_limit": 3.0, "actuator_velocity_limit": 20.0},
+            gear_ratio=10.0,
             armature={"shoulder": 0.5},
         )
     },
-    "frictions": {
-        "all": isaac_lab.IdealPDActuatorCfg(**BOTH, **GAINS, friction=2.0, dynamic_friction=1.0, viscous_friction=0.5)
-    },
+    "frictions": {"all": isaac_lab.IdealPDActuatorCfg(**BOTH, **GAINS, **FRICTIONS)},
     "mixed": {
         "turns": isaac_lab.DelayedPDActuatorCfg(
             joint_names_expr=["sh.*"], stiffness=150.0, damping=15.0, min_delay=3, max_delay=3, joint_velocity_limit=0.4

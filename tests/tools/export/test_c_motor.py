@@ -29,6 +29,7 @@ LONG = aa.PositionBasedClampingConfig(np.linspace(-1.1, 1.3, 501).tolist(), (10 
 NOISY = aa.EncoderConfig.from_bits(12, bias=0.01, noise=0.003, latency=0.0071, velocity_filter=0.006, seed=5)
 REGISTER = aa.EncoderConfig(noise=0.002, velocity="register", velocity_resolution=0.11, latency_steps=2.5)
 OF_MOTOR = aa.EncoderConfig(noise=0.01, side="motor")
+TICKS = aa.EncoderConfig.from_bits(12, latency_steps=1, side="motor", noise=0.01)
 LATE = aa.EffortDelayConfig(0.0093)
 MOTORS = {
     "pid": [aa.PIDControlConfig(80.0, 11.0, 2.0, 0.02, 0.1), aa.MaxEffortClampingConfig(30.0)],
@@ -77,12 +78,7 @@ MOTORS = {
     "plain_encoder": [PD, aa.EncoderConfig(bias=0.02), MOST],
     "encoder_and_delay": [PD, REGISTER, aa.DelayConfig(3), MOST, FRICTION],
     "encoder_of_the_joint": [*AT_MOTOR, NOISY, GEAR],
-    "encoder_of_the_motor": [
-        *AT_MOTOR,
-        aa.EncoderConfig.from_bits(12, latency_steps=1, side="motor", noise=0.01),
-        BACK,
-        FRICTION,
-    ],
+    "encoder_of_the_motor": [*AT_MOTOR, TICKS, BACK, FRICTION],
     "encoder_before_a_spring": [*AT_MOTOR, NOISY, SPRING],
     "encoder_behind_a_spring": [*AT_MOTOR, OF_MOTOR, SPRING],
     "commands": [PD, REGISTER, aa.WrapConfig(2.0), aa.CommandLagConfig(0.02), aa.TimedDelayConfig(0.0101), MOST],

@@ -14,11 +14,7 @@ ARM = ROBOTS / "arm_2dof.usda"
 JOINTS = ["shoulder", "extension"]
 MOTORS: dict[str, list] = {
     "IdealPDActuatorCfg": [aa.PDControlConfig(80.3, 2.1), aa.MaxEffortClampingConfig(17.0)],
-    "DCMotorCfg": [
-        aa.PDControlConfig(80.3, 2.1),
-        aa.DCMotorClampingConfig(30.0, 3.0, 25.0),
-        aa.MaxEffortClampingConfig(20.0),
-    ],
+    "DCMotorCfg": [aa.PDControlConfig(80.3, 2.1), aa.DCMotorClampingConfig(30, 3, 25), aa.MaxEffortClampingConfig(20)],
     "DelayedPDActuatorCfg": [aa.PDControlConfig(80.3, 2.1), aa.DelayConfig(3), aa.MaxEffortClampingConfig(17.0)],
 }
 

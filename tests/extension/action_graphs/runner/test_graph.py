@@ -47,12 +47,7 @@ def test_sequence_finishes_one_output_before_the_next(runs) -> None:
         record("Z", "B.outputs:execOut"),
         record("B", "S.outputs:b"),
         record("A", "S.outputs:a"),
-        node(
-            "S",
-            SEQUENCE,
-            pulse("T.outputs:tick"),
-            "custom uint outputs:c (\n customData = { bool isExecution = 1 }\n )",
-        ),
+        node("S", SEQUENCE, pulse("T.outputs:tick"), "custom uint outputs:c (customData = { bool isExecution = 1 })"),
     )
     assert names(runs) == "ABZC"
 

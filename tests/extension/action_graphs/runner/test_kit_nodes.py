@@ -96,6 +96,7 @@ def test_constant_is_its_input(runs, kind, text, value) -> None:
 
 
 ARRAY = "omni.graph.nodes.ConstructArray"
+NUMBERED = [f"int input{i} = {i}" for i in range(11)]
 
 
 def custom(ports: list[str]) -> list[str]:
@@ -108,15 +109,8 @@ def custom(ports: list[str]) -> list[str]:
     # the last one repeats, more than asked for are left out, ten comes after nine
     (["int arraySize = 3", "int input0 = 4", "int input1 = 5"], [4, 5, 5]),
     (["int input0 = 4", "int input1 = 5"], [4]),
-    (["int arraySize = 11", *(f"int input{i} = {i}" for i in range(11))], list(range(11))),
-    (
-        [
-            "int arraySize = 3",
-            *(f"int input{i} = {i}" for i in range(3)),
-            'reorder properties = ["inputs:input2", "inputs:input1"]',
-        ],
-        [0, 1, 2],
-    ),
+    (["int arraySize = 11", *NUMBERED], list(range(11))),
+    (["int arraySize = 3", *NUMBERED[:3], 'reorder properties = ["inputs:input2", "inputs:input1"]'], [0, 1, 2]),
     (["int arraySize = 0"], []),
     (["token input0 = 'a'"], ["a"]),
     (["token arrayType = 'double[3][]'", "double3 input0 = (1, 2, 3)"], [[1, 2, 3]]),

@@ -67,7 +67,7 @@ REFUSED = {
     "two graphs": (changed("files", "models/other.json", value=b"{}"), "2 graphs"),
     "graph of nothing": (changed("files", "models/model.json", value=b"{}"), "cannot be read|can be read"),
     "nested graph": (changed("files", "models/model.json", value=b"[" * 100_000), "must be JSON"),
-    "operation": (changed("graph", "nodes", 1, "target", value="torch.ops.aten.sin_hole.default"), "sin_hole"),
+    "a hole": (changed("graph", "nodes", 1, "target", value="torch.ops.aten.sin_hole.default"), "operation sin_hole"),
     "other library": (changed("graph", "nodes", 1, "target", value="torch.ops.own.tanh.default"), "torch.ops.own.tanh"),
     "function": (changed("graph", "nodes", 1, "target", value="os.system"), "operation os.system"),
     "circle": (changed("graph", "nodes", 0, "inputs", 0, "arg", value=tensor("c")), "'c' is not there yet"),
@@ -80,7 +80,7 @@ REFUSED = {
     "numbers returned": (changed("outputs", 0, value={"user_output": {"arg": {"as_int": 1}}}), "returns or changes"),
     "buffer changed": (changed("outputs", 0, value={"buffer_mutation": {"arg": {"name": "d"}}}), "returns or changes"),
     "own object": (changed("inputs", 0, value={"custom_obj": {"arg": {"name": "p"}}}), "an input of kind custom_obj"),
-    "two outputs": (changed("outputs", value=[{"user_output": {"arg": tensor(one)}} for one in "dc"]), "not return"),
+    "outputs": (changed("outputs", value=[{"user_output": {"arg": tensor(one)}} for one in "dc"]), "does not return"),
     "three axes": (
         changed("graph", "tensor_values", "x", "sizes", value=[OPEN, {"as_int": 5}, {"as_int": 2}]),
         "one step",

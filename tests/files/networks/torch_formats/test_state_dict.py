@@ -80,7 +80,7 @@ DOUBTFUL: dict[str, tuple] = {
     "no order": ({"first.weight": array(2, 2), "second.weight": array(1, 2)}, "must tell their order"),
     "two sequences": ({"a.0.weight": array(2, 2), "b.0.weight": array(1, 2)}, "must tell their order"),
     "a buffer": ({"0.weight": array(1, 2), "scale": array(2)}, "has 'scale', which no layer"),
-    "a normalisation": ({"0.weight": array(1, 2), "1.weight": array(2), "1.bias": array(2)}, "'1.weight', which no"),
+    "normalising": ({"0.weight": array(1, 2), "1.weight": array(2), "1.bias": array(2)}, "'1.weight', which no layer"),
     "two directions": (recurrent(4) | {"rnn.weight_ih_l0_reverse": array(16, 6)}, "plain layers of one direction"),
     "a projection": (recurrent(4) | {"rnn.weight_hr_l0": array(2, 4)}, "plain layers of one direction"),
     "half of the biases": (without(recurrent(4), "rnn.bias_hh_l1"), "plain layers of one direction"),

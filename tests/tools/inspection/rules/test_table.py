@@ -200,14 +200,8 @@ GOOD: dict[str, tuple[Edit, ...]] = {
     "soft motor": (number(OF_SHOULDER, "newton:kp", 7.0),),
     "damped joint": (number(OF_SHOULDER, "newton:kd", 0.0), number(SHOULDER, "newton:damping", 1.0)),
     "motor without a peak": _DC,
-    "large limit": (
-        number(OF_EXTENSION, "newton:maxEffort", 9e4),
-        without(f"{EXTENSION}.drive:linear:physics:maxForce"),
-    ),
-    "long, but no second": (
-        schema(OF_SHOULDER, "NewtonActuatorDelayAPI"),
-        integer(OF_SHOULDER, "newton:delaySteps", 200),
-    ),
+    "large": (number(OF_EXTENSION, "newton:maxEffort", 9e4), without(f"{EXTENSION}.drive:linear:physics:maxForce")),
+    "not a second": (schema(OF_SHOULDER, "NewtonActuatorDelayAPI"), integer(OF_SHOULDER, "newton:delaySteps", 200)),
     "friction": (number(SHOULDER, "newton:friction", 50.0),),
     "weak knee": (go1, number(_CALF, "newton:maxEffort", 20.0)),
 }
