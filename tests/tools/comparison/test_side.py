@@ -46,8 +46,8 @@ def test_joints_without_a_motor_in_a_configuration_have_the_drive_of_the_file(tm
         stage.Export(str(file := tmp_path / f"arm_{stiffness:g}.usda"))
         side = side_of(file, motor)
         assert list(side.motors) == ["shoulder"]
-        motor = MotorConfig(PDControlConfig(stiffness, 0.0), [MaxEffortClampingConfig(100.0)])
-        assert dict(side.drives) == {"extension": motor}
+        drive = MotorConfig(PDControlConfig(stiffness, 0.0), [MaxEffortClampingConfig(100.0)])
+        assert dict(side.drives) == {"extension": drive}
         assert [remark.partition(": ")[2] for remark in side.remarks] == ["extension."]
         with opened(side) as (simulation, robot, _):
             simulation.play()
