@@ -145,24 +145,14 @@ def wrap(host: ArraysHost, config=None) -> aa.ArticulationActuators:
         return aa.ArticulationActuators.from_actuators("/Robot_.*", [(made, "knee")])
 
 
+BAD_RANGES = [(2, 1), (-3, 1), (-2, -1), (0, 4), (0, 2**31), (2**58, 2**58), (math.nan, 2), (0, math.nan)]
+BAD_RANGES += [(0, math.inf), (0.5, 2), (0, 1.5), (None, 2), (0, "2")]
+
+
 @cases(
     "low, high, seed",
-    (2, 1, 0),
-    (-3, 1, 0),
-    (-2, -1, 0),
-    (0, 4, 0),
-    (0, 2**31, 0),
-    (2**58, 2**58, 0),
-    (math.nan, 2, 0),
-    (0, math.nan, 0),
-    (0, math.inf, 0),
-    (0.5, 2, 0),
-    (0, 1.5, 0),
-    (None, 2, 0),
-    (0, "2", 0),
-    (0, 2, -1),
-    (0, 2, 0.5),
-    (0, 2, "x"),
+    *((low, high, 0) for low, high in BAD_RANGES),
+    *((0, 2, seed) for seed in (-1, 0.5, "x")),
     ids=str,
 )
 def test_delays_that_cannot_be_drawn_are_refused(low, high, seed, host, engine_kind) -> None:

@@ -43,14 +43,9 @@ def "Backdrop" {{
 }}
 """
 TYPES = {
-    "string": "string",
-    "token": "token",
-    "float[]": "float[]",
+    **{name: name for name in ("string", "token", "float[]", "int64", "uint64[]", "half", "timecode")},
     "double3": "double[3]",
     "double3[]": "double[3][]",
-    "int64": "int64",
-    "uint64[]": "uint64[]",
-    "half": "half",
     "half2": "half[2]",
     "color3f": "colorf[3]",
     "point3f[]": "pointf[3][]",
@@ -59,7 +54,6 @@ TYPES = {
     "frame4d": "frame[4]",
     "quatf": "quatf[4]",
     "quatd[]": "quatd[4][]",
-    "timecode": "timecode",
     "asset": "any",
 }
 # as written in USD, and as nodes get it
