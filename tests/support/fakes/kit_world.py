@@ -108,7 +108,10 @@ class KitWorld:
             "omni.kit.test": _module("omni.kit.test", AsyncTestCase=unittest.IsolatedAsyncioTestCase),
             "omni.physics": _module("omni.physics"),
             "omni.physics.tensors": _module(
-                "omni.physics.tensors", DofType=omni_physics_tensors.DofType, create_simulation_view=self._create_view
+                "omni.physics.tensors",
+                DofType=omni_physics_tensors.DofType,
+                # a method that tests replace
+                create_simulation_view=lambda frontend_name, **_: self._create_view(frontend_name),
             ),
             "omni.timeline": _module(
                 "omni.timeline",
@@ -205,7 +208,7 @@ class KitWorld:
     def _stopping(self, begins: bool) -> None:
         self.physics.is_stopping = begins
 
-    def _create_view(self, frontend_name: str, stage_id: int = -1, backend: str = "physx") -> SimulationView:
+    def _create_view(self, frontend_name: str) -> SimulationView:
         if frontend_name != "warp":
             raise ValueError(f"this world knows Warp only, not {frontend_name}")
         return SimulationView(self.physics, spare_dofs=1)
