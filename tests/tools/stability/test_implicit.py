@@ -147,11 +147,9 @@ def test_text_and_json_have_the_effort_mode() -> None:
 
 def test_sensor_makes_a_joint_explicit() -> None:
     for late in ({"stages": [aa.EncoderConfig(latency=0.012)]}, {"latency": [0.012, 0.0]}):
-        stages = list(late.get("stages", []))
-        others = {name: value for name, value in late.items() if name != "stages"}
-        stages = [*stages, aa.ImplicitConfig()]
-        table = aa.stability_of(MATRIX, DT, 400.0, 10.0, joints=["hip", "toe"], stages=stages, **others)
-        sensed = ("hip", "toe") if stages else ("hip",)
+        arguments = late | {"stages": [*late.get("stages", []), aa.ImplicitConfig()]}
+        table = aa.stability_of(MATRIX, DT, 400.0, 10.0, joints=["hip", "toe"], **arguments)
+        sensed = ("hip", "toe") if "stages" in late else ("hip",)
         assert table.sensed == sensed and "explicit, as a sensor measures them: hip" in str(table)
         modes = {one.joint: one.effort_mode for one in table.joints}
         assert modes == {name: "explicit" if name in sensed else "implicit" for name in ("hip", "toe")}
