@@ -72,8 +72,8 @@ def test_mixed_robot_agrees_with_oracle_and_newton(rng) -> None:
         arrays, device = host.arrays(), {"dtype": wp.float32, "device": "cpu"}
         for _ in range(300):
             signals = [rng.normal(size=(robots, len(names))).astype(np.float32) for _ in range(5)]
-            names = ("positions", "velocities", "position_targets", "velocity_targets")
-            for name, values in zip(names, signals, strict=False):
+            inputs = ("positions", "velocities", "position_targets", "velocity_targets")
+            for name, values in zip(inputs, signals, strict=False):
                 getattr(arrays, name)[:] = values.ravel()
             wrapper.set_dof_feedforward_effort_targets(signals[4])
             host.step(DT)
