@@ -99,7 +99,7 @@ class Row:
     @property
     def told(self) -> dict:
         robot = {"file": str(self.robot.file), "original": str(self.robot.original or ""), "wheel": self.robot.wheel}
-        robot |= {"name": self.robot.name, "behaves": not self.wrong}
+        robot = robot | {"name": self.robot.name, "behaves": not self.wrong}
         return robot | {"wrong": self.wrong, "lost": self.lost, "found": self.found}
 
     @property
