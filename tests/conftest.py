@@ -28,9 +28,7 @@ LONG = {
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    words = (
-        "slow tests: 'all', 'none', or a part of them, '0/3' to '2/3'; all where a test or folder is named, else none"
-    )
+    words = "slow tests: 'all', 'none' or a part, '0/3' to '2/3'; all where a test or folder is named, else none"
     parser.addoption("--slow", metavar="WHICH", type=part_of, help=words)
     words = "a part of the files, '0/3' to '2/3'; all by default"
     parser.addoption("--files", metavar="PART", type=part_of, default="all", help=words)
@@ -53,13 +51,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Leave out slow tests that were not asked for, and put long files first; all else stays in its order."""
 
     def is_asked_for(item: pytest.Item) -> bool:
-        is_slow = any(
-            not mark.args or any(word in item.name for word in mark.args) for mark in item.iter_markers("slow")
-        )
+        slow = any(not mark.args or any(word in item.name for word in mark.args) for mark in item.iter_markers("slow"))
         spread = item.get_closest_marker("spread")
         wanted, parts = config.option.slow
         in_part = parts and spread.args[0] % parts == wanted if spread else is_in_part(item.path, wanted, parts)
-        return is_in_part(item.path, *config.option.files) and (not is_slow or bool(in_part))
+        return is_in_part(item.path, *config.option.files) and (not slow or bool(in_part))
 
     left_out = [item for item in items if not is_asked_for(item)]
     config.hook.pytest_deselected(items=left_out)

@@ -72,9 +72,8 @@ def test_mixed_robot_agrees_with_oracle_and_newton(rng) -> None:
         arrays, device = host.arrays(), {"dtype": wp.float32, "device": "cpu"}
         for _ in range(300):
             signals = [rng.normal(size=(robots, len(names))).astype(np.float32) for _ in range(5)]
-            for name, values in zip(
-                ("positions", "velocities", "position_targets", "velocity_targets"), signals, strict=False
-            ):
+            inputs = ("positions", "velocities", "position_targets", "velocity_targets")
+            for name, values in zip(inputs, signals, strict=False):
                 getattr(arrays, name)[:] = values.ravel()
             wrapper.set_dof_feedforward_effort_targets(signals[4])
             host.step(DT)
@@ -99,9 +98,8 @@ def test_mixed_robot_agrees_with_oracle_and_newton(rng) -> None:
 def test_max_effort_holds_in_whatever_order_it_was_authored(clamps) -> None:
     """Far beyond no-load speed the motor brakes with all it has, yet never above the plain limit."""
     both = [aa.MaxEffortClampingConfig(10.0), aa.DCMotorClampingConfig(100.0, 10.0, np.inf)]
-    host = ArraysHost(
-        ["knee"], path=ROOT, stage=stage_with({"knee": (aa.PDControlConfig(1.0, 0.0), [both[i] for i in clamps], None)})
-    )
+    stage = stage_with({"knee": (aa.PDControlConfig(1.0, 0.0), [both[i] for i in clamps], None)})
+    host = ArraysHost(["knee"], path=ROOT, stage=stage)
     with aa.use_host(host):
         wrapper = aa.ArticulationActuators(ROOT)
         host.play()
@@ -112,9 +110,8 @@ def test_max_effort_holds_in_whatever_order_it_was_authored(clamps) -> None:
 
 
 def test_integral_follows_dt_and_reset() -> None:
-    host = ArraysHost(
-        ["knee"], path=ROOT, stage=stage_with({"knee": (aa.PIDControlConfig(0.0, 10.0, 0.0, 0.05), [], None)})
-    )
+    stage = stage_with({"knee": (aa.PIDControlConfig(0.0, 10.0, 0.0, 0.05), [], None)})
+    host = ArraysHost(["knee"], path=ROOT, stage=stage)
     with aa.use_host(host):
         wrapper = aa.ArticulationActuators(ROOT)
         host.play()
@@ -144,7 +141,6 @@ def test_infinite_saturation_warns_and_switches_the_curve_off() -> None:
 
 
 def test_pid_removes_the_sag_that_pd_leaves(robots) -> None:
-    """On real physics: the pendulum under PID stands at its target to 1e-3 rad, under PD it hangs below."""
     found = {}
     for control in (aa.PDControlConfig(20.0, 2.0), aa.PIDControlConfig(20.0, 30.0, 2.0)):
         stage = stage_of(robots / "pendulum.usda")

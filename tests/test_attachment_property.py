@@ -306,8 +306,7 @@ class Life(stateful.RuleBasedStateMachine):
         if not self.world.real.efforts_stay:
             self.world.efforts[slice(None) if envs is None else envs] = 0
         for one in self.world.open:
-            rows = None if envs is None else [row for row in envs if row in one.rows]
-            self.world.reset(one, rows)
+            self.world.reset(one, None if envs is None else [row for row in envs if row in one.rows])
 
     def new_world(self) -> None:
         self.worlds.append(World(self.kind, len(self.worlds)))
@@ -316,9 +315,8 @@ class Life(stateful.RuleBasedStateMachine):
     @stateful.rule(row=st.integers(0, ROWS - 1), pick=picks, gain=gains)
     def user_sets_gains(self, row: int, pick: int, gain: float) -> None:
         world, column = self.world, pick % self.world.shape[1]
-        world.real.host.articulation(world.real.everywhere).set_dof_gains(
-            gain, gain / 2, indices=[row], dof_indices=[column]
-        )
+        robots = world.real.host.articulation(world.real.everywhere)
+        robots.set_dof_gains(gain, gain / 2, indices=[row], dof_indices=[column])
         world.gains[:, row, column] = gain, gain / 2
         world.kept[row, column] = world.owned()[row, column]
 
@@ -345,9 +343,8 @@ class Life(stateful.RuleBasedStateMachine):
         # the first law may be one that fails, at the given call
         laws = [aa.ControllerPID if calls is None else Fragile] + [aa.ControllerPID] * (len(columns) - 1)
         constants = [wp.full(len(rows), value, dtype=float, device="cpu") for value in (kp, 1.0, 0.0, np.inf)]
-        pairs = [
-            (aa.ActuatorConfig(law(*constants)), real.joints[column]) for law, column in zip(laws, columns, strict=True)
-        ]
+        names = [real.joints[column] for column in columns]
+        pairs = [(aa.ActuatorConfig(law(*constants)), name) for law, name in zip(laws, names, strict=True)]
         paths = real.everywhere if len(rows) == ROWS else real.one.format(rows[0])
         one = Expected(None, self.world, kp, rows, columns, auto)
         self.made(lambda: aa.ArticulationActuators.from_actuators(paths, pairs, auto_step_pre_physics=auto), one)

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from places import REPOSITORY
-from refusals import refused
+from refusals import cases, refused
 from warm_python import warm_python
 
 # they are run from the repository root and not installed
@@ -63,7 +63,6 @@ def changed(problem: Problem, name: str) -> Problem:
 
 @pytest.mark.slow
 def test_smallest_run(tmp_path) -> None:
-    """One robot, one size, two pipelines, on arrays and on physics: figures, picture and exit code."""
     figures, picture = tmp_path / "figures.json", tmp_path / "picture.png"
     what = [
         *("--here", "--robots", "12", "12free", "--sizes", "1", "--pipelines", "PD+max", "mixed"),
@@ -105,8 +104,8 @@ def test_picture_says_how_much_longer_others_take(monkeypatch, tmp_path) -> None
     np.testing.assert_allclose(figure.axes[0].lines[0].get_ydata(), [2000.0, 4.0])
 
 
-@pytest.mark.parametrize("per_robot", [False, True], ids=["shared", "per robot"])
-@pytest.mark.parametrize("known", [*candidates.ENGINES, *TICKS], ids=name_of)
+@cases("per_robot", False, True, ids=["shared", "per robot"])
+@cases("known", *candidates.ENGINES, *TICKS, ids=name_of)
 @pytest.mark.slow("NewtonPerJoint")
 def test_candidate_passes_its_check(known, per_robot) -> None:
     """All laws at once on 12 of 19 columns; on physics, which has shared parameters only, on all 12."""
@@ -119,24 +118,22 @@ def test_candidate_passes_its_check(known, per_robot) -> None:
         candidate.close()
 
 
-@pytest.mark.parametrize("pipeline", OBJECT_PIPELINES)
-@pytest.mark.parametrize("known", OBJECTS, ids=name_of)
+@cases("pipeline", *OBJECT_PIPELINES)
+@cases("known", *OBJECTS, ids=name_of)
 def test_object_passes_its_check(known, pipeline) -> None:
-    """One object has one law for all joints; one that is 10 % off on one joint is noticed."""
     problem = Problem("12of19", 5, pipeline, per_robot=True)
     assert Check(problem).error(build(known, problem)) <= TOLERANCE
     assert Check(problem).error(build(known, changed(problem, "kp"))) > TOLERANCE
 
 
-@pytest.mark.parametrize("name", [*RANGES, "delay", "table"])
-@pytest.mark.parametrize("known", candidates.ENGINES, ids=name_of)
+@cases("name", *RANGES, "delay", "table")
+@cases("known", *candidates.ENGINES, ids=name_of)
 def test_check_fails_for_a_changed_parameter(known, name) -> None:
-    """One value that is 10 % off on one joint, or a delay of one step less, is noticed."""
     problem = Problem("12", 20, "mixed")
     assert Check(problem).error(build(known, changed(problem, name))) > TOLERANCE
 
 
-@pytest.mark.parametrize("known", TICKS, ids=name_of)
+@cases("known", *TICKS, ids=name_of)
 def test_check_of_a_tick_fails_for_a_changed_parameter(known) -> None:
     problem = Problem("12", 5, "PD+max")
     candidate = build(known, changed(problem, "kp"))
@@ -212,13 +209,13 @@ def sides() -> Iterator[against.Sides]:
         yield both
 
 
-@pytest.mark.parametrize("section", ["engine", "arrays", "actuator"])
+@cases("section", "engine", "arrays", "actuator")
 def test_tree_equals_itself(sides, section) -> None:
     found = against.compare(Case(section, "12", 2, "PID+max", False), sides, rounds=3, block_seconds=1e-5)
     assert found.ours > 0 and found.theirs > 0 and found.ratio > 0
 
 
-@pytest.mark.parametrize("wrong", [1.001, np.nan])
+@cases("wrong", 1.001, np.nan)
 def test_trees_that_differ_are_not_timed(sides, monkeypatch, wrong) -> None:
     right = sides[1].receive
     monkeypatch.setattr(sides[1], "receive", lambda: None if (answer := right()) is None else wrong * answer)
@@ -239,7 +236,7 @@ def test_tree_is_this_repository(tmp_path) -> None:
         pass
 
 
-@pytest.mark.parametrize("what", [[], ["main", "--tree", "."]], ids=["neither", "both"])
+@cases("what", [], ["main", "--tree", "."], ids=["neither", "both"])
 def test_revision_or_tree(what, capsys) -> None:
     refused(SystemExit, lambda: against.main(what))
     assert "--tree" in capsys.readouterr().err
@@ -324,7 +321,6 @@ def test_rows_of_learning_are_right(table) -> None:
 
 
 def test_wrong_rows_of_learning_are_told(table, monkeypatch) -> None:
-    """Physics that ends elsewhere, and steps at once that differ from single ones in the last bit."""
     from isaacsim.core.experimental.actuators import Simulation
 
     made = learning.Plain.__init__
@@ -379,8 +375,7 @@ def test_hidden_motors_are_found_and_errors_are_told(capsys, tmp_path) -> None:
     if native.core is None:
         pytest.skip("the native core is not built")
     assert identification.main(["--legs", "1", "--seconds", "6"]) == 0
-    printed = capsys.readouterr().out
-    rows = {line.split()[0]: line.split()[1:] for line in printed.splitlines() if line.strip()}
+    rows = {line.split()[0]: line.split()[1:] for line in capsys.readouterr().out.splitlines() if line.strip()}
     assert float(rows["coulomb"][0]) < 5.0 and float(rows["encoder_bias"][2]) < 10.0
     robot = identification.hidden_robot(tmp_path, 1, 1.0, 0)
     assert (robot.log.position == identification.hidden_robot(tmp_path, 1, 1.0, 0).log.position).all()
@@ -391,10 +386,8 @@ def test_hidden_motors_are_found_and_errors_are_told(capsys, tmp_path) -> None:
 def test_gains_are_judged_in_simulation_and_beside_others(capsys) -> None:
     assert tuning.main(["--quick"]) == 0
     rows = [line.split() for line in capsys.readouterr().out.splitlines()[1:-1]]
-    assert [(row[0], row[1], row[2], row[6]) for row in rows] == [
-        ("pendulum", "1", "1", "0"),
-        ("arm_2dof", "2", "2", "0"),
-    ]
+    expected = [("pendulum", "1", "1", "0"), ("arm_2dof", "2", "2", "0")]
+    assert [(row[0], row[1], row[2], row[6]) for row in rows] == expected
     assert tuning.main(["--quick", "--grid"]) == 0
     rows = [line.split() for line in capsys.readouterr().out.splitlines()[1:]]
     assert [row[1] for row in rows] == ["shoulder", "extension"]

@@ -24,11 +24,9 @@ def test_each_bridge_has_a_neighbour() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NEIGHBOURS)
 def test_bridge_ends_with_its_check(name, tmp_path) -> None:
-    """Exit code 0, and a line that says so."""
     if missing := [library for library in NEIGHBOURS[name] if find_spec(library) is None]:
         pytest.skip(f"{missing[0]} is not installed: the neighbour is tried by tests/installs/resolve.py")
     path = os.pathsep.join(filter(None, [str(REPOSITORY / "python"), os.environ.get("PYTHONPATH")]))
-    command = [sys.executable, str(FOLDER / f"{name}.py")]
-    done = ran(command, cwd=tmp_path, env=os.environ | {"PYTHONPATH": path})
+    done = ran([sys.executable, str(FOLDER / f"{name}.py")], cwd=tmp_path, env=os.environ | {"PYTHONPATH": path})
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.splitlines()[-1].startswith("ok:")

@@ -44,9 +44,8 @@ def actuator() -> aa.Actuator:
 
 
 def arrays() -> aa.ActuatedArrays:
-    return aa.ActuatedArrays(
-        ["a", "b"], {".*": [aa.PDControlConfig(20.0, 2.0), aa.MaxEffortClampingConfig(3.0)]}, num_robots=2
-    )
+    motor = [aa.PDControlConfig(20.0, 2.0), aa.MaxEffortClampingConfig(3.0)]
+    return aa.ActuatedArrays(["a", "b"], {".*": motor}, num_robots=2)
 
 
 def step(stepped: aa.ActuatedArrays, target: float = 1.0) -> None:
@@ -56,10 +55,7 @@ def step(stepped: aa.ActuatedArrays, target: float = 1.0) -> None:
 
 DATA: dict[str, Callable] = {
     "configs": lambda: [aa.PDControlConfig(1.0, 2.0), aa.PIDControlConfig(1.0, 2.0, 3.0, 4.0), aa.DelayConfig(3)],
-    "clamps": lambda: [
-        aa.DCMotorClampingConfig(60.0, 9.0, 40.0),
-        aa.PositionBasedClampingConfig([0.0, 1.0], [2.0, 3.0]),
-    ],
+    "clamps": lambda: [aa.DCMotorClampingConfig(60.0, 9.0, 40), aa.PositionBasedClampingConfig([0.0, 1.0], [2, 3])],
     "motor": lambda: aa.MotorConfig.from_catalogue("mini_cheetah", kp=1.0, kd=1.0),
     "motors of a model": lambda: aa.motors_of_model(model()),
     "actuator config": lambda: aa.ActuatorConfig(aa.PDControlConfig(1.0, 2.0), [aa.MaxEffortClampingConfig(1.0)]),
@@ -89,16 +85,16 @@ def recording() -> aa.Recording:
     return log
 
 
-@pytest.mark.parametrize("again", WAYS)
-@pytest.mark.parametrize("name", DATA)
+@cases("again", *WAYS)
+@cases("name", *DATA)
 def test_data_comes_back_equal(name, again) -> None:
     one = DATA[name]()
     other = again(one)
     assert type(other) is type(one) and other == one and repr(other) == repr(one)
 
 
-@pytest.mark.parametrize("again", WAYS)
-@pytest.mark.parametrize("where", ["after", "within", "loaded"])
+@cases("again", *WAYS)
+@cases("where", "after", "within", "loaded")
 def test_recordings_come_back_with_what_they_had(where, again, tmp_path) -> None:
     stepped = arrays()
     with stepped.record() as log:
@@ -121,7 +117,7 @@ def test_recordings_come_back_with_what_they_had(where, again, tmp_path) -> None
     np.testing.assert_array_equal(other.max_efforts, log.max_efforts)
 
 
-@pytest.mark.parametrize("again", WAYS)
+@cases("again", *WAYS)
 def test_saved_state_can_be_pickled(again) -> None:
     motors = {".*": [aa.PIDControlConfig(1.0, 2.0, 0.0, 10.0), aa.DelayConfig(2)]}
     first, second = (aa.ActuatedArrays(["a", "b"], motors, num_robots=2) for _ in range(2))
@@ -131,7 +127,7 @@ def test_saved_state_can_be_pickled(again) -> None:
     np.testing.assert_array_equal(first.step(now, now, now, 0.01).copy(), second.step(now, now, now, 0.01))
 
 
-@pytest.mark.parametrize("again", WAYS)
+@cases("again", *WAYS)
 @cases(
     "error",
     errors.ActuatorParseError(["one: rule.", "two: rule."]),
@@ -201,14 +197,14 @@ LIVE = [
 ]
 
 
-@pytest.mark.parametrize("again", WAYS)
-@pytest.mark.parametrize("name", LIVE)
+@cases("again", *WAYS)
+@cases("name", *LIVE)
 def test_what_is_live_is_not_copied(name, again, live) -> None:
     """One error that says so and what to do instead, whatever the way: a copy would share arrays and end them."""
     refused(TypeError, lambda: again(live[name]), rf"^{name} cannot be copied or pickled: .*\. [A-Z].*\.$")
 
 
-@pytest.mark.parametrize("again", WAYS[1:])
+@cases("again", *WAYS[1:])
 def test_data_that_holds_something_live_says_what(again) -> None:
     refused(TypeError, lambda: again(aa.ActuatorConfig(actuator().controller)), "ControllerPID cannot be copied")
     refused(TypeError, lambda: again(aa.ActuatorGroup([actuator()]).state()), r"Actuator\.State cannot be copied")
@@ -236,7 +232,7 @@ def made_anew(kp: list[float]) -> Own:
     return Own(wp.array(kp, dtype=wp.float32, device="cpu"), *(full(0.0) for _ in range(3)))
 
 
-@pytest.mark.parametrize("again", WAYS)
+@cases("again", *WAYS)
 def test_subclass_may_say_how_it_is_copied(again) -> None:
     one = made_anew([1.0, 2.0])
     other = again(one)

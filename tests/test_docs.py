@@ -60,11 +60,7 @@ LAB_ROBOTS = [
     text for page in PAGES for text in re.findall(r"^```py\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
 ]
 # snippets that need an extra, by what they import, and the library it brings
-NEEDS = {
-    "actuators.tools.training import": "torch",
-    "import torch": "torch",
-    "import mujoco, mujoco_warp": "mujoco_warp",
-}
+NEEDS = {"tools.training import": "torch", "import torch": "torch", "import mujoco, mujoco_warp": "mujoco_warp"}
 # modules that import Kit, or libraries that are missing
 OPTIONAL = {"ovphysx": "simulators.physx", "stable_baselines3": "tools.environments.stable_baselines"}
 ABSENT = ["extension.entry", "simulators.kit", "tests", *(OPTIONAL[name] for name in OPTIONAL if not find_spec(name))]
@@ -105,8 +101,6 @@ def test_there_are_snippets() -> None:
 @pytest.mark.filterwarnings("ignore:.*will vibrate at dt", "ignore:.*USD has no place for")
 @pytest.mark.parametrize("code", SNIPPETS)
 def test_snippet_runs(code, tmp_path, launched, capsys, monkeypatch) -> None:
-    """A snippet runs as it stands, in a folder with what the repository's root has, and writes nothing into that; Isaac
-    Sim is launched with this version."""
     if missing := [library for words, library in NEEDS.items() if words in code and find_spec(library) is None]:
         pytest.skip(f"{missing[0]} is not installed")
     for there in REPOSITORY.iterdir():
@@ -135,8 +129,7 @@ def test_command_runs(command, tmp_path, monkeypatch) -> None:
         installed("physx")
     if "newton" in command and find_spec("mujoco_warp") is None:
         pytest.skip("mujoco_warp is not installed")
-    told = command.startswith(("diff", "compare"))
-    assert main(shlex.split(command)) == int(told)
+    assert main(shlex.split(command)) == int(command.startswith(("diff", "compare")))
 
 
 @pytest.mark.slow
@@ -152,8 +145,7 @@ def test_quickstart_runs(tmp_path, monkeypatch) -> None:
     values = robot.actuators[0].values
     assert values["friction", "coulomb"].value == pytest.approx(0.15, rel=0.05)
     assert values["PD", "kd"].value == pytest.approx(1.5, rel=0.01)
-    joint = robot.joint("hinge")
-    assert joint.value("armature") == pytest.approx(0.01, rel=0.05)
+    assert robot.joint("hinge").value("armature") == pytest.approx(0.01, rel=0.05)
 
 
 @pytest.mark.slow
@@ -190,8 +182,7 @@ def test_motor_file_of_a_page_is_read(text, tmp_path) -> None:
 
 @pytest.mark.parametrize("text", TOML)
 def test_dependency_asks_for_a_version_that_exists(text) -> None:
-    wanted = tomllib.loads(text)["dependencies"]
-    assert wanted in [
+    assert tomllib.loads(text)["dependencies"] in [
         {package.__name__: {"version": package.__version__}},
         {package.__name__: {"version": BUNDLED_VERSION, "exact": True}},
     ]

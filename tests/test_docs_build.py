@@ -31,7 +31,7 @@ def text(page: Path) -> str:
     return re.sub(r"<[^>]+>", "", page.read_text("utf-8"))
 
 
-@pytest.mark.parametrize("source", [path.relative_to(REPOSITORY / "docs") for path in REPOSITORY.glob("docs/**/*.md")])
+@cases("source", *[path.relative_to(REPOSITORY / "docs") for path in REPOSITORY.glob("docs/**/*.md")])
 def test_page_is_reached_from_the_first(pages, source) -> None:
     link = "#" if source.stem == "index" else source.with_suffix(".html").as_posix()
     assert f'href="{link}"' in (pages / "index.html").read_text("utf-8")
@@ -57,7 +57,7 @@ def test_tutorial_shows_the_code_of_its_example(pages, page, code) -> None:
     assert code in shown and "# docs: " not in shown
 
 
-@pytest.mark.parametrize("words", ["Experimental.", "not affiliated with NVIDIA", "As a dependency"])
+@cases("words", "Experimental.", "not affiliated with NVIDIA", "As a dependency")
 def test_overview_says(pages, words) -> None:
     assert words in text(pages / "Overview.html")
 

@@ -66,9 +66,9 @@ def with_path(folder: Path) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": path, "RAY_USAGE_STATS_ENABLED": "0"}
 
 
-@pytest.mark.parametrize(
+@cases(
     "script",
-    [pytest.param(script, marks=[pytest.mark.slow] * (script.stem in SLOW), id=script.stem) for script in EXAMPLES],
+    *[pytest.param(script, marks=[pytest.mark.slow] * (script.stem in SLOW), id=script.stem) for script in EXAMPLES],
 )
 def test_example_ends_with_its_check(script, tmp_path) -> None:
     """Exit code 0, an `ok` line, and a picture that is one."""
@@ -79,7 +79,7 @@ def test_example_ends_with_its_check(script, tmp_path) -> None:
     assert "ok:" in done.stdout and (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
+@cases("script", *SCRIPTS, ids=lambda script: script.stem)
 def test_script_runs_on_physx(script, tmp_path) -> None:
     if find_spec("ovphysx") is None:
         pytest.skip("ovphysx is not installed")
@@ -94,35 +94,24 @@ def test_three_scripts_choose_their_engine() -> None:
     assert done.returncode == 1 and "engine = 'newton': must be 'mujoco', 'mujoco_warp' or 'physx'" in done.stderr
 
 
-@pytest.mark.parametrize("script", sorted(FOLDER.rglob("*.py")), ids=lambda script: script.stem)
+@cases("script", *sorted(FOLDER.rglob("*.py")), ids=lambda script: script.stem)
 def test_example_is_short(script) -> None:
-    """An example is read in one go; marks of what the documentation shows, and its end by Ctrl+C, do not count."""
-    assert (
-        len(
-            [
-                line
-                for line in script.read_text().splitlines()
-                if not re.search("# docs: |interrupts |^ *without_traceback", line)
-            ]
-        )
-        < 80
-    )
+    uncounted = re.compile("# docs: |interrupts |^ *without_traceback")
+    assert len([line for line in script.read_text().splitlines() if not uncounted.search(line)]) < 80
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("example", "said"), [("many_robots", "panda_joint7"), ("drive_from_python", "")])
+@cases("example, said", ("many_robots", "panda_joint7"), ("drive_from_python", ""))
 def test_an_interrupted_example_has_no_traceback(example, said) -> None:
     script = FOLDER / f"{example}.py"
-    done = ran(
-        [sys.executable, "-c", INTERRUPTED.format(script=str(script)), *QUICK.get(example, [])], env=with_path(FOLDER)
-    )
+    command = [sys.executable, "-c", INTERRUPTED.format(script=str(script)), *QUICK.get(example, [])]
+    done = ran(command, env=with_path(FOLDER))
     assert done.returncode != 0
     assert said in done.stdout and "Traceback" not in done.stderr, done.stderr
     assert done.stderr.splitlines()[-1].startswith("Interrupted"), done.stderr
 
 
 def test_example_check_can_fail(tmp_path) -> None:
-    """With actuators too weak to hold the arm the example says so and exits with 1."""
     shutil.copytree(FOLDER, tmp_path / FOLDER.name)
     weak = tmp_path / FOLDER.name / "drive_from_usd.py"
     text = weak.read_text()
@@ -199,7 +188,7 @@ def test_sweep_on_two_workers_gives_the_rows_of_one_process() -> None:
     np.testing.assert_array_equal(rows[0].view(np.uint64), rows[1].view(np.uint64))
 
 
-@pytest.mark.parametrize("workers", [0, 2])
+@cases("workers", 0, 2)
 def test_error_in_a_sweep_names_the_settings(workers) -> None:
     done = swept("np.array([[4.0, 1.0, 4.0], [8.0, 1.0, 4.0], [-5.0, 1.0, 6.0]])", workers)
     assert done.returncode == 1

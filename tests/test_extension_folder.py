@@ -125,7 +125,6 @@ def test_generated_node_databases_are_not_watched(manifest):
 
 @pytest.mark.parametrize("folder", IGNORED)
 def test_what_git_ignores_reloads_nothing(manifest, folder):
-    """An install or a build inside a clone leaves the running extension alone, whatever it writes."""
     folder = folder.replace("*", "some")
     for place in (f"{folder}module.py", f"{folder}lib/python3.11/site-packages/isaacsim/core/module.py"):
         assert _is_excluded(manifest, place), place
@@ -152,14 +151,11 @@ def test_changelog_keeps_its_form():
 
 
 def test_licence_is_verbatim():
-    """Ship the text of Apache-2.0 unchanged."""
     # line endings are the checkout's business
-    text = (ROOT / "LICENSE").read_bytes().replace(b"\r\n", b"\n")
-    assert hashlib.sha256(text).hexdigest() == APACHE_2_0_SHA256
+    assert hashlib.sha256((ROOT / "LICENSE").read_bytes().replace(b"\r\n", b"\n")).hexdigest() == APACHE_2_0_SHA256
 
 
 def test_icon_has_the_size_kit_shows(manifest):
-    """Give the extension manager a 256 x 256 icon."""
     assert _png_size(manifest["package"]["icon"]) == (256, 256)
 
 
@@ -283,9 +279,8 @@ def _missing(paths: list[str]) -> list[str]:
 
 
 def _changelog_entries() -> list[tuple[str, str]]:
-    entries = re.findall(
-        r"^## \[(\d+\.\d+\.\d+)\] - (\d{4}-\d{2}-\d{2})$", _read_text("docs/CHANGELOG.md"), re.MULTILINE
-    )
+    text = _read_text("docs/CHANGELOG.md")
+    entries = re.findall(r"^## \[(\d+\.\d+\.\d+)\] - (\d{4}-\d{2}-\d{2})$", text, re.MULTILINE)
     assert entries, "docs/CHANGELOG.md: no entry '## [x.y.z] - YYYY-MM-DD'"
     return entries
 

@@ -35,7 +35,7 @@ def test_import_loads_nothing_heavy(code, absent) -> None:
     assert not modules_after(code) & set(absent)
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["run", "--sped", "2"]])
+@cases("arguments", ["--help"], ["run", "--help"], ["run", "--sped", "2"])
 def test_help_of_the_command_loads_nothing_heavy(arguments) -> None:
     code = f"""
 from isaacsim.core.experimental.actuators.tools.commands.main import main
@@ -49,7 +49,7 @@ else:
     assert "tyro" in loaded and not loaded & {*HEAVY, "matplotlib", "rich"}
 
 
-@pytest.mark.parametrize("name", package.__all__)
+@cases("name", *package.__all__)
 def test_public_name_loads_and_is_documented(name) -> None:
     assert getattr(package, name).__doc__ and name in dir(package)
 

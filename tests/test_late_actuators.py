@@ -15,7 +15,7 @@ CONFIGS = [
     aa.EffortDelayConfig(0.125, 1.5, 900),
     aa.RateConfig(4, 250.0, 0.375),
 ]
-each_config = pytest.mark.parametrize("config", CONFIGS, ids=lambda config: type(config).__name__)
+each_config = cases("config", *CONFIGS, ids=lambda config: type(config).__name__)
 
 
 def found_in(stages, config):

@@ -10,6 +10,7 @@ import oracle
 import pytest
 from closeness import assert_close
 from pxr import Usd, UsdPhysics
+from refusals import cases
 from stages import stage_of
 
 PANDA, ANYMAL, PENDULUM = "/World/Panda", "/World/Anymal", "/World/Pendulum"
@@ -29,9 +30,8 @@ def deactivate(stage: Usd.Stage, *actuators: str) -> None:
         prim.SetActive(False)
 
 
-@pytest.mark.parametrize("targets", REACH)
+@cases("targets", *REACH)
 def test_arm_reaches_its_targets(robots, targets) -> None:
-    """PD and effort limits from the file, gravity as feedforward: 0.01 rad on every joint after 3 s."""
     with aa.Simulation(robots / "franka_panda.usda") as sim:
         arm, actuators = aa.Articulation(PANDA), aa.ArticulationActuators(PANDA)
         sim.play()
@@ -44,9 +44,8 @@ def test_arm_reaches_its_targets(robots, targets) -> None:
         assert np.abs(arm.get_dof_velocities().numpy()).max() < 0.01 and actuators.faults == []
 
 
-@pytest.mark.parametrize("targets", REACH)
+@cases("targets", *REACH)
 def test_arm_misses_its_targets_without_actuators(robots, targets) -> None:
-    """The soft drives of the file alone stay more than 0.1 rad away."""
     with aa.Simulation(robots / "franka_panda.usda") as sim:
         arm = aa.Articulation(PANDA)
         sim.play()
@@ -114,12 +113,10 @@ def first_efforts(path: Path) -> np.ndarray:
 
 def test_the_file_decides(robots, tmp_path) -> None:
     """`kp` of one joint, changed in the saved file with a text editor, changes that joint's effort alone."""
-    text = (robots / "franka_panda.usda").read_text()
-    head, tail = text.split('def NewtonActuator "panda_joint3"')
+    head, tail = (robots / "franka_panda.usda").read_text().split('def NewtonActuator "panda_joint3"')
     edited = tmp_path / "edited.usda"
-    edited.write_text(
-        head + 'def NewtonActuator "panda_joint3"' + tail.replace("newton:kp = 400", "newton:kp = 800", 1)
-    )
+    tail = tail.replace("newton:kp = 400", "newton:kp = 800", 1)
+    edited.write_text(f'{head}def NewtonActuator "panda_joint3"{tail}')
     before, after = first_efforts(robots / "franka_panda.usda"), first_efforts(edited)
     expected = before.copy()
     expected[2] *= 2
@@ -128,7 +125,6 @@ def test_the_file_decides(robots, tmp_path) -> None:
 
 
 def test_logged_states_through_the_oracle_give_the_applied_efforts(robots, rng) -> None:
-    """Record what the actuators saw and what physics got, over a motion with moving targets and feedforward."""
     log: list[tuple[np.ndarray, ...]] = []
     with aa.Simulation(robots / "franka_panda.usda") as sim:
         arm, actuators = aa.Articulation(PANDA), aa.ArticulationActuators(PANDA)
@@ -164,7 +160,6 @@ def test_logged_states_through_the_oracle_give_the_applied_efforts(robots, rng) 
 
 
 def test_drive_is_off_on_owned_joints_and_on_elsewhere(robots) -> None:
-    """The host's own drive effort is exactly 0 on owned joints at every step and not 0 on the others."""
     stage = stage_of(robots / "franka_panda.usda")
     deactivate(stage, f"{PANDA}/Actuators/panda_joint2", f"{PANDA}/Actuators/panda_joint6")
     owned = np.array([0, 2, 3, 4, 6])
@@ -234,15 +229,11 @@ WHEEL = Path(find_spec("newton").submodule_search_locations[0]) / "examples" / "
 
 
 @pytest.mark.filterwarnings("ignore:joints begin outside their limits")
-@pytest.mark.parametrize(
-    ("file", "root"), [("ant.usda", "/ant"), ("humanoid.usda", "/nv_humanoid"), ("cartpole.usda", "/cartPole")]
-)
+@cases("file, root", ("ant.usda", "/ant"), ("humanoid.usda", "/nv_humanoid"), ("cartpole.usda", "/cartPole"))
 def test_robots_nobody_here_wrote(file, root) -> None:
-    """Every axis gets an actuator by its name and moves, those of the humanoid's D6 joints among them."""
     if not (WHEEL / file).exists():
         pytest.skip(f"this newton does not ship {file}")
-    stage = stage_of(WHEEL / file)
-    with aa.Simulation(stage, dt=1 / 1000) as sim:
+    with aa.Simulation(stage_of(WHEEL / file), dt=1 / 1000) as sim:
         robot = aa.Articulation(root)
         names = robot.dof_names
         assert any(":" in name for name in names) is (file == "humanoid.usda")

@@ -175,7 +175,7 @@ def test_odd_arguments_of_methods_are_named(sim, robot, call, kind, said):
     assert np.array_equal(robot.get_dof_positions().numpy(), before)
 
 
-@pytest.mark.parametrize("dt", [None, "x", np.ones(2), -1.0, np.nan])
+@cases("dt", None, "x", np.ones(2), -1.0, np.nan)
 def test_odd_time_step_stops_nothing_else(dt):
     arrays = aa.ActuatedArrays(["a"], {"a": [aa.PDControlConfig(2.0, 0.0)]})
     q = np.zeros((1, 1), np.float32)

@@ -100,7 +100,6 @@ def of_joint(signals: np.ndarray, joint: int) -> np.ndarray:
 
 @pytest.mark.parametrize(("delay", "limit"), [(None, None), (DELAY, LIMIT), (0, LIMIT), (3, None)])
 def test_efforts_agree_with_the_oracle(delay, limit, engine_kind, tmp_path, rng) -> None:
-    """The delay acts on targets before the network, limits after it, feedforward has no effect; robots are reset."""
     bench = Bench(tmp_path, delay=delay, limit=limit)
     twins = bench.twins()
     # commands since the last reset, of each robot
@@ -128,7 +127,6 @@ def test_efforts_agree_with_the_oracle(delay, limit, engine_kind, tmp_path, rng)
 
 @pytest.mark.parametrize("signal", range(4), ids=["position", "velocity", "position target", "velocity target"])
 def test_fault_leaves_what_is_remembered_alone(signal, engine_kind, tmp_path, rng) -> None:
-    """Effort 0 for the step, no other robot or joint notices, and afterwards it is as if the step had not been."""
     bench, ill = Bench(tmp_path), 1
     twins = bench.twins()
     for step, signals in enumerate(motion(rng, 40, len(twins))):
@@ -151,8 +149,7 @@ def test_saved_state_goes_on_bit_for_bit(engine_kind, tmp_path, rng) -> None:
     for one in signals[:20]:
         bench.step(one)
     saved = bench.wrapper.save_state()
-    names = {name.rsplit("/", 1)[1] for name in saved if ".controller." in name}
-    assert names == {
+    assert {name.rsplit("/", 1)[1] for name in saved if ".controller." in name} == {
         *("mlp_0.controller.pos_error_history", "mlp_0.controller.vel_history", "lstm_1.controller.hidden"),
         *("lstm_1.controller.cell", "gru_2.controller.hidden"),
     }

@@ -46,7 +46,6 @@ def wrapper():
 
 
 def test_ten_thousand_ticks_keep_no_memory(wrapper) -> None:
-    """At most a handful of Python objects more than before, and less than a kilobyte in between."""
     # a worker's own threads allocate too, now and then: what a tick keeps, it keeps in every turn
     assert min(kept_by_ticks(wrapper) for _ in range(3)) <= 4
     tracemalloc.start()
@@ -148,9 +147,8 @@ def counted(tmp_path: Path, program: str, *arguments: str) -> list[str]:
     source, library = tmp_path / "counter.c", tmp_path / "counter.so"
     source.write_text(COUNTER)
     subprocess.run([compiler, "-O1", "-fPIC", "-shared", "-o", library, source], check=True)
-    said = ran(
-        [sys.executable, "-c", program, *arguments], check=True, env=os.environ | {"LD_PRELOAD": str(library)}
-    ).stdout
+    environment = os.environ | {"LD_PRELOAD": str(library)}
+    said = ran([sys.executable, "-c", program, *arguments], check=True, env=environment).stdout
     return said.splitlines()[-1].split()
 
 

@@ -48,7 +48,6 @@ def undisturbed(steps: int) -> np.ndarray:
 
 @pytest.mark.parametrize("order", [-5, 5], ids=["before the actuators", "after them"])
 def test_wrapper_closed_by_a_callback_stops_acting(arm, order) -> None:
-    """In that very step: its efforts are gone, its drives are back, and physics goes on."""
     arm.sim.bus.on_pre_step(lambda dt, context: arm.wrapper.close(), order=order)
     arm.sim.step(3)
     assert arm.sim.step_count == 6 and arm.sim.playing

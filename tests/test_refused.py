@@ -64,9 +64,9 @@ class Robot:
         return seen
 
 
-@pytest.mark.parametrize("group", [False, True], ids=["actuator", "group"])
-@pytest.mark.parametrize("law", [aa.ControllerPD, aa.ControllerPID, OwnPD, OwnPID])
-@pytest.mark.parametrize("dt", [-1.0, -1e-9, math.nan, math.inf, -math.inf])
+@cases("group", False, True, ids=["actuator", "group"])
+@cases("law", aa.ControllerPD, aa.ControllerPID, OwnPD, OwnPID)
+@cases("dt", -1.0, -1e-9, math.nan, math.inf, -math.inf)
 def test_time_step_that_cannot_be_is_refused(dt, law, group) -> None:
     """Of laws that need none, too: it would be taken for the step of another law's integral."""
     robot = Robot(law, group)
@@ -78,7 +78,7 @@ def test_time_step_that_cannot_be_is_refused(dt, law, group) -> None:
     robot.step(DT)
 
 
-@pytest.mark.parametrize("law", [aa.ControllerPID, OwnPID])
+@cases("law", aa.ControllerPID, OwnPID)
 def test_law_with_an_integral_is_not_stepped_without_a_time_step(law) -> None:
     robot = Robot(law, group=False)
     before = robot.everything()
@@ -87,21 +87,19 @@ def test_law_with_an_integral_is_not_stepped_without_a_time_step(law) -> None:
     assert robot.everything() == before
 
 
-@pytest.mark.parametrize(
-    "most", [-3, -1, LARGEST + 1, 2**31, 2**58, 2**63, -(2**63), math.nan, math.inf, 1.5, None, "3"]
-)
+@cases("most", -3, -1, LARGEST + 1, 2**31, 2**58, 2**63, -(2**63), math.nan, math.inf, 1.5, None, "3")
 def test_largest_delay_that_cannot_be_is_refused(most) -> None:
     with refused("max_delay = ", "must be"):
         aa.Delay(full(0, wp.int32), most)
 
 
-@pytest.mark.parametrize(("steps", "most"), [(5, 2), (-3, 2), (1, 0), (2**31 - 1, LARGEST), (-(2**31), 0)])
+@cases("steps, most", (5, 2), (-3, 2), (1, 0), (2**31 - 1, LARGEST), (-(2**31), 0))
 def test_delay_out_of_its_range_is_refused(steps, most) -> None:
     with refused("delay_steps", str(steps)):
         aa.Delay(full(steps, wp.int32), most)
 
 
-@pytest.mark.parametrize("largest", [0, 1, LARGEST])
+@cases("largest", 0, 1, LARGEST)
 def test_delay_up_to_the_largest_is_taken(largest) -> None:
     assert aa.Delay(full(largest, wp.int32), largest).max_delay == largest
 
@@ -113,7 +111,7 @@ def stage_with_a_knee() -> Usd.Stage:
     return stage
 
 
-@pytest.mark.parametrize("steps", [-3, LARGEST + 1, 2**31, 2**58, math.nan, math.inf, 1.5, None, "3"])
+@cases("steps", -3, LARGEST + 1, 2**31, 2**58, math.nan, math.inf, 1.5, None, "3")
 def test_authored_delay_that_cannot_be_is_refused(steps) -> None:
     stage = stage_with_a_knee()
     before = stage.ExportToString()
@@ -124,12 +122,10 @@ def test_authored_delay_that_cannot_be_is_refused(steps) -> None:
     assert stage.ExportToString() == before
 
 
-@pytest.mark.parametrize("steps", [-3, LARGEST + 1, 2**31 - 1])
+@cases("steps", -3, LARGEST + 1, 2**31 - 1)
 def test_delay_in_a_file_that_cannot_be_is_refused(steps) -> None:
     stage = stage_with_a_knee()
-    prim = aa.add_actuator(
-        "/Robot", "knee", "motor", aa.PDControlConfig(1.0, 0.0), delay=aa.DelayConfig(1), stage=stage
-    )
+    prim = aa.add_actuator("/Robot", "knee", "act", aa.PDControlConfig(1.0, 0.0), delay=aa.DelayConfig(1), stage=stage)
     prim.CreateAttribute("newton:delaySteps", Sdf.ValueTypeNames.Int).Set(steps)
     with pytest.raises(ValueError, match=rf"<{prim.GetPath()}>.newton:delaySteps = {steps}"):
         aa.parse_actuator_prim(prim)
@@ -143,33 +139,20 @@ def host() -> ArraysHost:
 
 
 def wrap(host: ArraysHost, config=None) -> aa.ArticulationActuators:
-    made = (
-        aa.ActuatorConfig(aa.ControllerPD(full(1.0), full(0.0)), [], aa.Delay(full(1, wp.int32), 3))
-        if config is None
-        else config
-    )
+    plain = aa.ActuatorConfig(aa.ControllerPD(full(1.0), full(0.0)), [], aa.Delay(full(1, wp.int32), 3))
+    made = plain if config is None else config
     with aa.use_host(host):
         return aa.ArticulationActuators.from_actuators("/Robot_.*", [(made, "knee")])
 
 
+BAD_RANGES = [(2, 1), (-3, 1), (-2, -1), (0, 4), (0, 2**31), (2**58, 2**58), (math.nan, 2), (0, math.nan)]
+BAD_RANGES += [(0, math.inf), (0.5, 2), (0, 1.5), (None, 2), (0, "2")]
+
+
 @cases(
     "low, high, seed",
-    (2, 1, 0),
-    (-3, 1, 0),
-    (-2, -1, 0),
-    (0, 4, 0),
-    (0, 2**31, 0),
-    (2**58, 2**58, 0),
-    (math.nan, 2, 0),
-    (0, math.nan, 0),
-    (0, math.inf, 0),
-    (0.5, 2, 0),
-    (0, 1.5, 0),
-    (None, 2, 0),
-    (0, "2", 0),
-    (0, 2, -1),
-    (0, 2, 0.5),
-    (0, 2, "x"),
+    *((low, high, 0) for low, high in BAD_RANGES),
+    *((0, 2, seed) for seed in (-1, 0.5, "x")),
     ids=str,
 )
 def test_delays_that_cannot_be_drawn_are_refused(low, high, seed, host, engine_kind) -> None:

@@ -4,11 +4,11 @@ import re
 from importlib.util import find_spec
 
 import isaacsim.core.experimental.actuators as package
-import pytest
 import yaml
 from isaacsim.core.experimental.actuators.tools.commands.main import main
 from places import REPOSITORY
 from pxr import Usd, UsdValidation
+from refusals import cases
 
 FORMS = sorted((REPOSITORY / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))
 ROBOTS = sorted((REPOSITORY / "data" / "robots").glob("*.usd?"))
@@ -39,7 +39,7 @@ MESH = """<mujoco><asset><mesh name="tip" vertex="0 0 0 .1 0 0 0 .1 0 0 0 .1"/><
 <actuator><position joint="hinge" kp="10"/></actuator></mujoco>"""
 
 
-@pytest.mark.parametrize("file", [*ROBOTS, None], ids=lambda file: file.name if file else "converted")
+@cases("file", *ROBOTS, None, ids=lambda file: file.name if file else "converted")
 def test_checkers_of_others_find_nothing(file, tmp_path) -> None:
     """USD's own, and Omniverse's where it is installed; of what is shipped, and of a file that is written here."""
     if file is None:
@@ -58,12 +58,10 @@ def test_checkers_of_others_find_nothing(file, tmp_path) -> None:
 
 
 def test_every_environment_variable_is_on_the_page() -> None:
-    """Those that Python, C++ or the scripts read."""
     page = (REPOSITORY / "docs" / "Troubleshooting.md").read_text("utf-8")
     folders = ("python", "native", "tests/support")
-    files = [
-        path for folder in folders for path in (REPOSITORY / folder).rglob("*") if path.suffix in (".py", ".cpp", ".h")
-    ]
+    every = (path for folder in folders for path in (REPOSITORY / folder).rglob("*"))
+    files = [path for path in every if path.suffix in (".py", ".cpp", ".h")]
     reads = "".join(path.read_text("utf-8") for path in [*files, REPOSITORY / "setup.py", REPOSITORY / "python.sh"])
     direct = re.findall(r"(?:environ\.get\(|environ\[|getenv\()\s*\"([A-Z_]+)\"", reads)
     assert len(direct) > 5
@@ -84,7 +82,7 @@ def test_ci_runs_what_a_person_runs() -> None:
     assert pythons == ["3.11", "3.12", "3.13"]
 
 
-@pytest.mark.parametrize("form", [form for form in FORMS if form.stem != "config"], ids=lambda form: form.stem)
+@cases("form", *[form for form in FORMS if form.stem != "config"], ids=lambda form: form.stem)
 def test_issue_forms_are_forms(form) -> None:
     read = yaml.safe_load(form.read_text("utf-8"))
     assert read["name"] and read["description"] and all(field["attributes"]["label"] for field in read["body"])

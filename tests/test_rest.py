@@ -25,7 +25,6 @@ def test_arm_rests_on_a_simulator(engine, dt, load) -> None:
 @pytest.mark.parametrize("load", [0.0, LOAD])
 @pytest.mark.parametrize("dt", STEPS)
 def test_arm_rests_on_arrays(dt, load) -> None:
-    """With the mass matrix and gravity of the arm, in a loop in float64."""
     with Simulation(so101()) as sim:
         names, robot = Articulation(ARM).dof_names, held(sim, ARM)
     found = rest_on_arrays(names, robot, dt, load)
@@ -52,8 +51,7 @@ def test_humanoid_stands_still(mode, kick, rms) -> None:
 @pytest.mark.slow
 def test_bristles_of_a_humanoid_do_not_vibrate() -> None:
     """Nor do those of LuGre, which would shake it at 1.3 rad/s."""
-    bristles = LuGreFrictionConfig(300.0, 2.0, coulomb=0.5, static=0.5)
-    found = humanoid("explicit", friction=bristles)
+    found = humanoid("explicit", friction=LuGreFrictionConfig(300.0, 2.0, coulomb=0.5, static=0.5))
     assert found.rms <= 3e-3 and found.alternating < 0.1, found
 
 

@@ -108,7 +108,6 @@ def test_drive_from_python(kind, tmp_path) -> None:
 
 
 def test_drive_from_usd(kind, tmp_path) -> None:
-    """What the file says about the shoulder, what was authored for the wrist; joints have another order here."""
     script = script_in(REPOSITORY, "drive_from_usd")
     recording = require_good(Done(tmp_path, script, "--plot", "picture.png", kind=kind), kind)
     assert recording["dof_names"].tolist() == ARM[::-1]
@@ -151,8 +150,7 @@ def test_kit_executes_the_graph_and_goes_on(extension, tmp_path) -> None:
 
 def test_kit_executes_a_script_and_goes_on(extension, tmp_path) -> None:
     script = script_in(extension, "drive_from_python")
-    done = Done(tmp_path, script, "--plot", "picture.png", kind="isaac-newton", inside=True)
-    require_good(done, "isaac-newton")
+    require_good(Done(tmp_path, script, "--plot", "picture.png", kind="isaac-newton", inside=True), "isaac-newton")
 
 
 def test_engine_can_be_chosen(tmp_path) -> None:

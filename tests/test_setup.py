@@ -62,7 +62,7 @@ def build(
     return done.returncode, done.stdout + done.stderr, wheels
 
 
-@pytest.mark.parametrize("core", ["", "required"])
+@cases("core", "", "required")
 @pytest.mark.slow
 def test_wheel_with_the_core_is_for_one_platform(project, core) -> None:
     code, said, (tag,) = build(project, core=core)
@@ -70,7 +70,7 @@ def test_wheel_with_the_core_is_for_one_platform(project, core) -> None:
     assert "without the native core" not in said
 
 
-@pytest.mark.parametrize("source", SOURCES)
+@cases("source", *SOURCES)
 @pytest.mark.slow
 def test_error_in_a_source_makes_no_wheel(project, source) -> None:
     path = project / "native" / f"{source}.cpp"
@@ -80,7 +80,7 @@ def test_error_in_a_source_makes_no_wheel(project, source) -> None:
     assert "the native core does not compile. ACTUATORS_CORE=off leaves it out." in said
 
 
-@pytest.mark.parametrize("reason", ["no compiler", "off"])
+@cases("reason", "no compiler", "off")
 @pytest.mark.slow
 def test_wheel_without_the_core_says_so_in_its_name(project, reason) -> None:
     code, said, wheels = build(project, "nowhere") if reason == "no compiler" else build(project, core="off")
@@ -88,7 +88,7 @@ def test_wheel_without_the_core_says_so_in_its_name(project, reason) -> None:
     assert "without the native core, Warp computes on the CPU, slower: " in said
 
 
-@pytest.mark.parametrize(("core", "rule"), [("required", "Install g++"), ("on", "must be 'required', 'off'")])
+@cases("core, rule", ("required", "Install g++"), ("on", "must be 'required', 'off'"))
 def test_required_core_is_never_left_out(project, core, rule) -> None:
     code, said, wheels = build(project, "nowhere", core)
     assert code == 1 and wheels == [] and f"ACTUATORS_CORE{' = ' if core == 'on' else '='}" in said and rule in said
@@ -108,9 +108,7 @@ def test_unknown_wish_for_instruction_sets_is_refused(project, monkeypatch) -> N
 )
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="one instruction set")
 @pytest.mark.slow
-def test_core_of_a_clone_has_the_best_instruction_set_of_its_processor(
-    project, monkeypatch, command, wish, expected
-) -> None:
+def test_core_of_a_clone_has_the_best_instructions_of_its_processor(project, monkeypatch, command, wish, expected):
     monkeypatch.setenv("ACTUATORS_VARIANTS", wish)
     (project / "isaacsim/core/experimental/actuators/base/native").mkdir(parents=True)
     code, said, _ = build(project, command=command)

@@ -127,7 +127,6 @@ def states(saved: State) -> State:
 
 
 def test_restoring_replaces_all_of_a_past(legs, saved, kind) -> None:
-    """Whatever the wrapper remembered before: integrals, delays, faults and steps."""
     other = Legs(kind)
     other.run(np.random.default_rng(77), steps=14)
     other.wrapper.restore_state(saved)
@@ -153,7 +152,7 @@ def test_name_too_many_is_refused(legs, saved) -> None:
     require_refused(legs, saved | {"toe.controller.integral": np.zeros(ROBOTS, np.float32)}, "toe")
 
 
-@pytest.mark.parametrize("dtype", ["f8", "i8", "f2", ">f4", "U4", "O"])
+@cases("dtype", "f8", "i8", "f2", ">f4", "U4", "O")
 def test_other_type_is_refused(dtype, legs, saved) -> None:
     for name, values in states(saved).items():
         require_refused(legs, saved | {name: values.astype(dtype)}, name)
@@ -165,9 +164,7 @@ def test_other_shape_is_refused(legs, saved) -> None:
             require_refused(legs, saved | {name: odd}, name)
 
 
-@pytest.mark.parametrize(
-    "odd", [None, "text", {}, [[1.0], [2.0, 3.0]], [object()]], ids=["none", "text", "dict", "ragged", "object"]
-)
+@cases("odd", None, "text", {}, [[1.0], [2.0, 3.0]], [object()], ids=["none", "text", "dict", "ragged", "object"])
 def test_what_is_no_array_is_refused(odd, legs, saved) -> None:
     for name in saved:
         require_refused(legs, saved | {name: odd})
@@ -180,7 +177,7 @@ def test_list_is_refused_or_taken_for_what_it_holds(legs, saved) -> None:
         assert same(legs.wrapper.save_state(), saved)
 
 
-@pytest.mark.parametrize("layout", [0, 1, 3, 2**40, -2])
+@cases("layout", 0, 1, 3, 2**40, -2)
 def test_another_layout_is_refused(layout, legs, saved) -> None:
     require_refused(legs, saved | {"layout": np.array([layout])}, "layout", str(layout), "anew")
 
@@ -196,12 +193,12 @@ OLD = {
 }
 
 
-@pytest.mark.parametrize("old", [OLD, {}], ids=["0.2.0", "empty"])
+@cases("old", OLD, {}, ids=["0.2.0", "empty"])
 def test_state_of_an_older_version_is_refused_by_name(old, legs) -> None:
     require_refused(legs, old, "no layout number", "0.2.0", "anew")
 
 
-@pytest.mark.parametrize("value", [-1, 2, 2**31 - 1, -(2**31)])
+@cases("value", -1, 2, 2**31 - 1, -(2**31))
 def test_numbers_out_of_range_lead_nowhere_else(value, legs, saved) -> None:
     for name in [name for name, values in saved.items() if values.dtype.kind == "i" and name != "layout"]:
         before = legs.wrapper.save_state()
@@ -222,7 +219,7 @@ def test_number_that_is_not_finite_gives_no_effort(legs, saved) -> None:
         assert np.isfinite(legs.run(np.random.default_rng(3), steps=6)).all()
 
 
-@pytest.mark.parametrize("odd", [np.nan, np.inf, -np.inf])
+@cases("odd", np.nan, np.inf, -np.inf)
 def test_number_that_is_not_finite_is_refused(odd, legs, saved) -> None:
     numbers = [name for name, values in states(saved).items() if values.dtype.kind == "f"]
     for name in [name for name in numbers if not name.startswith("ankle.controller")]:
@@ -247,7 +244,7 @@ def test_state_of_a_later_version_is_refused(version, words, legs, saved, monkey
     require_refused(legs, saved | {"version": np.array(version)}, words)
 
 
-@pytest.mark.parametrize("version", ["0.2.0", "0.9.7", "0.10.0.dev3", "0.10.0"])
+@cases("version", "0.2.0", "0.9.7", "0.10.0.dev3", "0.10.0")
 def test_state_of_an_older_version_with_this_layout_is_taken(version, legs, saved, monkeypatch) -> None:
     monkeypatch.setattr(state, "__version__", "0.10.0")
     legs.run(np.random.default_rng(1))

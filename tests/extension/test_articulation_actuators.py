@@ -53,9 +53,8 @@ def robot_stage() -> Usd.Stage:
 
 @pytest.fixture
 def wrapper(host: ArraysHost):
-    with ArticulationActuators.from_actuators(
-        "/Robot_.*", [(config(20, limit=5.0), "wrist"), (config(delay=2), "shoulder")]
-    ) as made:
+    pairs = [(config(20, limit=5.0), "wrist"), (config(delay=2), "shoulder")]
+    with ArticulationActuators.from_actuators("/Robot_.*", pairs) as made:
         yield made
 
 
@@ -76,7 +75,6 @@ def test_step_writes_owned_columns_only(host, wrapper) -> None:
 
 
 def test_applied_efforts_are_those_of_the_last_step(host, wrapper) -> None:
-    """Of actuated joints only, by column, after the clamps; zero before the first step and after the stop."""
     assert (wrapper.applied_efforts == np.zeros((ROBOTS, 2))).all()
     host.arrays().position_targets[:] = 0.1
     host.step(DT)
@@ -97,7 +95,6 @@ def test_clamp_limits_the_effort(host, wrapper) -> None:
 
 
 def test_delay_counts_physics_steps(host, wrapper) -> None:
-    """Targets 1, 2, 3, 4, 5 act as 1, 1, 1, 2, 3 under a delay of two steps."""
     acting = []
     for target in range(1, 6):
         host.arrays().position_targets[:] = target
@@ -116,7 +113,6 @@ def robot():
 
 
 def test_gains_are_tuned_joint_by_joint(robot) -> None:
-    """As bridges to system identification do: pairs of column and actuator, values assigned in place."""
     with ArticulationActuators("/Robot") as wrapper:
         for column, actuator in zip(wrapper.actuated_dof_indices, wrapper.actuators, strict=True):
             actuator.controller.kp.assign([10.0 * (column + 1)])
@@ -156,9 +152,7 @@ def test_reset_of_environments_resets_their_actuators(host, wrapper) -> None:
     (np.array([False, True, True, False]), [1, 2]),
     (wp.array([1], dtype=wp.int32, device="cpu"), [1]),
 )
-def test_reset_takes_robots(
-    indices: object, fresh: list[int], host: ArraysHost, wrapper: ArticulationActuators
-) -> None:
+def test_reset_takes_robots(indices, fresh, host: ArraysHost, wrapper: ArticulationActuators) -> None:
     host.arrays().velocities[2::3] = np.nan
     for target in (1.0, 2.0):
         host.arrays().position_targets[:] = target
@@ -167,11 +161,10 @@ def test_reset_takes_robots(
     assert [fault.robot for fault in wrapper.faults] == [robot for robot in range(ROBOTS) if robot not in fresh]
     host.arrays().position_targets[:] = 3.0
     host.step(DT)
-    expected = [3.0 if robot in fresh else 1.0 for robot in range(ROBOTS)]
-    np.testing.assert_allclose(efforts(host)[:, 0] / 10, expected)
+    np.testing.assert_allclose(efforts(host)[:, 0] / 10, [3.0 if robot in fresh else 1.0 for robot in range(ROBOTS)])
 
 
-@pytest.mark.parametrize("indices", [4, -1, [0, 9], [True], 0.5])
+@cases("indices", 4, -1, [0, 9], [True], 0.5)
 def test_reset_of_unknown_robots_is_refused(indices, wrapper) -> None:
     refused(ValueError, lambda: wrapper.reset(indices=indices), "robot")
 
@@ -204,9 +197,8 @@ def test_enabling_twice_steps_once(host, wrapper) -> None:
 
 def test_feedforward_takes_subsets_and_stays(host, wrapper) -> None:
     wrapper.set_dof_feedforward_effort_targets([1.5], indices=2, dof_indices=[2])
-    wrapper.set_dof_feedforward_effort_targets(
-        wp.array([[2.5]], dtype=wp.float32, device="cpu"), indices=np.array([True, False, False, False]), dof_indices=2
-    )
+    efforts_of_first = wp.array([[2.5]], dtype=wp.float32, device="cpu")
+    wrapper.set_dof_feedforward_effort_targets(efforts_of_first, indices=np.arange(4) == 0, dof_indices=2)
     wrapper.reset()
     host.step(DT)
     np.testing.assert_array_equal(efforts(host)[:, 2], [2.5, 0, 1.5, 0])
@@ -247,14 +239,12 @@ def test_faults_name_robot_and_joint(host, wrapper) -> None:
     assert wrapper.faults == []
 
 
-@pytest.mark.parametrize("dt", [0.0, -1.0, np.nan, np.inf])
+@cases("dt", 0.0, -1.0, np.nan, np.inf)
 def test_bad_time_step_is_refused(dt, wrapper) -> None:
-    """dt must be a finite number of seconds above 0."""
     refused(ValueError, lambda: wrapper.step_actuators(dt), "step_dt")
 
 
 def test_error_in_the_callback_leaves_no_effort(host, wrapper) -> None:
-    """Efforts are 0, stepping stops, the error is raised again by the next explicit step and cleared by reset."""
     host.arrays().position_targets[:] = 0.1
     host.step(DT)
     before = host.bus.num_callbacks
@@ -349,7 +339,7 @@ def test_garbage_collection_closes(host) -> None:
     np.testing.assert_array_equal(host.arrays().stiffnesses, gains)
 
 
-@pytest.mark.parametrize("name", ["save_state", "restore_state", "reset", "record", "randomize", "observe_efforts"])
+@cases("name", "save_state", "restore_state", "reset", "record", "randomize", "observe_efforts")
 def test_a_closed_wrapper_says_so(wrapper, name) -> None:
     given: dict[str, tuple] = {"restore_state": ({},), "randomize": ({},)}
     wrapper.close()
@@ -363,7 +353,6 @@ def test_step_after_close_says_so(wrapper) -> None:
 
 
 def test_joints_of_the_same_name_are_told_apart_by_path() -> None:
-    """Two joints named alike under different parents: each actuator drives the one its prim targets."""
     stage = Usd.Stage.CreateInMemory()
     UsdPhysics.ArticulationRootAPI.Apply(stage.DefinePrim("/Robot", "Xform"))
     paths = ["/Robot/left/knee", "/Robot/right/knee"]
@@ -385,7 +374,6 @@ def test_joints_of_the_same_name_are_told_apart_by_path() -> None:
 
 
 def test_another_device_is_passed_over(host, monkeypatch) -> None:
-    """Arrays on the CPU are not stepped on a GPU; the one warning names both devices, and the efforts are right."""
     get_device = wp.get_device
     monkeypatch.setattr(wp, "get_device", lambda ident=None: ident if ident == "cuda:0" else get_device(ident))
     with pytest.warns(UserWarning, match=r"device = cuda:0: .* on cpu") as warned:

@@ -6,6 +6,7 @@ import os
 import pickle
 import subprocess
 import sys
+from functools import partial
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -15,7 +16,7 @@ from isaacsim.core.experimental.actuators.base.errors import HostError
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from isaacsim.core.experimental.actuators.simulators.port import Buffers
 from places import REPOSITORY, ROBOTS
-from refusals import refused
+from refusals import cases, refused
 from stages import stage_of
 
 DT = 0.01
@@ -176,7 +177,7 @@ class Broken(Exception):
     """Error of these tests."""
 
 
-@pytest.mark.parametrize("duplicate", COPIES, ids=["copy", "deepcopy", "pickle", "inside"])
+@cases("duplicate", *COPIES, ids=["copy", "deepcopy", "pickle", "inside"])
 def test_a_wrapper_is_not_copied(leg, duplicate) -> None:
     """The end of a copy would end the original, which goes on here."""
     leg.host.play()
@@ -190,7 +191,7 @@ def test_a_wrapper_is_not_copied(leg, duplicate) -> None:
     wrapper.close()
 
 
-@pytest.mark.parametrize("duplicate", COPIES, ids=["copy", "deepcopy", "pickle", "inside"])
+@cases("duplicate", *COPIES, ids=["copy", "deepcopy", "pickle", "inside"])
 def test_a_simulation_is_not_copied(robots, duplicate) -> None:
     with aa.Simulation(robots / "pendulum.usda") as sim:
         sim.play()
@@ -245,27 +246,26 @@ class Fragile:
         return call
 
     def _guarded(self, buffers: Buffers) -> Buffers:
-        return dataclasses.replace(
-            buffers, refresh=lambda: self._uses.use("refresh"), commit=lambda: self._uses.use("commit")
-        )
+        uses = {name: partial(self._uses.use, name) for name in ("refresh", "commit")}
+        return dataclasses.replace(buffers, **uses)
 
 
 class FragileHost:
     stage = None
 
     def __init__(self, host: ArraysHost, uses: Uses, *, late: bool = False, copies: bool = False) -> None:
-        self.bus, self._host = Fragile(host.bus, uses), host
+        self.bus, self._inner = Fragile(host.bus, uses), host
         self._how: dict = {"late": late, "without": ("buffers",) if copies else ()}
         self._uses = uses
 
     def articulation(self, paths):
         self._uses.use("articulation")
-        return Fragile(self._host.articulation(paths), self._uses, **self._how)
+        return Fragile(self._inner.articulation(paths), self._uses, **self._how)
 
 
-@pytest.mark.parametrize("playing", [False, True])
-@pytest.mark.parametrize("copies", [False, True])
-@pytest.mark.parametrize("late", [False, True])
+@cases("playing", False, True)
+@cases("copies", False, True)
+@cases("late", False, True)
 def test_constructor_is_all_or_nothing(leg, playing, copies, late) -> None:
     if playing:
         leg.host.play()
@@ -287,8 +287,8 @@ def test_constructor_is_all_or_nothing(leg, playing, copies, late) -> None:
     assert total > (20 if playing else 10)
 
 
-@pytest.mark.parametrize("copies", [False, True])
-@pytest.mark.parametrize("interrupt", [KeyboardInterrupt, SystemExit, GeneratorExit])
+@cases("copies", False, True)
+@cases("interrupt", KeyboardInterrupt, SystemExit, GeneratorExit)
 def test_an_interrupt_leaves_no_effort(leg, copies, interrupt) -> None:
     uses = Uses(interrupt)
     with aa.use_host(FragileHost(leg.host, uses, copies=copies)):
@@ -307,7 +307,7 @@ def test_an_interrupt_leaves_no_effort(leg, copies, interrupt) -> None:
     wrapper.close()
 
 
-@pytest.mark.parametrize("late", [False, True])
+@cases("late", False, True)
 def test_close_that_failed_is_tried_again(leg, late) -> None:
     leg.host.play()
     uses = Uses()
@@ -332,7 +332,7 @@ def test_close_that_failed_is_tried_again(leg, late) -> None:
     assert call == 8
 
 
-@pytest.mark.parametrize("broken", ["set_dof_gains", "get_dof_gains", "set_dof_efforts"])
+@cases("broken", "set_dof_gains", "get_dof_gains", "set_dof_efforts")
 def test_close_does_what_can_be_done(leg, broken, monkeypatch) -> None:
     """Efforts are cleared though gains cannot be restored, and the other way round; no step follows."""
     leg.host.play()
@@ -377,7 +377,6 @@ def test_drives_that_were_not_given_back_are_void_after_a_stop(leg, monkeypatch)
 
 
 def test_next_owner_gives_back_what_the_one_before_could_not(leg, monkeypatch) -> None:
-    """The gains of before either; a joint that was taken again is left alone by a close tried again."""
     leg.host.play()
     first = leg.wrap("hip", "knee")
     with monkeypatch.context() as patch, pytest.raises(Broken):
@@ -422,10 +421,8 @@ PARTS = {
 }
 
 
-@pytest.mark.parametrize("part", PARTS)
+@cases("part", *PARTS)
 def test_failure_in_a_step_leaves_no_effort_and_no_half_step(leg, part) -> None:
-    """Whichever use of whichever part fails: efforts are 0, state is as before, and reset starts afresh."""
-
     def step(number: int) -> list[float]:
         leg.host.arrays().position_targets[:] = number + 1.0
         leg.host.step(DT)
@@ -546,7 +543,7 @@ actuators.articulation.get_dof_gains = actuators.articulation.set_dof_gains = fa
 """
 
 
-@pytest.mark.parametrize("more", ["", IN_A_CIRCLE, ON_A_HOST_THAT_FAILS], ids=["plain", "circle", "failing host"])
+@cases("more", "", IN_A_CIRCLE, ON_A_HOST_THAT_FAILS, ids=["plain", "circle", "failing host"])
 @pytest.mark.slow
 def test_process_ends_quietly_with_a_wrapper_playing(more) -> None:
     code = [sys.executable, "-W", "error", "-X", "dev", "-c", IN_A_SIMULATION + more]
@@ -554,5 +551,4 @@ def test_process_ends_quietly_with_a_wrapper_playing(more) -> None:
     done = subprocess.run(code, env=environment, capture_output=True, text=True, check=False)
     # without a driver Warp says so
     expected = ("Warp ", "No native core for Python")
-    said = [line for line in done.stderr.splitlines() if not line.startswith(expected)]
-    assert (done.returncode, said) == (0, [])
+    assert (done.returncode, [line for line in done.stderr.splitlines() if not line.startswith(expected)]) == (0, [])

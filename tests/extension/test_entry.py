@@ -56,7 +56,6 @@ def test_start_says_which_version_runs(world, extension) -> None:
 
 
 def test_start_says_which_version_does_not_run(world) -> None:
-    """Name the bundled one with its path, and how to have it instead."""
     world.app.manager.provide(BUNDLED, f"{PACKAGE}.tools-9.0.0")
     importlib.import_module(f"{PACKAGE}.extension.entry").Extension().on_startup(EXT_ID)
     (line,) = world.log.info
@@ -140,7 +139,6 @@ def without_actuators(path: str) -> ArticulationActuators:
 
 
 def test_shutdown_gives_everything_back(world, extension) -> None:
-    """Restore every gain bit for bit while physics runs, clear efforts, and leave no callback."""
     world.play()
     world.update()
     before = gains(world)
@@ -171,8 +169,7 @@ def test_shutdown_closes_the_others_when_one_cannot_close(world, extension) -> N
     first.articulation.get_dof_gains = fail
     with pytest.raises(ArithmeticError, match="no gains today"):
         extension.on_shutdown()
-    knee = second.articulation.dof_names.index("knee")
-    assert gains(world)[0, 1, knee] > 0 and our_callbacks(world) == []
+    assert gains(world)[0, 1, second.articulation.dof_names.index("knee")] > 0 and our_callbacks(world) == []
 
 
 def test_reload_starts_afresh(world, extension) -> None:
@@ -196,9 +193,8 @@ def laid_out(world: KitWorld, folder: Path, nodes: Path) -> None:
 def test_node_is_registered_where_kit_does_not_find_it(world, tmp_path, monkeypatch, import_root, registered) -> None:
     """In a clone it is there when `on_startup` returns; in a package Kit finds it, and nobody asks to be told."""
     graph = omni_graph.install(monkeypatch)
-    laid_out(
-        world, tmp_path / "extension", Path(import_root, *PACKAGE.split("."), "extension", "action_graphs", "nodes")
-    )
+    nodes = Path(import_root, *PACKAGE.split("."), "extension", "action_graphs", "nodes")
+    laid_out(world, tmp_path / "extension", nodes)
     extension = importlib.import_module(f"{PACKAGE}.extension.entry").Extension()
     extension.on_startup(EXT_ID)
     assert list(graph.registered) == registered and len(world.app.manager.hooks) == len(registered)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from isaacsim.core.experimental.actuators import Shard
 from places import ROBOTS
-from refusals import cases
+from refusals import cases, refused
 from warm_python import warm_python
 
 # what one process simulates: motion of pendulums whose motors are drawn by number of the environment
@@ -47,7 +47,7 @@ def test_every_environment_belongs_to_one_rank(data) -> None:
     assert list(chain.from_iterable(shard.envs for shard in shards)) == list(range(total))
     sizes = [shard.num_envs for shard in shards]
     assert max(sizes) - min(sizes) <= 1 and sizes == sorted(sizes, reverse=True)
-    assert [(shard.rank, shard.num_ranks, shard.seed) for shard in shards] == [
+    assert [(one.rank, one.num_ranks, one.seed) for one in shards] == [
         (rank, num_ranks, 5) for rank in range(num_ranks)
     ]
 
@@ -66,11 +66,10 @@ def test_numpy_integers_are_taken() -> None:
     ((8, 0, 2, -1), r"seed = -1: must be an integer >= 0\. Pass the same to every process\."),
 )
 def test_numbers_out_of_range_are_refused(arguments, message) -> None:
-    with pytest.raises(ValueError, match=message):
-        Shard.of(*arguments)
+    refused(ValueError, lambda: Shard.of(*arguments), message)
 
 
-@pytest.mark.parametrize(("rank", "num_ranks", "expected"), [("1", "2", Shard(1, 2, 4, 5, 7)), ("0", "1", None)])
+@cases("rank, num_ranks, expected", ("1", "2", Shard(1, 2, 4, 5, 7)), ("0", "1", None))
 def test_variables_of_torchrun_are_read(rank, num_ranks, expected, monkeypatch) -> None:
     monkeypatch.delenv("RANK", raising=False)
     monkeypatch.delenv("WORLD_SIZE", raising=False)
@@ -101,8 +100,7 @@ def test_wrong_variables_are_refused(rank, num_ranks, told, monkeypatch) -> None
 
 def test_two_processes_give_the_numbers_of_one(tmp_path) -> None:
     def run(name: str, env: dict[str, str]) -> np.lib.npyio.NpzFile:
-        command = ["-c", SCRIPT, ROBOTS / "pendulum.usda", "3", f"{name}.npz"]
-        done = warm_python().run(command, timeout=120, env=env)
+        done = warm_python().run(["-c", SCRIPT, ROBOTS / "pendulum.usda", "3", f"{name}.npz"], timeout=120, env=env)
         assert done.returncode == 0, done.stderr
         return np.load(tmp_path / f"{name}.npz")
 

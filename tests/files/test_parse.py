@@ -25,15 +25,8 @@ def stage() -> Usd.Stage:
 
 def test_prim_becomes_classes_and_arguments(stage) -> None:
     clamps = [aa.MaxEffortClampingConfig(5.0), aa.DCMotorClampingConfig(9.0, 8.0, 7.0)]
-    prim = aa.add_actuator(
-        ROOT,
-        ["knee", "ankle"],
-        "act",
-        aa.PIDControlConfig(1.0, 2.0, 3.0),
-        clamping=clamps,
-        delay=aa.DelayConfig(4),
-        stage=stage,
-    )
+    law, delay = aa.PIDControlConfig(1.0, 2.0, 3.0), aa.DelayConfig(4)
+    prim = aa.add_actuator(ROOT, ["knee", "ankle"], "act", law, clamping=clamps, delay=delay, stage=stage)
     parsed = aa.parse_actuator_prim(prim)
     assert parsed.controller_class is aa.ControllerPID
     assert parsed.controller_kwargs == {"kp": 1, "ki": 2, "kd": 3, "integral_max": math.inf, "const_effort": 0}
@@ -48,9 +41,8 @@ def test_prim_becomes_classes_and_arguments(stage) -> None:
 
 def test_arguments_make_the_component(stage) -> None:
     table = aa.PositionBasedClampingConfig([0.0, 1.0], [2.0, 3.0])
-    parsed = aa.parse_actuator_prim(
-        aa.add_actuator(ROOT, "knee", "act", aa.PDControlConfig(1.0, 2.0), clamping=[table], stage=stage)
-    )
+    prim = aa.add_actuator(ROOT, "knee", "act", aa.PDControlConfig(1.0, 2.0), clamping=[table], stage=stage)
+    parsed = aa.parse_actuator_prim(prim)
     assert parsed.controller_class.resolve_arguments(parsed.controller_kwargs) == parsed.controller_kwargs
     ((clamp, arguments),) = parsed.component_specs
     assert clamp is aa.ClampingPositionBased
@@ -121,7 +113,6 @@ def own_prim(stage: Usd.Stage, hold: float) -> Usd.Prim:
 
 
 def test_registered_component_is_parsed_and_driven_from_usd(stage) -> None:
-    """Its values reach it in snake case, live, and the plain limit still acts last."""
     own_prim(stage, 3.0)
     aa.add_actuator(ROOT, "ankle", "ankle", aa.PDControlConfig(4.0, 0.0), stage=stage)
     aa.register_actuator_component("NewtonHoldControlAPI", Constant, aa.ComponentKind.CONTROLLER)
@@ -184,8 +175,7 @@ def test_function_chooses_the_component_of_a_prim(stage) -> None:
     parsed = aa.parse_actuator_prim(prim)
     assert (parsed.controller_class, parsed.controller_kwargs) == (Constant, {"hold_effort": 3.0})
     assert seen[0]["hold_effort"] == 3.0
-    host = ArraysHost(["knee", "ankle"], path=ROOT, stage=stage)
-    with aa.use_host(host):
+    with aa.use_host(ArraysHost(["knee", "ankle"], path=ROOT, stage=stage)):
         wrapper = aa.ArticulationActuators(ROOT)
         assert isinstance(wrapper.actuators[0].controller, Constant)
         wrapper.close()

@@ -119,9 +119,8 @@ def odd_array(rng: np.random.Generator, array: np.ndarray):
             values = NUMBERS[:-1] if array.dtype.kind == "f" else [one for one in INTEGERS if abs(one) < 2**63]
             for _ in range(int(rng.integers(1, 4))):
                 if changed.size:
-                    changed.flat[int(rng.integers(changed.size))] = np.array(values[rng.integers(len(values))]).astype(
-                        array.dtype
-                    )
+                    value = np.array(values[rng.integers(len(values))]).astype(array.dtype)
+                    changed.flat[int(rng.integers(changed.size))] = value
             return changed
         except (ValueError, TypeError, IndexError, RuntimeError):
             return others(rng)

@@ -157,20 +157,11 @@ class Installs:
 
     def two_at_once_without_compiler(self) -> str:
         variables = {name: value for name, value in (os.environ | self.without).items() if value}
-        both = [
-            subprocess.Popen(
-                [*self.script, "-c", self.engine],
-                env=variables,
-                text=True,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-            )
-            for _ in range(2)
-        ]
+        command, pipe = [*self.script, "-c", self.engine], subprocess.PIPE
+        both = [subprocess.Popen(command, env=variables, text=True, stdout=pipe, stderr=pipe) for _ in range(2)]
         said = [process.communicate(timeout=LIMIT) for process in both]
-        assert [(process.returncode, out) for process, (out, _) in zip(both, said, strict=True)] == [
-            (0, "False\n")
-        ] * 2, said
+        ends = [(process.returncode, out) for process, (out, _) in zip(both, said, strict=True)]
+        assert ends == [(0, "False\n")] * 2, said
         (told,) = [line for _, err in said for line in err.splitlines() if "without the native core" in line]
         return told
 

@@ -12,6 +12,7 @@ binary USD files may do so in USD itself, which is counted only: `lint --untrust
 """
 
 import argparse
+import copy
 import importlib
 import json
 import math
@@ -73,12 +74,7 @@ FIELDS: dict[type, list] = {
     int: [*range(-3, 12), 16, 64, 100, 1000, 2**31 - 1, -(2**31), 2**32, 2**40, 2**63 - 1, -(2**63)],
     float: [0.0, -0.0, 1.0, -1.0, 0.5, 3.0, 1e-45, 3e38, math.inf, -math.inf, math.nan],
     bool: [False, True],
-    str: [
-        "",
-        "\0",
-        "x" * 2000,
-        *("../../etc/passwd", "/dev/zero", "ai.onnx", "com.microsoft", "é", "[1, 2]", "nan", "-1"),
-    ],
+    str: ["", "\0", "x" * 2000, *"../../etc/passwd /dev/zero ai.onnx com.microsoft é [1,2] nan -1".split()],
     bytes: [b"", b"\xff", b"\0" * 4, b"\0\0\x80\x7f", b"\0\0\xc0\x7f" * 9, b"x" * 1000, b"forward", b"bidirectional"],
 }
 # operators of a graph that are read, and some that are not
@@ -101,9 +97,9 @@ def networks(folder: Path) -> list[Path]:
 
     folder.mkdir(parents=True)
     made = {name: onnx.write(one, _about(one.inputs, one.kind)) for name, one in NETWORKS.items()}
-    for kind, name, make in [*(("mlp", *one) for one in FITS.items()), *((k, k, recurrent) for k in ("LSTM", "GRU"))]:
-        model = make() if kind == "mlp" else make(kind)
-        model.metadata_props.add(key="metadata", value=json.dumps(_about(6, kind)))
+    for name, model in {**FITS, "LSTM": recurrent("LSTM"), "GRU": recurrent("GRU")}.items():
+        model = copy.deepcopy(model)
+        model.metadata_props.add(key="metadata", value=json.dumps(_about(6, "mlp" if name in FITS else name)))
         made[f"{name} of nodes"] = model.SerializeToString()
     for name, data in made.items():
         (folder / f"{name.replace(' ', '_')}.onnx").write_bytes(data)
@@ -190,8 +186,7 @@ def _turn_network(rng: np.random.Generator, data: bytes) -> bytes:
                 tensor, helper = any_of(inside), onnx.numpy_helper
                 tensor.CopyFrom(helper.from_array(_array(rng, helper.to_array(tensor)), tensor.name))
             case _:
-                axes = any_of(graph.input).type.tensor_type.shape.dim
-                any_of(axes).dim_value = any_of(FIELDS[int])
+                any_of(any_of(graph.input).type.tensor_type.shape.dim).dim_value = any_of(FIELDS[int])
     # what cannot be said, of a model that was turned before
     except Exception:
         return data
@@ -329,8 +324,7 @@ def _turn_bytes(rng: np.random.Generator, data: bytes) -> bytes:
             return data[:at]
         case _:
             # a number as counts and offsets are written
-            number = COUNTS[int(rng.integers(len(COUNTS)))]
-            return data[:at] + number.to_bytes(8, "little") + data[at + 8 :]
+            return data[:at] + COUNTS[int(rng.integers(len(COUNTS)))].to_bytes(8, "little") + data[at + 8 :]
 
 
 def _turn_text(rng: np.random.Generator, data: bytes) -> bytes:
@@ -499,11 +493,9 @@ class Child:
         if os.WIFSIGNALED(status):
             number = os.WTERMSIG(status)
             cpu = number in (signal.SIGXCPU, signal.SIGKILL)
-            return (
-                ("hung", f"{where}: more than {PROCESSOR} s of processor time")
-                if cpu
-                else ("crashed", f"{where}: {signal.Signals(number).name}")
-            )
+            if cpu:
+                return "hung", f"{where}: more than {PROCESSOR} s of processor time"
+            return "crashed", f"{where}: {signal.Signals(number).name}"
         ends = [one for one in said if "end" in one]
         worst = max(ends, key=lambda one: ("fine", "refused", *BAD).index(one["end"]))
         return worst["end"], f"{worst['task']}: {worst['why']}"
@@ -518,8 +510,7 @@ def run_kind(kind: str, count: int, seed: int, only: int | None) -> Counter[str]
         # pxr has threads once it has worked: in a process of its own
         pid = os.fork()
         if not pid:
-            found = originals(kind, folder / "data")
-            (folder / "list").write_text("\n".join(map(str, found)))
+            (folder / "list").write_text("\n".join(map(str, originals(kind, folder / "data"))))
             os._exit(0)
         assert os.waitpid(pid, 0)[1] == 0
         files = [Path(line) for line in (folder / "list").read_text().splitlines()]

@@ -446,8 +446,7 @@ def main() -> int:
     chosen = {name: one for name, one in pipelines().items() if options.only in name}
     # a process of its own each: a CUDA context does not survive a fork
     with multiprocessing.get_context("spawn").Pool(options.jobs) as pool:
-        waiting = [pool.apply_async(tried, (name, one, options.device)) for name, one in chosen.items()]
-        for one in waiting:
+        for one in [pool.apply_async(tried, (name, one, options.device)) for name, one in chosen.items()]:
             rows += one.get()
     if options.device != "cpu" and not options.only:
         rows += refused(options.device)

@@ -20,17 +20,12 @@ from one_inertia import joints_of, state_of
 
 DT, CONSTANT, MOST = 1e-3, 0.5, 1e-3
 # heat capacities and resistances of winding and housing
-MOTORS = {
-    "servo": (5.0, 2.0, 60.0, 8.0),
-    "joint of a leg": (20.0, 1.0, 150.0, 4.0),
-    "harmonic": (60.0, 0.5, 1500.0, 1.0),
-}
+MOTORS = {"servo": (5, 2, 60.0, 8), "joint of a leg": (20, 1, 150.0, 4), "harmonic": (60, 0.5, 1500.0, 1)}
 
 
 def error(motor: tuple[float, ...], powers: list[float], seconds: float) -> float:
     c_w, r_w, c_h, r_h = motor
-    heat = ThermalConfig(c_w, r_w, c_h, r_h, motor_constant=CONSTANT, temperature_coefficient=0.0)
-    arrays = joints_of(heat, 1)
+    arrays = joints_of(ThermalConfig(c_w, r_w, c_h, r_h, motor_constant=CONSTANT, temperature_coefficient=0.0), 1)
     rest = np.zeros((1, 1), np.float32)
     rise = np.zeros(2)
     for power in powers:

@@ -43,16 +43,11 @@ MOST_STEPS = 1000
 BAD = ("foreign", "crashed", "hung", "memory")
 DOCUMENTED = (TypeError, ValueError, RuntimeError, OSError, ModuleNotFoundError)
 # what opens windows and servers, what only Kit calls, and what has Python's own arguments
-LEFT_OUT = {"Extension", "View", "Host", "PhysicsBus", "ArticulationPort", "view", "render"}
-LEFT_OUT |= {"ComponentKind", "GraphError"}
-LEFT_OUT |= {
+LEFT_OUT = {
+    *("Extension", "View", "Host", "PhysicsBus", "ArticulationPort", "view", "render", "ComponentKind", "GraphError"),
     # what plans call of components, hosts of their buses, and articulations of their hosts
-    *(
-        *("compute", "modify_forces", "get_delayed_targets", "update_state", "finalize", "kernel"),
-        *("compile", "from_config"),
-    ),
-    *("from_config", "LAW", "PREPARE"),
-    *("emit_ready", "emit_pre_step", "emit_reset", "emit_stop"),
+    *("compute", "modify_forces", "get_delayed_targets", "update_state", "finalize", "kernel", "compile"),
+    *("from_config", "LAW", "PREPARE", "emit_ready", "emit_pre_step", "emit_reset", "emit_stop"),
     *("find", "grid", "columns", "silence", "write_state", "write_gains", "read_property", "write_properties"),
 }
 # where else public functions and classes are, and which; all of a module that says what is public
@@ -68,10 +63,7 @@ MODULES = {
     "tools.trials.envelope": ("envelope",),
     "tools.trials.step_response": ("step_response",),
 }
-MOMENTS = (
-    *("before", "playing", "playing", "playing", "stopped", "closed", "callback", "thread", "finaliser"),
-    *("fork", "copy"),
-)
+MOMENTS = ("before", *["playing"] * 3, "stopped", "closed", "callback", "thread", "finaliser", "fork", "copy")
 
 
 class OddError(Exception):
@@ -217,25 +209,19 @@ class Scene:
 
             return {name: wp.zeros(2, dtype=wp.float32, device="cpu") for name in names}
 
+        plain = {
+            "source file": DATA / "robots/pendulum.usda",
+            "path paths articulation_path": "/World/Pendulum",
+            **{"joint_names dof_names": ["a", "b"], "dt step_dt": 1 / 240},
+            **{"name": "one", "target_names": "hinge", "num_robots": 2, "steps": 1},
+        }
         return {
-            "source": lambda: DATA / "robots/pendulum.usda",
-            "file": lambda: DATA / "robots/pendulum.usda",
-            "path": lambda: "/World/Pendulum",
-            "paths": lambda: "/World/Pendulum",
-            "articulation_path": lambda: "/World/Pendulum",
+            **{one: lambda value=value: copy.copy(value) for names, value in plain.items() for one in names.split()},
             "motors": lambda: {"hinge": [a.PDControlConfig(20.0, 2.0)]},
             "actuators": lambda: [self.actuator],
             "groups": dict,
             "configs": lambda: {".*": [a.PDControlConfig(20.0, 2.0)]},
             "controller": lambda: a.PDControlConfig(20.0, 2.0),
-            "name": lambda: "one",
-            "target_names": lambda: "hinge",
-            "joint_names": lambda: ["a", "b"],
-            "dof_names": lambda: ["a", "b"],
-            "num_robots": lambda: 2,
-            "steps": lambda: 1,
-            "dt": lambda: 1 / 240,
-            "step_dt": lambda: 1 / 240,
             "simulation": lambda: self.sim,
             "sim": lambda: self.sim,
             "current_states": lambda: list(self.group.state()),
@@ -248,33 +234,17 @@ class Scene:
 
 
 SUBJECTS = {
-    "sim": "Simulation",
-    "wrapper": "ArticulationActuators",
-    "robot": None,
-    "actuator": "Actuator",
-    "group": "ActuatorGroup",
-    "arrays": "ActuatedArrays",
-    "recorder": None,
-    "recording": "Recording",
-    "controller": None,
-    "delay": "Delay",
-    "clamp": None,
-    "state": None,
-    "motor": "MotorConfig",
-    "bus": None,
+    **dict.fromkeys(("robot", "recorder", "controller", "clamp", "state", "bus", "log", "graphs")),
+    **{"sim": "Simulation", "wrapper": "ArticulationActuators", "actuator": "Actuator", "group": "ActuatorGroup"},
+    **{"arrays": "ActuatedArrays", "recording": "Recording", "delay": "Delay", "motor": "MotorConfig"},
     "own": "MujocoSimulation",
-    "log": None,
-    "graphs": None,
 }
 
 
 def calls(scene: Scene) -> list[tuple[str, str, str]]:
     """Every call there is: subject, or nothing; name; and what signature it has."""
-    found = [
-        ("", name, "")
-        for name in dir(scene.a)
-        if not name.startswith("_") and name not in LEFT_OUT and callable(getattr(scene.a, name))
-    ]
+    names = [name for name in dir(scene.a) if not name.startswith("_") and name not in LEFT_OUT]
+    found = [("", name, "") for name in names if callable(getattr(scene.a, name))]
     for module, names in MODULES.items():
         there = importlib.import_module(f"{PACKAGE}.{module}")
         for name in names or there.__all__:

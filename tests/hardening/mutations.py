@@ -69,33 +69,30 @@ LOADED = ("numpy.testing", "hypothesis.strategies", "_pytest.pytester", "xdist.p
 LOCAL = threading.local()
 STEPS = ["tests/engine/step/test_native.py", "tests/engine/step/test_same_bits.py"]
 # what is tested elsewhere than at its path, the quickest first
+NETWORKS = ["tests/laws/networks/test_evaluator.py", "tests/engine/step/test_networks.py"]
+LAWS = "tests/laws/test_conformance_of_laws.py"
 TESTS = {
-    "native/network.cpp": ["tests/laws/networks/test_evaluator.py", "tests/engine/step/test_networks.py"],
-    "native/network_gradients.cpp": ["tests/engine/test_gradients_of_networks.py"],
-    "native/network_block.h": ["tests/laws/networks/test_evaluator.py", "tests/engine/step/test_networks.py"],
-    "native/network.h": ["tests/laws/networks/test_evaluator.py", "tests/engine/step/test_networks.py"],
-    "native/functions.h": ["tests/laws/networks/test_evaluator.py", "tests/engine/step/test_networks.py"],
-    "native/bound_network.h": ["tests/laws/networks/test_evaluator.py", "tests/engine/step/test_networks.py"],
-    "native/gradients.cpp": ["tests/engine/gradients/test_actuator_gradients.py"],
-    "native/gradients.h": ["tests/engine/gradients/test_actuator_gradients.py"],
-    "native/dual.h": ["tests/engine/gradients/test_actuator_gradients.py"],
-    "native/law_in_block.h": ["tests/engine/gradients/test_actuator_gradients.py"],
-    "native/bound_gradients.h": ["tests/engine/gradients/test_actuator_gradients.py"],
-    "native/calls.h": ["tests/engine/test_calls.py"],
-    "native/draws.h": ["tests/engine/random/test_randomization.py"],
-    "native/transfer.h": ["tests/simulators/test_transfer.py"],
-    "native/tape.h": ["tests/tools/recording/test_recorder.py"],
-    "native/helper.h": ["tests/native/test_helper.py", "tests/native/test_threads.py", *STEPS],
-    "native/laws_alone.cpp": ["tests/laws/test_conformance_of_laws.py"],
-    "native/generated_laws.h": ["tests/laws/test_conformance_of_laws.py"],
-    "native/arithmetic.h": ["tests/laws/test_conformance_of_laws.py"],
+    f"native/{name}": tests
+    for names, tests in {
+        "network.cpp network_block.h network.h functions.h bound_network.h": NETWORKS,
+        "network_gradients.cpp": ["tests/engine/test_gradients_of_networks.py"],
+        "gradients.cpp gradients.h dual.h law_in_block.h bound_gradients.h": [
+            "tests/engine/gradients/test_actuator_gradients.py"
+        ],
+        "calls.h": ["tests/engine/test_calls.py"],
+        "draws.h": ["tests/engine/random/test_randomization.py"],
+        "transfer.h": ["tests/simulators/test_transfer.py"],
+        "tape.h": ["tests/tools/recording/test_recorder.py"],
+        "helper.h": ["tests/native/test_helper.py", "tests/native/test_threads.py", *STEPS],
+        # all forms of a law are written from its file
+        "laws_alone.cpp generated_laws.h arithmetic.h": [LAWS],
+    }.items()
+    for name in names.split()
 }
 MORE = ["tests/engine", "tests/laws", "tests/base/native", "tests/tools/recording", "tests/loops"]
 MORE += ["tests/extension/test_articulation_actuators.py", "tests/test_state_of_wrappers.py", "tests/test_misuse.py"]
 # compile the core themselves: only asked of a fault in it that no others notice
 COMPILING = ["tests/engine/step/test_made_up_laws.py"]
-# all forms of a law, which are written from its file
-LAWS = "tests/laws/test_conformance_of_laws.py"
 GENERATED = NATIVE / "generated_laws.h"
 Edit = tuple[int, int, str, str]
 
@@ -155,8 +152,7 @@ def cpp_edits(source: str):
             yield found.start(), found.end(), f"{found[2]}, {found[1]}", "swapped arguments"
     for found in re.finditer(r"^[ \t]+[^\n{}]+;$", code, re.MULTILINE):
         line = source[found.start() : found.end()]
-        before = code[: found.start()].rstrip()
-        whole = before.endswith((";", "{", "}", ")"))
+        whole = code[: found.start()].rstrip().endswith((";", "{", "}", ")"))
         if whole and not CPP_DECLARATION.match(line) and line.count("(") == line.count(")"):
             yield found.start(), found.end(), "    ;", "statement left out"
 
@@ -404,8 +400,7 @@ class Tree:
             entered = {(name, line) for name, line in json.loads(told.read_text())}
             functions: dict[str, list[list[int]]] = {}
             for name in {name for name, _ in entered}:
-                path = Path(name).relative_to(covered.place)
-                functions[str(path)] = [
+                functions[str(Path(name).relative_to(covered.place))] = [
                     [first, last]
                     for first, last in [*functions_of(Path(name).read_text("utf-8")), (0, 0)]
                     if last == 0 or any((name, line) in entered for line in range(first, last + 1))

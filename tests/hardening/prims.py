@@ -160,10 +160,8 @@ def in_own_process(seed: int, chunk: int, count: int) -> dict:
         return {"counts": {"hung": 1}, "examples": [f"hung, seed {seed}, chunk {chunk}: more than {LIMIT:g} s"]}
     if done.returncode:
         tail = done.stderr[-1000:]
-        return {
-            "counts": {"crashed": 1},
-            "examples": [f"crashed, seed {seed}, chunk {chunk}: {done.returncode} {tail}"],
-        }
+        example = f"crashed, seed {seed}, chunk {chunk}: {done.returncode} {tail}"
+        return {"counts": {"crashed": 1}, "examples": [example]}
     return json.loads(done.stdout.splitlines()[-1])
 
 

@@ -51,27 +51,16 @@ TABLE = aa.PositionBasedClampingConfig([-1.0, 0.0, 1.0], [2.0, 20.0, 5.0])
 JOINTS: dict[str, list] = {
     "hip": [aa.PDControlConfig(40.0, 2.0, 1.0), aa.MaxEffortClampingConfig(25.0)],
     "knee": [aa.PIDControlConfig(30.0, 200.0, 1.0, 0.05), aa.DelayConfig(2), aa.MaxEffortClampingConfig(30.0)],
-    "ankle": [
-        aa.PDControlConfig(60.0, 1.0),
-        aa.DCMotorClampingConfig(30.0, 1.5, 20.0),
-        aa.MaxEffortClampingConfig(15.0),
-    ],
+    "ankle": [aa.PDControlConfig(60, 1), aa.DCMotorClampingConfig(30.0, 1.5, 20.0), aa.MaxEffortClampingConfig(15)],
     "toe": [aa.PIDControlConfig(50.0, 10.0, 0.0, 1.0), TABLE],
     "finger": [aa.PDControlConfig(50.0, 1.0), aa.DelayConfig(1), aa.DCMotorClampingConfig(30.0, 2.0, 25.0), TABLE],
-    "wheel": [
-        GearedPDControlConfig(2.0, 0.1, gear=5.0),
-        aa.DelayConfig(7),
-        DCMotorCutoffClampingConfig(40.0, 3.0, 30.0),
-    ],
+    "wheel": [GearedPDControlConfig(2, 0.1, gear=5), aa.DelayConfig(7), DCMotorCutoffClampingConfig(40.0, 3.0, 30.0)],
     "track": [GearedPIDControlConfig(2.0, 3.0, 0.1, 0.5, gear=4.0), aa.MaxEffortClampingConfig(35.0)],
 }
 # the errors and velocities that a network sees, so many steps back, and its recurrent state
 AGO = [0, 1, 3]
 NETWORKS = {
-    "mlp": (
-        random_network("mlp", 2 * len(AGO), layers=2),
-        {"model_type": "mlp", "input_idx": AGO, "effort_scale": 40.0},
-    ),
+    "mlp": (random_network("mlp", 2 * len(AGO), layers=2), {"model_type": "mlp", "input_idx": AGO, "effort_scale": 40}),
     "lstm": (random_network("lstm", 2), {"model_type": "lstm", "torque_scale": 40.0}),
 }
 FILES = tempfile.TemporaryDirectory(prefix="soak")
@@ -125,11 +114,8 @@ def usage() -> tuple[float, int, int]:
         # what is free again and only not given back is no growth
         TRIM(0)
     pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return (
-        pages * os.sysconf("SC_PAGE_SIZE") / 2**20,
-        len(os.listdir("/proc/self/fd")),
-        len(os.listdir("/proc/self/task")),
-    )
+    files, threads = (len(os.listdir(f"/proc/self/{kind}")) for kind in ("fd", "task"))
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20, files, threads
 
 
 def words(used: tuple[float, int, int]) -> str:
@@ -198,10 +184,8 @@ class Twin:
         gear = said.get("gear", 1.0)
         past = np.empty(q.shape)
         for robot in range(ROBOTS):
-            integral, numbers = (
-                self.integral[robot],
-                zip(acting[0, :, robot].tolist(), q[:, robot].tolist(), strict=True),
-            )
+            integral = self.integral[robot]
+            numbers = zip(acting[0, :, robot].tolist(), q[:, robot].tolist(), strict=True)
             for step, (target, position) in enumerate(numbers):
                 past[step, robot] = integral
                 integral = float(oracle_integral(integral, gear * position, target, said["integral_max"]))
@@ -289,10 +273,8 @@ class OwnGo1:
         self.simulation = aa.MujocoSimulation(model, self.data)
         path = "/World/Go1/Geometry/trunk"
         motors = {".*hip_joint": JOINTS["knee"], ".*thigh_joint": JOINTS["neck"], ".*calf_joint": JOINTS["jaw"]}
-        self.robot, self.actuators = (
-            self.simulation.articulation(path),
-            aa.ArticulationActuators.from_configs(path, motors),
-        )
+        self.robot = self.simulation.articulation(path)
+        self.actuators = aa.ArticulationActuators.from_configs(path, motors)
 
     def follow(self, number: int) -> None:
         self.robot.set_dof_position_targets(np.full(self.robot.num_dofs, 0.3 * np.sin(0.7 * number), np.float32))

@@ -39,14 +39,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=SECONDS, help="duration of each run; the second half counts")
     seconds, missed = parser.parse_args().seconds, list[str]()
-    engines = ["mujoco", *(["physx"] if find_spec("ovphysx") else [])]
-    for name, engine in product(LADEN, engines):
+    for name, engine in product(LADEN, ["mujoco", *(["physx"] if find_spec("ovphysx") else [])]):
         runs = {how: hold(name, engine, how, seconds) for how in MODES}
         print("\n".join(row(name, engine, how, found) for how, found in runs.items()), flush=True)
         for how in ("implicit", "in_engine"):
             ours = runs[how]
-            fails = ours.faults or ours.chatters or abs(ours.fallen) > LARGEST_DESCENT
-            if fails and (name, how) != LIES_DOWN:
+            if (ours.faults or ours.chatters or abs(ours.fallen) > LARGEST_DESCENT) and (name, how) != LIES_DOWN:
                 missed.append(f"{name} on {engine}, {how}")
     print(f"MISSED: {', '.join(missed)}" if missed else "ok")
     return 1 if missed else 0

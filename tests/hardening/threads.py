@@ -154,8 +154,7 @@ def gradients(_robots: int) -> Callable[[int], None]:
     chain = Chain()
 
     def work(_thread: int) -> None:
-        noted = [chain.gradients.note(*chain.noting()) for _ in range(3)]
-        for one in noted:
+        for one in [chain.gradients.note(*chain.noting()) for _ in range(3)]:
             chain.gradients.back(one, *chain.backing())
 
     return work

@@ -39,9 +39,8 @@ def with_actuator(targets: np.ndarray) -> np.ndarray:
     law, delay, clamping = parts(N)
     actuator = ea.Actuator(wp.array(np.arange(N), dtype=wp.uint32, device="cpu"), law, delay, clamping)
     state = SimpleNamespace(joint_q=floats(0.0, N), joint_qd=floats(0.0, N))
-    control = SimpleNamespace(
-        joint_target_pos=floats(0.0, N), joint_target_vel=floats(0.0, N), joint_act=None, joint_f=floats(0.0, N)
-    )
+    arrays = {name: floats(0.0, N) for name in ("joint_target_pos", "joint_target_vel", "joint_f")}
+    control = SimpleNamespace(joint_act=None, **arrays)
     now, then = actuator.state(), actuator.state()
     efforts = np.zeros((len(targets), N))
     for step, wanted in enumerate(targets):

@@ -50,8 +50,7 @@ def run(python: Path, root: Path) -> tuple[str, str]:
 
 
 def package(folder: Path) -> Path:
-    command = [sys.executable, REPOSITORY / "tools" / "package.py", "--folder", folder]
-    subprocess.run(command, check=True)
+    subprocess.run([sys.executable, REPOSITORY / "tools" / "package.py", "--folder", folder], check=True)
     (path,) = folder.glob("*.zip")
     return path
 

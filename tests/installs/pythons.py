@@ -79,16 +79,12 @@ def run(interpreter: str, arguments: Sequence[str], variables: Mapping[str, str]
         where = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
         where |= {"PYTHON": interpreter, "ACTUATORS_EXTRA": "test", **variables}
         command = [folder / "python.sh", *TESTS, *arguments]
-        tests = subprocess.run(
-            command, cwd=folder, env=where, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
-        )
+        outputs = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        tests = subprocess.run(command, cwd=folder, env=where, text=True, check=False, **outputs)
     if tests.returncode:
         print(tests.stdout, file=sys.stderr)
-    return (
-        (tests.stdout.strip().splitlines() or ["nothing"])[-1].strip("= "),
-        tests.returncode,
-        time.monotonic() - start,
-    )
+    said = (tests.stdout.strip().splitlines() or ["nothing"])[-1].strip("= ")
+    return said, tests.returncode, time.monotonic() - start
 
 
 def main() -> int:

@@ -84,17 +84,15 @@ def resolve(pip: Sequence[object], wheel: Path, peer: str) -> dict[str, str] | s
 def try_it(home: Path, wheel: Path, peer: str, versions: dict[str, str]) -> tuple[str, str]:
     python = environment(home, peer)
     whole = LARGE not in versions
-    pins = [f"{name}=={versions[name]}" for name in SHOWN if name in versions]
-    asked = [peer] if whole else pins
+    asked = [peer] if whole else [f"{name}=={versions[name]}" for name in SHOWN if name in versions]
     installed = run(python, "-m", "pip", "install", "--quiet", f"{wheel}[mujoco]", *asked)
     if installed.returncode:
         return "", f"not installed: {installed.stderr.strip().splitlines()[-1]}"
     ran = run(python, REPOSITORY / "tests" / "installs" / "core_alone.py")
     said = (ran.stdout if ran.returncode == 0 else ran.stderr).strip().splitlines()[-1]
     home.joinpath("arm.xml").write_text(ARM)
-    simulated = subprocess.run(
-        [python, "-W", "ignore", "-c", SIMULATION], capture_output=True, text=True, cwd=home, check=False
-    )
+    command = [python, "-W", "ignore", "-c", SIMULATION]
+    simulated = subprocess.run(command, capture_output=True, text=True, cwd=home, check=False)
     said += "" if simulated.returncode == 0 else f"; simulation: {simulated.stderr.strip().splitlines()[-1]}"
     return ("all of it" if whole else "its " + ", ".join(name for name in SHOWN if name in versions)), said
 
@@ -165,11 +163,8 @@ def main() -> int:
                 row, code = (peer, versions, "", ""), 1
             else:
                 chosen = ", ".join(f"{name} {versions[name]}" for name in SHOWN if name in versions)
-                row = (
-                    peer,
-                    f"{chosen}, {len(versions)} in all",
-                    *try_it(home / "tried", wheel.resolve(), peer, versions),
-                )
+                tried = try_it(home / "tried", wheel.resolve(), peer, versions)
+                row = peer, f"{chosen}, {len(versions)} in all", *tried
                 code |= not row[-1].startswith("core ok") or "simulation" in row[-1]
             print(f"| {' | '.join(row)} |", flush=True)
     return code

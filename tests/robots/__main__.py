@@ -99,13 +99,8 @@ class Row:
     @property
     def told(self) -> dict:
         robot = {"file": str(self.robot.file), "original": str(self.robot.original or ""), "wheel": self.robot.wheel}
-        return robot | {
-            "name": self.robot.name,
-            "behaves": not self.wrong,
-            "wrong": self.wrong,
-            "lost": self.lost,
-            "found": self.found,
-        }
+        robot = robot | {"name": self.robot.name, "behaves": not self.wrong}
+        return robot | {"wrong": self.wrong, "lost": self.lost, "found": self.found}
 
     @property
     def cells(self) -> list[str]:
@@ -210,8 +205,7 @@ def classes(rows: Sequence[Row]) -> Iterator[str]:
         f"of {len(some)}: opens {sum(row.opens for row in some)}, as the original {good - len(says)}, "
         f"as the file says {len(says)}, to mend {len(mend)}: {good / len(some):.1%} behave"
     )
-    counts = Counter(reason for row in says for reason in row.lost)
-    for reason, count in counts.most_common():
+    for reason, count in Counter(reason for row in says for reason in row.lost).most_common():
         yield f"{count:4d} as the file says, for: {reason}"
     for row in mend:
         yield f"     to mend: {row.robot.file}"

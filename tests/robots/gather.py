@@ -77,9 +77,8 @@ def converted(path: Path, kind: str, converter: Path, into: Path) -> Path | str:
         return f"no result in {SECONDS} s"
     made = sorted(into.glob("*.usd*"))
     if done.returncode or not made:
-        lines = [line for line in (done.stdout + done.stderr).splitlines() if "rror" in line] or [
-            f"rc {done.returncode}"
-        ]
+        lines = [line for line in (done.stdout + done.stderr).splitlines() if "rror" in line]
+        lines = lines or [f"rc {done.returncode}"]
         return lines[-1][:300]
     return made[0]
 
@@ -117,8 +116,7 @@ def gather(wheels: list[str], folder: Path, python: str, at_once: int) -> list[d
         else:
             # with its ending: a robot may be there as MJCF and as URDF
             name = "-".join([*inside.parts[1:-1][-4:], inside.stem, inside.suffix[1:]])
-            into = usd / top.name.partition("-")[0] / name
-            made = converted(path, kind, tools[kind], into)
+            made = converted(path, kind, tools[kind], usd / top.name.partition("-")[0] / name)
             if isinstance(made, Path) and not moves(made):
                 made = "nothing moves in it"
         told |= {"refused": made} if isinstance(made, str) else {"file": str(made)}

@@ -78,9 +78,8 @@ def meshes(spec) -> bool:
 
 def massless(spec) -> bool:
     """Links have an inertial element of no mass or no inertia, which in USD is none that is given."""
-    found = [
-        body for body in spec.bodies if body.explicitinertial and not (body.mass > 0.0 and (_inertia(body) > 0.0).any())
-    ]
+    written = [body for body in spec.bodies if body.explicitinertial]
+    found = [body for body in written if not (body.mass > 0.0 and (_inertia(body) > 0.0).any())]
     found = [body for body in found if body.mass > 0.0 or any(_collides(geom) for geom in body.geoms)]
     if not found:
         return False

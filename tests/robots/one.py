@@ -69,8 +69,7 @@ def check(file: Path, origin: Path | None, found: Found) -> None:
         paths = list(dict.fromkeys(robot.path for robot in sim._host.robots()))
         opened["robots"] = [robot for path in paths if (robot := ea.Articulation(path)).num_dofs]
         dofs = sum(robot.num_dofs for robot in opened["robots"])
-        contacts = sim.data(0).ncon
-        return {"seconds": seconds, "robots": len(opened["robots"]), "dofs": dofs, "contacts": int(contacts)}
+        return {"seconds": seconds, "robots": len(opened["robots"]), "dofs": dofs, "contacts": int(sim.data(0).ncon)}
 
     def load_original() -> dict:
         from .original import Original
@@ -91,17 +90,12 @@ def check(file: Path, origin: Path | None, found: Found) -> None:
     sim, robots, original = opened["sim"], opened["robots"], opened.get("original")
     matched = []
     if original:
-        names = [names_of(sim, robot) for robot in robots]
-        matched = match(names, original)
+        matched = match([names_of(sim, robot) for robot in robots], original)
         lost = set(original.joints) - {j for row in matched for j in row if j is not None}
         found.values["lost"] = [original.name(j) or f"joint {j}" for j in sorted(lost)]
         found.values["outside"] = sorted(outside(sim, robots) & {plain(name) for name in found.values["lost"]})
-        found.values["unknown"] = [
-            robot.dof_names[i]
-            for robot, row in zip(robots, matched, strict=True)
-            for i, j in enumerate(row)
-            if j is None
-        ]
+        rows = zip(robots, matched, strict=True)
+        found.values["unknown"] = [one.dof_names[i] for one, row in rows for i, j in enumerate(row) if j is None]
         found.run("compare", lambda: compare(robots, matched, original))
         sim.reset()
     drive = Drive(sim, robots, matched, original)
@@ -228,8 +222,7 @@ def measure(
 ) -> tuple[np.ndarray, np.ndarray]:
     """By joint, the largest difference of a mass matrix and of a bias, relative to what the joint has."""
     masses, biases, sizes = [], [], []
-    first = robot.get_mass_matrices().shape[1] - robot.num_dofs
-    at = np.array(columns) + first
+    at = np.array(columns) + (robot.get_mass_matrices().shape[1] - robot.num_dofs)
     rows = np.zeros((2, robot.num_dofs), np.float32)
     for positions, velocities in draws:
         rows[0, columns], rows[1, columns] = positions - shift, velocities
@@ -241,8 +234,7 @@ def measure(
         mass, due = original.dynamics(joints, rows[0, columns].astype(float) + shift, rows[1, columns].astype(float))
         size = np.sqrt(np.abs(np.outer(mass.diagonal(), mass.diagonal())))
         # a joint that moves nothing, in an original that MuJoCo refuses, says nothing
-        apart = np.divide(np.abs(ours - mass), size, out=np.zeros_like(size), where=size > 0)
-        masses.append(apart.max(axis=1))
+        masses.append(np.divide(np.abs(ours - mass), size, out=np.zeros_like(size), where=size > 0).max(axis=1))
         biases.append(np.abs(bias - due))
         # an acceleration of 1 rad/s² or m/s² matters, less does not
         sizes.append(np.abs(due) + np.abs(mass.diagonal()))
@@ -357,10 +349,8 @@ class Run:
             mine = [i for i in columns if robot.dof_names[i] == name]
             stiffness = (inertia[mine] * STIFFNESS).astype(np.float32)[None]
             damping = (inertia[mine] * DAMPING).astype(np.float32)[None]
-            motors[re.escape(name)] = [
-                ea.PDControlConfig(stiffness, damping),
-                ea.MaxEffortClampingConfig(self._limits[mine][None]),
-            ]
+            limit = ea.MaxEffortClampingConfig(self._limits[mine][None])
+            motors[re.escape(name)] = [ea.PDControlConfig(stiffness, damping), limit]
         self._actuators = ea.ArticulationActuators.from_configs(robot.paths[0], motors) if motors else None
         self.driven = self._actuators.actuated_dof_indices if self._actuators else []
 

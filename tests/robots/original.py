@@ -118,10 +118,8 @@ class Original:
         """Joints that nothing should drive: followers, and where loops are closed all that have no motor."""
         model = self.model
         idle = {coupling.follower for coupling in self.couplings}
-        if (
-            any(model.eq_type[i] in (CONNECT, WELD, TENDON) and model.eq_active0[i] for i in range(model.neq))
-            and model.nu
-        ):
+        closes = [model.eq_type[i] in (CONNECT, WELD, TENDON) and model.eq_active0[i] for i in range(model.neq)]
+        if any(closes) and model.nu:
             motors = model.actuator_trntype == int(mujoco.mjtTrn.mjTRN_JOINT)
             idle |= set(self.joints) - set(model.actuator_trnid[motors, 0].tolist())
         return idle
@@ -194,8 +192,7 @@ def spec_of(path: Path):
     if kind_of(path) != "urdf":
         return mujoco.MjSpec.from_file(str(path))
     kept = []
-    text = re.sub(r"<!--.*?-->", "", with_meshes(path), flags=re.DOTALL)
-    _from_urdf(text, lambda spec: kept.append(spec.copy()))
+    _from_urdf(re.sub(r"<!--.*?-->", "", with_meshes(path), flags=re.DOTALL), lambda spec: kept.append(spec.copy()))
     return kept[-1]
 
 
@@ -245,10 +242,8 @@ def _with_any_inertia(text: str):
     model = mujoco.MjModel.from_xml_string(text)
     for body in range(1, model.nbody):
         inertial = links.get(mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_BODY, body), "")
-        told = {
-            key: [float(one) for one in value.split()]
-            for key, value in re.findall(r"(\w+)\s*=\s*[\"']([^\"']*)", inertial)
-        }
+        attributes = re.findall(r"(\w+)\s*=\s*[\"']([^\"']*)", inertial)
+        told = {key: [float(one) for one in value.split()] for key, value in attributes}
         xx, xy, xz, yy, yz, zz = (told.get(f"i{key}", [0.0])[0] for key in ("xx", "xy", "xz", "yy", "yz", "zz"))
         values, axes = np.linalg.eigh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
         axes[:, 0] *= np.linalg.det(axes)

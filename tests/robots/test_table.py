@@ -98,7 +98,6 @@ def test_a_robot_behaves_as_its_original_and_another_does_not(tmp_path) -> None:
 
 @pytest.mark.slow
 def test_what_usd_cannot_say_is_told_by_what_it_takes_from_the_original(tmp_path) -> None:
-    """Scaled masses, and colliders without mass: of each file that is what was lost, and no more."""
     pytest.importorskip("newton", reason="newton is the other reader")
     for name, compiler, third in (
         ("scaled", ' settotalmass="10"', ""),

@@ -66,9 +66,8 @@ def _torchscript(kind: str, held: Mapping[str, np.ndarray], metadata: Mapping) -
     said = {"extra/metadata.json": json.dumps(metadata)}
     if kind == "mlp":
         body = "y = torch.tanh(torch.linear(x, self.a, self.b))\nreturn torch.linear(y, self.c, self.d)"
-        return torchscript(
-            Object("__torch__.M", **dict(zip("abcd", held.values(), strict=True))), forward(body), **said
-        )
+        module = Object("__torch__.M", **dict(zip("abcd", held.values(), strict=True)))
+        return torchscript(module, forward(body), **said)
     *cells, w, b = held.values()
     states, taken = {"lstm": ("h, c", "[_0, _1]"), "gru": ("h", "hx")}[kind]
     body = f"y, {states}, = torch.{kind}(x, {taken}, self.cells, True, {LAYERS}, 0., False, False, True)\n"
@@ -98,12 +97,8 @@ def _recurrent_parts(kind: str) -> dict:
     names = [f"p_{name}" for name in held]
     cells = {"as_tensors": [{"name": name} for name in names[:-2]]}
     hidden = {"as_tensors": [{"name": name} for name in states]} if kind == "lstm" else tensor("h")
-    truth = [
-        {"as_bool": True},
-        {"as_int": LAYERS},
-        {"as_float": 0.0},
-        *[{"as_bool": one} for one in (False, False, True)],
-    ]
+    flags = [{"as_bool": one} for one in (True, False, False, True)]
+    truth = [flags[0], {"as_int": LAYERS}, {"as_float": 0.0}, *flags[1:]]
     layers = exported.operation(f"{kind}.input", "y", tensor("x"), hidden, cells, *truth)
     layers["outputs"] += [tensor(f"{name}_after") for name in states]
     axis = {"as_int": 1}

@@ -78,8 +78,7 @@ def _equations(model, data) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _twin(before, after, joint: int) -> int:
-    kind = int(before.jnt_type[joint])
-    if kind not in (_FREE, _BALL):
+    if int(before.jnt_type[joint]) not in (_FREE, _BALL):
         return after.joint(_only(before.joint(joint).name, [after.joint(at).name for at in range(after.njnt)])).id
     name = before.body(before.jnt_bodyid[joint]).name
     return int(after.body(_only(name, [after.body(at).name for at in range(1, after.nbody)])).jntadr[0])

@@ -40,6 +40,9 @@ class Bench:
         self.plan.use(self.state, self.state)
         self.tape = core.Tape(*self.tape_arguments())
 
+    def numbers(self) -> np.ndarray:
+        return floats(self.robots, self.slots)
+
     @staticmethod
     def network_arguments() -> list:
         lines = [("linear", 1, 2, 0, 1, 0, 0, 0, 0), ("tanh", 3, 2, 1, 2, 0, 0, 0, 0)]
@@ -48,16 +51,12 @@ class Bench:
     @staticmethod
     def recurrent_arguments() -> list:
         """Of one LSTM layer of two numbers: input, four states, gates, output."""
-        numbers = floats(8 * 1 + 8 * 2 + 8, value=0.1)
-        return [1, 1 + 8 + 8, 5, 1, 2, 2, [("lstm", 5, 2, 0, 1, 9, 8, 0, 0)], numbers]
+        return [1, 1 + 8 + 8, 5, 1, 2, 2, [("lstm", 5, 2, 0, 1, 9, 8, 0, 0)], floats(8 * 1 + 8 * 2 + 8, value=0.1)]
 
     def plan_arguments(self) -> list:
         """PID on the first slots, a network on the last, every limit on all."""
-        limits = [
-            ("ClampingDCMotor", [5, 6, 7], self.every),
-            ("ClampingPositionBased", [], self.every),
-            ("ClampingMaxEffort", [7], self.every),
-        ]
+        parameters = {"DCMotor": [5, 6, 7], "PositionBased": [], "MaxEffort": [7]}
+        limits = [(f"Clamping{name}", places, self.every) for name, places in parameters.items()]
         networks = [(self.network, [(2, 1, 0, 0.0, 1.0)], [2], 2, 1.0, 0.0, self.every[-1:], True)]
         controllers = [("ControllerPID", [0, 1, 2, 3, 4], self.every[:-1])]
         return ["leg", self.robots, self.slots, [1.0] * 8, controllers, limits, self.every, DEPTH, networks]
@@ -76,7 +75,7 @@ class Bench:
         return [[floats(self.robots, wide) for _ in SIGNALS], floats(self.robots, wide), [2 * k for k in self.every]]
 
     def piece_arguments(self) -> list:
-        self.plan.own(0, floats(self.robots, self.slots))
+        self.plan.own(0, self.numbers())
         return [0, floats(self.robots, 2), [2, 0]]
 
     def lag_piece_arguments(self) -> list:
@@ -88,8 +87,7 @@ class Bench:
         return [[0, self.robots - 1], self.every[1:], list(range(10)), 5, self.robots, self.slots]
 
     def handed(self) -> list:
-        shape = self.robots, self.slots
-        return [[floats(*shape) for _ in SIGNALS], ints(*shape), floats(*shape), floats(*shape)]
+        return [[self.numbers() for _ in SIGNALS], ints(self.robots, self.slots), self.numbers(), self.numbers()]
 
 
 def run_plan(plan) -> None:
@@ -100,11 +98,6 @@ def run_plan(plan) -> None:
     plan.step(DT)
     plan.command(DT)
     plan.limit()
-
-
-def run_gradients(of) -> None:
-    gradients, note, back = of
-    gradients.back(gradients.note(*note), *back)
 
 
 class OneJoint:
@@ -119,8 +112,7 @@ class OneJoint:
         self.arrays: list = [floats(ROBOTS) for _ in range(7)]
         self.at = np.arange(ROBOTS, dtype=np.uint32)
         self.names = [*SIGNALS, "joint_f", "computed"]
-        named = dict(zip(self.names, self.arrays, strict=True))
-        self.sim_state = SimpleNamespace(**named)
+        self.sim_state = SimpleNamespace(**dict(zip(self.names, self.arrays, strict=True)))
         self.calls = core.Calls(*self.call_arguments())
         self.given = object()
 
@@ -186,17 +178,20 @@ def entries() -> dict[str, Callable[[], Entry]]:
     def nothing(_made) -> None:
         pass
 
+    def handed_over() -> Bench:
+        bench = Bench()
+        bench.plan.hand_over(*bench.handed())
+        return bench
+
     def of_plan(name: str, arguments: Callable[[Bench], list]) -> Callable[[], Entry]:
         def made() -> Entry:
-            bench = Bench()
-            bench.plan.hand_over(*bench.handed())
+            bench = handed_over()
             return Entry(getattr(bench.plan, name), arguments(bench), lambda _: run_plan(bench.plan))
 
         return made
 
     def follower() -> Entry:
-        bench = Bench()
-        bench.plan.hand_over(*bench.handed())
+        bench = handed_over()
         inputs, efforts, columns = bench.column_arguments()
         bench.plan.bind_columns(inputs, efforts, columns)
         given = (*inputs[:4], None, efforts)
@@ -211,8 +206,7 @@ def entries() -> dict[str, Callable[[], Entry]]:
 
     def on_tape(name: str) -> Callable[[], Entry]:
         def made() -> Entry:
-            bench = Bench()
-            bench.plan.hand_over(*bench.handed())
+            bench = handed_over()
             if name != "record":
                 bench.plan.record(bench.tape)
             if name == "read":
@@ -280,8 +274,7 @@ def entries() -> dict[str, Callable[[], Entry]]:
         return Entry(network.bind, [floats(35, 1), floats(35), now, after], lambda made: made.run())
 
     def other_numbers() -> Entry:
-        bench = Bench()
-        bench.plan.hand_over(*bench.handed())
+        bench = handed_over()
         return Entry(bench.network.set, [floats(4)], lambda _: run_plan(bench.plan))
 
     def indexed() -> Entry:
@@ -319,11 +312,11 @@ def entries() -> dict[str, Callable[[], Entry]]:
         def made() -> Entry:
             chain = Chain(law)
             if name == "Gradients":
-                return Entry(
-                    core.Gradients,
-                    chain.arguments(),
-                    lambda found: run_gradients((found, chain.noting(), chain.backing())),
-                )
+
+                def run(made) -> None:
+                    made.back(made.note(*chain.noting()), *chain.backing())
+
+                return Entry(core.Gradients, chain.arguments(), run)
             if name == "note":
 
                 def back(noted) -> None:
@@ -338,11 +331,10 @@ def entries() -> dict[str, Callable[[], Entry]]:
         return made
 
     def transfer() -> Entry:
-        items = [
-            (floats(ROBOTS, 6), [0, 1, 2], np.ones((ROBOTS, 6)), [3, 4, 5]),
-            (np.ones((ROBOTS, 6)), [5, 0], floats(ROBOTS, 6), [1, 4]),
-        ]
-        return Entry(core.Transfer, [items, np.ones((ROBOTS, 5))], lambda made: made.run())
+        doubles = np.ones((ROBOTS, 6)), np.ones((ROBOTS, 6))
+        there = (floats(ROBOTS, 6), [0, 1, 2], doubles[0], [3, 4, 5])
+        back = (doubles[1], [5, 0], floats(ROBOTS, 6), [1, 4])
+        return Entry(core.Transfer, [[there, back], np.ones((ROBOTS, 5))], lambda made: made.run())
 
     def velocity_limits() -> Entry:
         arrays = [np.ones((ROBOTS, 6)), np.full((ROBOTS, 6), 2.0)]
@@ -379,17 +371,14 @@ def entries() -> dict[str, Callable[[], Entry]]:
         return Entry(core.InTurn, [first, core.Transfer([])], lambda made: made.run())
 
     def draws() -> Entry:
-        items = [
-            (floats(ROBOTS), floats(ROBOTS), 2, 1, 1.0, 0.1, 17, True),
-            (ints(ROBOTS), floats(ROBOTS), 0, 0, 1.0, 9.0, 18, False),
-        ]
+        numbers = (floats(ROBOTS), floats(ROBOTS), 2, 1, 1.0, 0.1, 17, True)
+        steps = (ints(ROBOTS), floats(ROBOTS), 0, 0, 1.0, 9.0, 18, False)
         counts = np.zeros(ROBOTS, np.int64)
-        return Entry(core.Draws, [items, ROBOTS], lambda made: made.draw(np.arange(ROBOTS), counts, 0))
+        return Entry(core.Draws, [[numbers, steps], ROBOTS], lambda made: made.draw(np.arange(ROBOTS), counts, 0))
 
     def draw() -> Entry:
         made = draws()
-        counts = np.zeros(ROBOTS, np.int64)
-        return Entry(made.call(*made.arguments).draw, [np.arange(ROBOTS), counts, 5], nothing)
+        return Entry(made.call(*made.arguments).draw, [np.arange(ROBOTS), np.zeros(ROBOTS, np.int64), 5], nothing)
 
     def new_late_plan() -> Entry:
         # an encoder on all slots, behind the controller and the three limits, with rings of five rows
@@ -400,52 +389,40 @@ def entries() -> dict[str, Callable[[], Entry]]:
     def free(name: str, *arguments) -> Callable[[], Entry]:
         return lambda: Entry(getattr(core, name), list(arguments), nothing)
 
+    of_plans: dict[str, Callable[[Bench], list]] = {
+        "share": lambda b: [0, floats(b.slots)],
+        "own": lambda b: [0, b.numbers()],
+        "share_lag": lambda b: [ints(b.slots, value=2)],
+        "own_lag": lambda b: [ints(b.robots, b.slots, value=2)],
+        "own_piece": Bench.piece_arguments,
+        "own_lag_piece": Bench.lag_piece_arguments,
+        "add_curve": Bench.curve_arguments,
+        "bind_columns": Bench.column_arguments,
+        "use": lambda b: [b.state, b.other],
+        "hand_over": Bench.handed,
+        "give_signal": lambda b: [1, b.numbers()],
+        "add_published": lambda b: [0, b.numbers(), 25.0, -1],
+        "set_totals": lambda b: [[(b.numbers(), [0, 2], b.numbers())]],
+        "start_at": lambda b: [[(0.5, False, -1), (0.0, True, -1)]],
+        "set_linkages": lambda b: [
+            [([0, 2], [False, True], [True, False], [*[[1.0, 1.0, 1.0, -1.0]] * 2, *[[0.5, 1.0]] * 5], [2, 2], [])]
+        ],
+        "measure": lambda b: [[b.numbers() for _ in range(4)]],
+        "on_fault": lambda b: [lambda: None],
+        "observe": lambda b: [b.numbers(), np.zeros((b.robots, b.slots), np.uint8), b.numbers(), 1],
+        "step": lambda _: [DT],
+        "stepper": lambda _: [nothing],
+        "command": lambda _: [DT],
+        "reset": lambda _: [[0, 2]],
+        "set_faults": lambda _: [[(0, 1, 2, 3), (2, 3, 1, 4)], 5],
+    }
     return {
         "Plan": new_plan,
         "Plan, late": new_late_plan,
-        "Plan.share": of_plan("share", lambda b: [0, floats(b.slots)]),
-        "Plan.own": of_plan("own", lambda b: [0, floats(b.robots, b.slots)]),
-        "Plan.share_lag": of_plan("share_lag", lambda b: [ints(b.slots, value=2)]),
-        "Plan.own_lag": of_plan("own_lag", lambda b: [ints(b.robots, b.slots, value=2)]),
-        "Plan.own_piece": of_plan("own_piece", Bench.piece_arguments),
-        "Plan.own_lag_piece": of_plan("own_lag_piece", Bench.lag_piece_arguments),
-        "Plan.add_curve": of_plan("add_curve", Bench.curve_arguments),
-        "Plan.bind_columns": of_plan("bind_columns", Bench.column_arguments),
+        **{f"Plan.{name}": of_plan(name, arguments) for name, arguments in of_plans.items()},
+        **{f"Plan.{name}": on_tape(name) for name in ("record", "stop_recording", "read")},
         "Plan.bind_indices": indexed,
         "Plan.follower": follower,
-        "Plan.use": of_plan("use", lambda b: [b.state, b.other]),
-        "Plan.hand_over": of_plan("hand_over", Bench.handed),
-        "Plan.give_signal": of_plan("give_signal", lambda b: [1, floats(b.robots, b.slots)]),
-        "Plan.add_published": of_plan("add_published", lambda b: [0, floats(b.robots, b.slots), 25.0, -1]),
-        "Plan.set_totals": of_plan(
-            "set_totals", lambda b: [[(floats(b.robots, b.slots), [0, 2], floats(b.robots, b.slots))]]
-        ),
-        "Plan.start_at": of_plan("start_at", lambda b: [[(0.5, False, -1), (0.0, True, -1)]]),
-        "Plan.set_linkages": of_plan(
-            "set_linkages",
-            lambda b: [
-                [([0, 2], [False, True], [True, False], [*[[1.0, 1.0, 1.0, -1.0]] * 2, *[[0.5, 1.0]] * 5], [2, 2], [])]
-            ],
-        ),
-        "Plan.measure": of_plan("measure", lambda b: [[floats(b.robots, b.slots) for _ in range(4)]]),
-        "Plan.on_fault": of_plan("on_fault", lambda b: [lambda: None]),
-        "Plan.observe": of_plan(
-            "observe",
-            lambda b: [
-                floats(b.robots, b.slots),
-                np.zeros((b.robots, b.slots), np.uint8),
-                floats(b.robots, b.slots),
-                1,
-            ],
-        ),
-        "Plan.record": on_tape("record"),
-        "Plan.stop_recording": on_tape("stop_recording"),
-        "Plan.read": on_tape("read"),
-        "Plan.step": of_plan("step", lambda _: [DT]),
-        "Plan.stepper": of_plan("stepper", lambda _: [nothing]),
-        "Plan.command": of_plan("command", lambda _: [DT]),
-        "Plan.reset": of_plan("reset", lambda _: [[0, 2]]),
-        "Plan.set_faults": of_plan("set_faults", lambda _: [[(0, 1, 2, 3), (2, 3, 1, 4)], 5]),
         "State": new_state,
         "Tape": new_tape,
         "Network": new_network(False),
@@ -453,13 +430,9 @@ def entries() -> dict[str, Callable[[], Entry]]:
         "Network.bind": bound_network,
         "Network.set": other_numbers,
         "Calls": calls("Calls"),
-        "Calls.add_frame": calls("add_frame"),
-        "Calls.add_states": calls("add_states"),
-        "Calls.step": calls("step"),
+        **{f"Calls.{name}": calls(name) for name in ("add_frame", "add_states", "step")},
         "Gradients": gradients("Gradients"),
-        "Gradients.note": gradients("note"),
-        "Gradients.back": gradients("back"),
-        "Gradients.efforts": gradients("efforts"),
+        **{f"Gradients.{name}": gradients(name) for name in ("note", "back", "efforts")},
         **{
             f"{name}, {law}": gradients(name.rpartition(".")[2], law)
             for name in ("Gradients", "Gradients.note", "Gradients.back")

@@ -10,7 +10,7 @@ from isaacsim.core.experimental.actuators import Clamping, ClampingMaxEffort, Cl
 from isaacsim.core.experimental.actuators.engine.entry import ActuatorEntry
 from isaacsim.core.experimental.actuators.laws.contract.base import Feedback, Passive
 from isaacsim.core.experimental.actuators.laws.contract.law import bounded
-from step_bench import ROBOTS, TABLE, full
+from step_bench import ROBOTS, TABLE, entry, full
 
 Table = tuple[list[float], list[float]]
 STIFF: Table = [-1.0, 0.0, 0.0, 1.0], [0.5, 1.0, 2.0, 1.5]
@@ -158,14 +158,10 @@ def curved_entries(*, sensed: bool) -> list[ActuatorEntry]:
     drag = PassiveCurved(full(0.5), cogging=COGS, viscous=VISCOUS)
     toe = [ClampingCurved(full(5), share=STIFF, fade=DROOP), ClampingFaded(full(4), fade=VISCOUS)]
     return [
-        ActuatorEntry(
-            "/A/hip", ("hip",), ControllerCurved(gains, stiffness=STIFF, droop=DROOP), hip, None, others=[drag]
-        ),
-        ActuatorEntry("/A/knee", ("knee",), ControllerPushed(push=VISCOUS), knee, None),
-        ActuatorEntry(
-            "/A/ankle", ("ankle",), None, [], None, others=[PassiveCurved(full(2), cogging=LONG, viscous=FADE)]
-        ),
-        ActuatorEntry("/A/toe", ("toe",), ControllerCurved(gains, stiffness=LONG, droop=ONE), toe, None, others=sensor),
+        entry("hip", ControllerCurved(gains, stiffness=STIFF, droop=DROOP), *hip, drag),
+        entry("knee", ControllerPushed(push=VISCOUS), *knee),
+        entry("ankle", PassiveCurved(full(2), cogging=LONG, viscous=FADE)),
+        entry("toe", ControllerCurved(gains, stiffness=LONG, droop=ONE), *toe, *sensor),
     ]
 
 

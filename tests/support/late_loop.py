@@ -54,8 +54,7 @@ class Reference:
         self.held[at] = -kp * seen_q - kd * seen_v + ki * self.integral[at]
 
     def growth(self, steps: int = 3000) -> float:
-        rng = np.random.default_rng(3)
-        q, v = rng.normal(size=(2, len(self.joints)))
+        q, v = np.random.default_rng(3).normal(size=(2, len(self.joints)))
         kept, sizes = 0.0, []
         for step in range(steps):
             for at, joint in enumerate(self.joints):

@@ -99,9 +99,8 @@ class LateRollout:
         numbers = [values[f"{law} {name}"] for name in component.PARAMETERS]
         # joints of an actuator alone are robots, which are numbered
         every = np.arange(self.count, dtype=float)
-        asked = [
-            every if (one := STAGE_SIGNALS[name]).is_number else 0 * every + one.neutral for name in component.ASKS
-        ]
+        signals = [STAGE_SIGNALS[name] for name in component.ASKS]
+        asked = [every if one.is_number else 0 * every + one.neutral for one in signals]
         return list(oracle.LAWS[law](*given, dt, *asked, *state, *numbers))
 
     def _step(self, k: int, values: Values, states: dict, pasts: dict[str, list[_Past]]) -> np.ndarray:

@@ -108,14 +108,8 @@ def _polyglots() -> dict[str, tuple[bytes, str]]:
     code = pickle.dumps(Payload())
     return {
         "ONNX with an archive behind": (onnx + archive, "unknown|whole ONNX"),
-        "ONNX with an archive in a field that is skipped": (
-            onnx + _field(1000, archive),
-            "field 1000, which is unknown",
-        ),
-        "ONNX with a pickle in a field of its graph": (
-            onnx + _field(7, _field(99, code)),
-            "GraphProto has field 99, which is unknown",
-        ),
+        "ONNX with an archive in a skipped field": (onnx + _field(1000, archive), "field 1000, which is unknown"),
+        "ONNX with a pickle inside": (onnx + _field(7, _field(99, code)), "GraphProto has field 99, which is unknown"),
         "archive with ONNX behind": (archive + onnx, "last byte"),
         "archive with a pickle in its comment": (archive[:-2] + struct.pack("<H", len(code)) + code, "last byte"),
         "safetensors with an archive behind": (tensors + archive, "leave gaps"),
@@ -152,50 +146,26 @@ def _exported() -> dict[str, tuple[bytes, str]]:
             f"z{n}": {"path_name": "w0", "use_pickle": False, "tensor_meta": meta} for n in range(2000)
         }
 
-    def spread(parts: dict, **more) -> None:
-        parts["graph"]["nodes"][0].update(more)
+    def with_call(**changes) -> bytes:
+        return made(lambda parts: parts["graph"]["nodes"][0].update(changes))
 
+    def with_model(text: bytes) -> bytes:
+        return made(lambda parts: parts["files"].update({"models/model.json": text}))
+
+    constant = {"path_name": "w0", "use_pickle": True, "tensor_meta": exported.meta(1)}
+    own = {"arg": {"name": "o"}, "custom_obj_name": "os.system"}
     return {
         **{f"use_pickle = {value!r}": (flagged(value), "runs code") for value in (True, 1, "false", None, [], {})},
         "pickled payload without the flag": (flagged(False), "must be what its shape needs"),
-        "pickled constants": (
-            made(
-                lambda parts: parts["constants"].update(
-                    c={"path_name": "w0", "use_pickle": True, "tensor_meta": exported.meta(1)}
-                )
-            ),
-            "runs code",
-        ),
-        "own object": (
-            made(
-                lambda parts: parts["inputs"].insert(
-                    0, {"custom_obj": {"arg": {"name": "o"}, "custom_obj_name": "os.system"}}
-                )
-            ),
-            "custom_obj",
-        ),
-        "call of Python": (made(lambda parts: spread(parts, target="os.system")), "operation os.system"),
-        "call of a Torch operator that writes": (
-            made(lambda parts: spread(parts, target="torch.ops.aten.save.default")),
-            "operation save",
-        ),
-        "path outside": (
-            made(lambda parts: parts["weights"]["0.weight"].update(path_name="../../../../etc/passwd")),
-            "has no",
-        ),
+        "pickled constants": (made(lambda parts: parts["constants"].update(c=constant)), "runs code"),
+        "own object": (made(lambda parts: parts["inputs"].insert(0, {"custom_obj": own})), "custom_obj"),
+        "call of Python": (with_call(target="os.system"), "operation os.system"),
+        "call of Torch that writes": (with_call(target="torch.ops.aten.save.default"), "operation save"),
+        "path outside": (made(lambda parts: parts["weights"]["0.weight"].update(path_name="../etc/passwd")), "has no"),
         "2000 tensors of 16 M numbers from 32 bytes": (made(wide), "what its shape needs"),
-        "deep graph": (
-            made(lambda parts: parts["files"].update({"models/model.json": b"[" * 500_000})),
-            "Invalid JSON",
-        ),
-        "long graph": (
-            made(lambda parts: parts["files"].update({"models/model.json": b"[" + b"0," * 3_000_000 + b"0]"})),
-            "Invalid JSON",
-        ),
-        "code in place of numbers": (
-            made(lambda parts: parts["graph"]["nodes"][0].update(inputs="__import__('os').system('touch ran')")),
-            "cannot be read|can be read",
-        ),
+        "deep graph": (with_model(b"[" * 500_000), "Invalid JSON"),
+        "long graph": (with_model(b"[" + b"0," * 3_000_000 + b"0]"), "Invalid JSON"),
+        "code for numbers": (with_call(inputs="__import__('os').system('touch ran')"), "cannot be read|can be read"),
     }
 
 
@@ -223,9 +193,7 @@ def _zips() -> dict[str, tuple[bytes, str]]:
     return {
         "a bomb": (bomb, "swells"),
         "a bomb of 40 entries": (
-            zipped(
-                {**entries, **{f"data/{n}": b"\0" * (8 << 20) for n in range(40)}}, compression=zipfile.ZIP_DEFLATED
-            ),
+            zipped(entries | {f"data/{n}": b"\0" * (8 << 20) for n in range(40)}, compression=zipfile.ZIP_DEFLATED),
             "at most",
         ),
         "a size of 4 GB": (bytes(huge), "at most"),
@@ -266,10 +234,7 @@ def _torchscripts() -> dict[str, tuple[bytes, str]]:
         "else if else if": (code("if x:\n  pass\n" + "elif x:\n  pass\n" * 15_000 + last), "no code|nested|bytes of"),
         "brackets": (code("y = " + "(" * 100_000 + last), "no code"),
         "100 parallel lambdas": (code("y = " + "lambda: " * 90 + "x" + last), "constant"),
-        "a decorator": (
-            torchscript(Object("__torch__.M"), {"__torch__": "@exec\nclass M(Module):\n  pass\n"}),
-            "no forward",
-        ),
+        "a decorator": (torchscript(Object("__torch__.M"), {"__torch__": "@exec\nclass M:\n  pass\n"}), "no forward"),
         "a default that calls": (
             torchscript(Object("__torch__.M", weight=WEIGHT), forward(last, "x: Tensor, y=exec('')")),
             "constant|inputs|forward",
@@ -306,7 +271,7 @@ def _safetensors() -> dict[str, tuple[bytes, str]]:
         "a header longer than the file": (made(b"{}", length=1000), "cut off"),
         "a tensor of 2^60 numbers": (made({"0.weight": tensor([2**30, 2**30], 0, 2**62)}), "must lie in the file"),
         "a tensor of no numbers and 2^62": (made({"0.weight": tensor([0, 2**62], 0, 0)}), "."),
-        "tensors on top of each other": (
+        "two at one place": (
             made({"a": tensor([2], 0, 8), "b": tensor([2], 0, 8)}, b"\0" * 8),
             "overlap or leave gaps",
         ),
@@ -320,14 +285,11 @@ def _safetensors() -> dict[str, tuple[bytes, str]]:
         "an operation of itself": (ours([{**first, "source": 1}]), "not there yet"),
         "40 doublings of the width": (ours([*wide, {**part, "source": 40}]), "wider than"),
         "40000 operations": (ours([first] * 40_000 + [part]), "must be 2000 at most"),
-        "a number of 5000 digits": (
-            ours([{**first, "source": 0}], a=0).replace(b'"a": 0', b'"a": ' + b"9" * 5000),
-            ".",
-        ),
+        "5000 digits": (ours([{**first, "source": 0}], a=0).replace(b'"a": 0', b'"a": ' + b"9" * 5000), "."),
         "a name that takes for ever": (made({slow: tensor([1, 1], 0, 4)}, b"\0" * 4), "a name of 100008 letters"),
         "code for names": (
             made({"__import__('os').system('touch ran')": tensor([1, 2], 0, 8)}, b"\0" * 8),
-            "which no layer known",
+            "no layer known",
         ),
     }
 
@@ -344,10 +306,10 @@ def _varint(value: int) -> bytes:
     return done + bytes([value])
 
 
-def _node(kind: str, inputs: list[str], outputs: str | list[str], **attributes):
+def _node(kind: str, inputs: list[str], output: str, **attributes):
     import onnx
 
-    return onnx.helper.make_node(kind, inputs, [outputs] if isinstance(outputs, str) else outputs, **attributes)
+    return onnx.helper.make_node(kind, inputs, [output], **attributes)
 
 
 def _model(nodes: list, *more, change: Callable = bool) -> bytes:
@@ -383,6 +345,7 @@ def _onnx() -> dict[str, tuple[bytes, str]]:
         return [_node(kind, [first if not n else f"v{n}"] * 2, f"v{n + 1}", axis=axis) for n in range(count)]
 
     zero, one = numbers(np.array([0]), "zero"), numbers(np.array([1]), "one")
+    wide = [*doubled("Concat", "x", 1, 40), _node("Slice", ["v40", "zero", "one", "one"], "y")]
     tall, flat = numbers(np.ones((4096, 1), np.float32), "p"), numbers(np.ones((1, 4096), np.float32), "q")
     many = numbers(np.zeros(200_000, np.int64), "many")
     deep = b""
@@ -394,43 +357,23 @@ def _onnx() -> dict[str, tuple[bytes, str]]:
             for location in ("/etc/passwd", "../../../../etc/passwd", "net.data", "http://127.0.0.1/x", "\\\\host\\x")
         },
         "an operator of a library": (_model([_node("Run", ["x"], "y", domain="com.microsoft")]), "com.microsoft"),
-        "a function of its own": (
-            _model([last], change=lambda model: model.functions.add(name="f", domain="own")),
-            "functions of its own",
-        ),
+        "functions": (_model([last], change=lambda m: m.functions.add(name="f", domain="own")), "functions of its own"),
         "a loop": (_model([_node("Loop", ["", "", "x"], "y")]), "Loop"),
         "a circle": (_model([_node("Add", ["y", "x"], "a"), _node("Neg", ["a"], "y")]), "not there yet"),
         "40 doublings of a constant": (_model([*doubled("Concat", "zero", 0, 40), last], zero), "constant|numbers"),
-        "40 doublings of the width": (
-            _model(
-                [*doubled("Concat", "x", 1, 40), _node("Slice", ["v40", "zero", "one", "one"], "y"), last], zero, one
-            ),
-            ".",
-        ),
-        "40 doublings of the width, part of which is used": (
-            _model([*doubled("Concat", "x", 1, 40), _node("Slice", ["v40", "zero", "one", "one"], "y")], zero, one),
-            "initializers|wider",
-        ),
+        "40 doublings of the width": (_model([*wide, last], zero, one), "."),
+        "40 doublings of the width, part of which is used": (_model(wide, zero, one), "initializers|wider"),
         "100 products of 16 M numbers": (
             _model([*(_node("Mul", ["p", "q"], f"c{n}") for n in range(100)), last], tall, flat),
             "constant numbers",
         ),
-        "a part for each of 10^9 outputs": (
-            _model([_node("Split", ["x"], ["y"], axis=1, num_outputs=10**9)]),
-            "num_outputs",
-        ),
+        "10^9 outputs": (_model([_node("Split", ["x"], "y", axis=1, num_outputs=10**9)]), "num_outputs"),
         "one number 200000 times": (_model([_node("Gather", ["x", "many"], "a", axis=1), last], many), "operations"),
         "a shape of 200000 lengths": (_model([_node("Reshape", ["x", "many"], "y")], many), "longer than"),
         "200000 axes": (_model([_node("Unsqueeze", ["x", "many"], "y")], many), "longer than"),
-        "a tensor of 2^60 numbers": (
-            _model([last], change=lambda model: model.graph.initializer[0].dims.__setitem__(0, 2**60)),
-            "needs",
-        ),
+        "2^60 numbers": (_model([last], change=lambda m: m.graph.initializer[0].dims.__setitem__(0, 2**60)), "needs"),
         "a million empty nodes": (b"\x08\x08" + _field(7, b"\x0a\x00" * 1_000_000), "more than 100000 fields"),
-        "a million numbers for a shape": (
-            b"\x08\x08" + _field(7, _field(5, _field(1, b"\1" * 1_000_000))),
-            "more than 100000 fields",
-        ),
+        "a long shape": (b"\x08\x08" + _field(7, _field(5, _field(1, b"\1" * 1_000_000))), "more than 100000 fields"),
         "graphs in graphs": (b"\x08\x08" + _field(7, deep), "ONNX|unknown"),
         "a length beyond the file": (b"\x08\x08\x3a" + _varint(1 << 62), "whole ONNX"),
         "a number without end": (b"\x08" + b"\x08" + b"\xff" * 100, "whole ONNX"),

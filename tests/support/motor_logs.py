@@ -11,8 +11,7 @@ JOINTS = ("hip", "knee", "ankle")
 def following(joints: Sequence[str] = JOINTS, dt: float = 0.005, duration: float = 10.0, lag: float = 0.04) -> MotorLog:
     """A log in which each joint follows sines of its own, of ±0.4 rad or so, with a time constant [s]."""
     time = np.arange(0.0, duration, dt)
-    numbers = np.random.default_rng(7)
-    frequencies, phases = numbers.uniform(0.3, 2.0, (2, len(joints), 4))
+    frequencies, phases = np.random.default_rng(7).uniform(0.3, 2.0, (2, len(joints), 4))
     command = 0.2 * np.sin(2.0 * np.pi * frequencies * time[:, None, None] + 3.0 * phases).sum(2)
     position = command.copy()
     for row in range(1, len(time)):

@@ -62,15 +62,8 @@ def unary(function: str, numbers: tuple[float, ...], x: np.ndarray) -> np.ndarra
     raise ValueError(f"{function}{numbers}")
 
 
-BINARY = {
-    "add": np.add,
-    "sub": np.subtract,
-    "mul": np.multiply,
-    "div": np.divide,
-    "minimum": np.minimum,
-    "maximum": np.maximum,
-    "pow": np.power,
-}
+BINARY = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "pow": np.power}
+BINARY |= {"minimum": np.minimum, "maximum": np.maximum}
 
 
 def evaluate(

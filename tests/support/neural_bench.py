@@ -34,9 +34,8 @@ def largest_difference(
         q, qd, q_target, qd_target, feedforward = (array(values) for values in signals)
         forces = wp.zeros(2 * COUNT, dtype=wp.float32, device="cpu")
         sim_state = SimpleNamespace(joint_q=q, joint_qd=qd)
-        control = SimpleNamespace(
-            joint_target_pos=q_target, joint_target_vel=qd_target, joint_act=feedforward, joint_f=forces
-        )
+        targets = {"joint_target_pos": q_target, "joint_target_vel": qd_target}
+        control = SimpleNamespace(joint_act=feedforward, joint_f=forces, **targets)
         actuator.step(sim_state, control, *states, dt=dt)
         states.reverse()
         where = (places[1], places[0], places[1], places[0])

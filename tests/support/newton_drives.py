@@ -98,8 +98,7 @@ def compare_with_newton(file: Path, steps: int = 60) -> Compared:
     (root,) = articulation_roots(stage)
     joints = list(joint_orders(stage, [root])[0])
     theirs, ours = Theirs(file, joints), Ours(file, root, joints)
-    signals = motion(len(joints), steps)
-    found = np.array([(theirs.efforts(*one), ours.efforts(*one)) for one in signals])
+    found = np.array([(theirs.efforts(*one), ours.efforts(*one)) for one in motion(len(joints), steps)])
     driven = ours.wrapper.actuated_dof_indices
     ours.wrapper.close()
     largest = np.abs(found[:, 1, driven]).max(axis=0)

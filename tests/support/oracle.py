@@ -292,11 +292,8 @@ def winding_law(effort, _q, qd, h, inertia, load, whole, coupled, T, T_h, rise, 
     """Winding at a constant voltage over a step, current-regulated within the supply."""
     _volts, _power, _loss, qd_before, u_before, K, R, L, *rest = others
     config_supply, most, rate, of_copper, of_magnet, in_volts, driver, as_mujoco, R_on, knee, bandwidth, dead = rest
-    R25, K, R_w = (
-        R,
-        K * np.maximum(1 - of_magnet * (T_h + rise - 25), 0.01),
-        R * np.maximum(1 + of_copper * (T - 25), 0.01),
-    )
+    R25, R_w = R, R * np.maximum(1 + of_copper * (T - 25), 0.01)
+    K = K * np.maximum(1 - of_magnet * (T_h + rise - 25), 0.01)
     R = R_w + R_on
     lags = np.isfinite(bandwidth)
     theirs = (R_on == 0) & np.isinf(knee) & ~lags & (dead == 0)
@@ -796,9 +793,7 @@ class Pipeline:
             np.asarray(value) for value in np.broadcast_arrays(kp, kd, const_effort, max_effort, delay_steps)
         )
         flat = zip(*(p.ravel() for p in (self.kp, self.kd, const, self.max_effort, delay)), strict=True)
-        self.joints = [
-            Joint(p, d, const_effort=c, clamps=[("max", limit)], delay_steps=steps) for p, d, c, limit, steps in flat
-        ]
+        self.joints = [Joint(p, d, const_effort=c, clamps=[("max", m)], delay_steps=n) for p, d, c, m, n in flat]
 
     def reset(self, mask) -> None:
         for joint, masked in zip(self.joints, np.ravel(mask), strict=True):

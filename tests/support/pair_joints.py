@@ -281,9 +281,8 @@ def varied(joint: Joint, other: Joint, robots: int) -> Joint:
         }
         return dataclasses.replace(stage, **values)
 
-    axes = [
-        tuple(both(stage, others) for stage in stages) for stages, others in zip(joint.axes, other.axes, strict=True)
-    ]
+    pairs = zip(joint.axes, other.axes, strict=True)
+    axes = [tuple(both(stage, others) for stage in stages) for stages, others in pairs]
     # some values that are good one by one are not for all robots of a motor
     configs = [[stage for stage in axis if isinstance(stage, Config)] for axis in axes]
     return joint if any(some and problems_of(some) for some in configs) else Joint(joint.name, tuple(axes))
@@ -320,10 +319,8 @@ def all_joints(seed: int = 0) -> tuple[Joint, ...]:
         return OwnController(*(parameter(robots, value) for value in (2.0, 3.0, 0.5, 1.0)))
 
     # one motor that pulls at two joints, of which the other has an idle shaft
-    cable, idle = (
-        aa.LinkageConfig.tendon({"a": 1.0, "b": 0.5}, unilateral=True),
-        aa.LinkageConfig(["a", "b"], [0.5, -1.0]),
-    )
+    cable = aa.LinkageConfig.tendon({"a": 1.0, "b": 0.5}, unilateral=True)
+    idle = aa.LinkageConfig(["a", "b"], [0.5, -1.0])
     motor = aa.PDControlConfig(3.0, 0.2), aa.MaxEffortClampingConfig(1.5), cable
     found.append(Joint("tendon", (motor, (idle,))))
     rope = aa.ShaftFrictionConfig(0.1, 0.02, 0.2, assumed_inertia=0.2), aa.ShaftInertiaConfig(0.3, 0.2)

@@ -189,9 +189,8 @@ class Chain:
             here = tuple(self._of_motor([q, qd, 0.0 * q, 0.0 * q, 0.0 * q], False)[:2])
         behind = False
         for one in self.after:
-            is_joint = (
-                one is self.gear or moves_behind(one.component) or KINDS[one.kind].coordinates in ("joint", "shaft")
-            )
+            is_joint = one is self.gear or moves_behind(one.component)
+            is_joint = is_joint or KINDS[one.kind].coordinates in ("joint", "shaft")
             behind = behind or is_joint
             at, said = ((q, qd), asked) if is_joint else (here, felt)
             found = one([effort, *at, h], *at, every, said)

@@ -87,8 +87,7 @@ def _script_of_robot(joint: Joint, axes: int, robot: int, seed: int) -> tuple[np
 class Arrays:
     def __init__(self, joints: Sequence[Joint], robots: int) -> None:
         self.names, stages = named_stages(joints, robots)
-        motors = motors_of(self.names, stages)
-        self.arrays = aa.ActuatedArrays(self.names, motors, robots)
+        self.arrays = aa.ActuatedArrays(self.names, motors_of(self.names, stages), robots)
         self.signals = self.arrays._assembly.signals
 
     def step(self, inputs: np.ndarray, dt: float) -> np.ndarray:
@@ -181,8 +180,7 @@ class _Articulation(ArrayArticulation):
         """As those of joints."""
 
     def joint_signals(self, wanted: Sequence[str]) -> JointViews:
-        signals = self._backend
-        return JointViews({name: one for name, one in signals.signals.items() if name in wanted}, lambda: None)
+        return JointViews({name: one for name, one in self._backend.signals.items() if name in wanted}, lambda: None)
 
 
 class Actuators:

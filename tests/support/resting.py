@@ -110,9 +110,8 @@ def rest(
         if load:
             # after the actuators, which do not see it
             extra = load * friction.friction
-            sim.bus.on_pre_step(
-                lambda dt, context: robot.set_dof_efforts(robot.get_dof_efforts().numpy() + extra), order=1
-            )
+            efforts = robot.get_dof_efforts
+            sim.bus.on_pre_step(lambda *_: robot.set_dof_efforts(efforts().numpy() + extra), order=1)
         sim.play()
         robot.set_dof_velocities(speeds(robot.num_dofs))
 
@@ -151,9 +150,8 @@ def humanoid(
     with warnings.catch_warnings(), aa.Simulation(file, dt) as sim:
         # it has no such friction in its file
         warnings.simplefilter("ignore")
-        motors = {
-            name: [*motor.stages, friction or aa.FrictionConfig(0.5)] for name, motor in aa.motors_of(str(file)).items()
-        }
+        rubbing = friction or aa.FrictionConfig(0.5)
+        motors = {name: [*motor.stages, rubbing] for name, motor in aa.motors_of(str(file)).items()}
         actuators = aa.ArticulationActuators.from_configs("/World/G1", motors, effort_mode=mode)
         sim.play()
         robot = actuators.articulation

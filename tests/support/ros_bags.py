@@ -53,8 +53,7 @@ class BagWriter:
         return self.make("std_msgs/msg/Header", stamp=time, frame_id="")
 
     def write(self, topic: str, kind: str, time: float, message) -> None:
-        data = self.store.serialize_cdr(message, kind)
-        self.writer.write(self.topic(topic, kind), round(time * _SECOND), data)
+        self.writer.write(self.topic(topic, kind), round(time * _SECOND), self.store.serialize_cdr(message, kind))
 
     def state(
         self,
@@ -88,9 +87,8 @@ class BagWriter:
 
     def controller(self, topic: str, time: float, joints: Sequence[str], position: Iterable[float]) -> None:
         fields = {self.reference: self.point(position)}
-        self.write(
-            topic, CONTROLLER, time, self.make(CONTROLLER, header=self.header(None), joint_names=[*joints], **fields)
-        )
+        message = self.make(CONTROLLER, header=self.header(None), joint_names=[*joints], **fields)
+        self.write(topic, CONTROLLER, time, message)
 
     def array(self, topic: str, time: float, numbers: Iterable[float]) -> None:
         layout = self.make("std_msgs/msg/MultiArrayLayout", dim=[], data_offset=0)

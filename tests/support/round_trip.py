@@ -109,10 +109,8 @@ def of_cfg(cfg) -> aa.MotorConfig:
 
 def of_mjcf(out: Path) -> dict[str, aa.MotorConfig]:
     names = OF_JOINT - {"static_friction"}
-    return {
-        joint.name: joint.motor or aa.MotorConfig(**{name: joint.value(name) for name in names})
-        for joint in read_robot(out).joints
-    }
+    joints = read_robot(out).joints
+    return {one.name: one.motor or aa.MotorConfig(**{name: one.value(name) for name in names}) for one in joints}
 
 
 def of_lab(out: Path) -> dict[str, aa.MotorConfig]:

@@ -42,10 +42,8 @@ def with_binary(function: str) -> network.Network:
 
 def recurrent(kind: str, layers: int, hidden: int = 4) -> network.Network:
     """Scaled inputs, recurrent layers and a head, its output scaled by 20."""
-    operations: list[network.Operation] = [
-        network.Constant(np.array([2.0, 0.25], np.float32)),
-        network.Binary("mul", 0, 1),
-    ]
+    scales = network.Constant(np.array([2.0, 0.25], np.float32))
+    operations: list[network.Operation] = [scales, network.Binary("mul", 0, 1)]
     for layer in range(layers):
         gates = hidden * (4 if kind == "lstm" else 3)
         weights = numbers(gates, hidden if layer else 2, seed=layer), numbers(gates, hidden, seed=layer + 9)

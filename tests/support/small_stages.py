@@ -84,8 +84,7 @@ class SmallStage:
         return drive
 
     def state(self, path: str, kind: str = "angular", *, position: float = 0.0, velocity: float = 0.0) -> None:
-        prim = self.stage.GetPrimAtPath(path)
-        prim.AddAppliedSchema(f"PhysicsJointStateAPI:{kind}")
+        self.stage.GetPrimAtPath(path).AddAppliedSchema(f"PhysicsJointStateAPI:{kind}")
         for name, value in (("position", position), ("velocity", velocity)):
             self.attribute(path, f"state:{kind}:physics:{name}", float(value))
 

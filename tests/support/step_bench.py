@@ -1,5 +1,6 @@
 """A plan with every kind of law, and signals for it, so that steps can be compared: engines, bindings, phases."""
 
+import functools
 from typing import ClassVar
 
 import numpy as np
@@ -18,9 +19,16 @@ from isaacsim.core.experimental.actuators import (
 from isaacsim.core.experimental.actuators.engine.entry import ActuatorEntry
 from isaacsim.core.experimental.actuators.engine.plan import Plan, compile_plan
 from isaacsim.core.experimental.actuators.engine.step.binding import Columns, Indices
-from isaacsim.core.experimental.actuators.laws.contract.base import Electrical, Feedback, Passive, Transmission
+from isaacsim.core.experimental.actuators.laws.contract.base import (
+    Component,
+    Electrical,
+    Feedback,
+    Passive,
+    Transmission,
+)
 from isaacsim.core.experimental.actuators.laws.contract.law import within
 from isaacsim.core.experimental.actuators.laws.transmission_gear import TransmissionGear
+from isaacsim.core.experimental.actuators.specs.stages import parts_of
 
 ROBOTS, DT = 3, wp.constant(0.01)
 NAMES = ("hip", "knee", "ankle", "toe")
@@ -239,23 +247,25 @@ def floats(*values: float, device="cpu") -> wp.array:
     return wp.array(values, dtype=wp.float32, device=device)
 
 
-def full(value: float, dtype=wp.float32, device="cpu") -> wp.array:
-    return wp.full(ROBOTS, value, dtype=dtype, device=device)
+def full(*values: float, dtype=wp.float32, device="cpu") -> wp.array:
+    """An array by robot, of its values or of one for all."""
+    return wp.array(values if len(values) == ROBOTS else values * ROBOTS, dtype=dtype, device=device)
+
+
+def entry(name: str, *components: Component) -> ActuatorEntry:
+    return ActuatorEntry(f"/A/{name}", (name,), **parts_of(components))
 
 
 def entries(device="cpu") -> list[ActuatorEntry]:
-    def of(value: float, dtype=wp.float32) -> wp.array:
-        return full(value, dtype, device)
-
-    lags = wp.array([0, 1, 3], dtype=wp.int32, device=device)
-    pid = ControllerPID(of(30), of(20), of(2), of(0.05), floats(1, 2, 3, device=device))
+    of = functools.partial(full, device=device)
+    pid = ControllerPID(of(30), of(20), of(2), of(0.05), of(1, 2, 3))
     knee = [ClampingDCMotor(of(25), of(2), of(20)), ClampingPositionBased(None, *TABLE), ClampingMaxEffort(of(12))]
     slew = [ClampingSlew(of(300), of(8)), ClampingMaxEffort(of(7))]
     return [
-        ActuatorEntry("/A/hip", ("hip",), ControllerPD(of(10), of(1)), [ClampingMaxEffort(of(9))], None),
-        ActuatorEntry("/A/knee", ("knee",), pid, knee, Delay(lags, 3)),
-        ActuatorEntry("/A/ankle", ("ankle",), ControllerLeaky(of(20)), slew, Delay(of(2, wp.int32), 5)),
-        ActuatorEntry("/A/toe", ("toe",), ControllerPD(of(5), of(0)), [ClampingSlew(of(100), of(4))], None),
+        entry("hip", ControllerPD(of(10), of(1)), ClampingMaxEffort(of(9))),
+        entry("knee", pid, *knee, Delay(of(0, 1, 3, dtype=wp.int32), 3)),
+        entry("ankle", ControllerLeaky(of(20)), *slew, Delay(of(2, dtype=wp.int32), 5)),
+        entry("toe", ControllerPD(of(5), of(0)), ClampingSlew(of(100), of(4))),
     ]
 
 
@@ -266,9 +276,7 @@ def mixed_plan(device="cpu") -> Plan:
 def built_in_entries(robots: int = ROBOTS) -> list[ActuatorEntry]:
     """The same joints with built-in laws only: every one of them, the limits of one joint in an order of its own."""
 
-    def of(value: float, dtype=wp.float32) -> wp.array:
-        return wp.full(robots, value, dtype=dtype, device="cpu")
-
+    of = functools.partial(wp.full, robots, dtype=wp.float32, device="cpu")
     lags = wp.array(np.arange(robots) % 4, dtype=wp.int32, device="cpu")
     const = wp.array(np.arange(robots) % 3 + 1, dtype=wp.float32, device="cpu")
     pid = ControllerPID(of(30), of(20), of(2), of(0.05), const)
@@ -276,10 +284,10 @@ def built_in_entries(robots: int = ROBOTS) -> list[ActuatorEntry]:
     ankle = [ClampingMaxEffort(of(7)), ClampingDCMotor(of(9), of(3), of(5))]
     toe = ControllerPID(of(5), of(3), of(0.5), of(1))
     return [
-        ActuatorEntry("/A/hip", ("hip",), ControllerPD(of(10), of(1)), [ClampingMaxEffort(of(9))], None),
-        ActuatorEntry("/A/knee", ("knee",), pid, knee, Delay(lags, 3)),
-        ActuatorEntry("/A/ankle", ("ankle",), ControllerPD(of(20), of(0.5)), ankle, Delay(of(2, wp.int32), 5)),
-        ActuatorEntry("/A/toe", ("toe",), toe, [ClampingPositionBased(None, [0.0], [4.0])], None),
+        entry("hip", ControllerPD(of(10), of(1)), ClampingMaxEffort(of(9))),
+        entry("knee", pid, *knee, Delay(lags, 3)),
+        entry("ankle", ControllerPD(of(20), of(0.5)), *ankle, Delay(of(2, dtype=wp.int32), 5)),
+        entry("toe", toe, ClampingPositionBased(None, [0.0], [4.0])),
     ]
 
 
@@ -290,79 +298,39 @@ def built_in_plan(robots: int = ROBOTS) -> Plan:
 def joint_entries(device="cpu") -> list[ActuatorEntry]:
     """The same joints with laws before and after the limits; the ankle is a passive joint."""
 
-    def of(*values: float) -> wp.array:
-        return floats(*(values if len(values) == ROBOTS else values * ROBOTS), device=device)
-
-    lags = wp.array([0, 1, 3], dtype=wp.int32, device=device)
+    of = functools.partial(full, device=device)
     knee = [ClampingDCMotor(of(25), of(2), of(20)), ClampingMaxEffort(of(12))]
     behind = [ElectricalDroop(of(0.25)), PassiveLag(of(3), of(2, 3, 4)), PassiveDrag(of(0.5))]
     return [
-        ActuatorEntry(
-            "/A/hip",
-            ("hip",),
-            ControllerPD(of(10), of(1)),
-            [ClampingMaxEffort(of(9))],
-            None,
-            others=[PassiveDrag(of(1, 2, 3))],
-        ),
-        ActuatorEntry("/A/knee", ("knee",), ControllerPD(of(30), of(2)), knee, Delay(lags, 3), others=behind),
-        ActuatorEntry("/A/ankle", ("ankle",), None, [], None, others=[PassiveDrag(of(0.5)), PassiveLag(of(5), of(40))]),
-        ActuatorEntry("/A/toe", ("toe",), ControllerLeaky(of(20)), [ClampingSlew(of(100), of(4))], None),
+        entry("hip", ControllerPD(of(10), of(1)), ClampingMaxEffort(of(9)), PassiveDrag(of(1, 2, 3))),
+        entry("knee", ControllerPD(of(30), of(2)), *knee, Delay(of(0, 1, 3, dtype=wp.int32), 3), *behind),
+        entry("ankle", PassiveDrag(of(0.5)), PassiveLag(of(5), of(40))),
+        entry("toe", ControllerLeaky(of(20)), ClampingSlew(of(100), of(4))),
     ]
 
 
 def asking_entries(device="cpu") -> list[ActuatorEntry]:
     """The same joints with laws that ask for signals; the ankle is a passive joint, the toe asks for nothing."""
 
-    def of(value: float) -> wp.array:
-        return full(value, device=device)
-
-    delay = Delay(full(2, wp.int32, device), 2)
+    of = functools.partial(full, device=device)
+    limits, delay = [ClampingLoaded(of(3)), ClampingMaxEffort(of(9))], Delay(of(2, dtype=wp.int32), 2)
     return [
-        ActuatorEntry(
-            "/A/hip",
-            ("hip",),
-            ControllerPD(of(10), of(1)),
-            [ClampingLoaded(of(3)), ClampingMaxEffort(of(9))],
-            None,
-            others=[PassiveStick(of(0.5))],
-        ),
-        ActuatorEntry("/A/knee", ("knee",), ControllerBalanced(of(20)), [ClampingMaxEffort(of(12))], delay),
-        ActuatorEntry("/A/ankle", ("ankle",), None, [], None, others=[PassiveStick(of(0.25))]),
-        ActuatorEntry("/A/toe", ("toe",), ControllerPD(of(5), of(0)), [ClampingMaxEffort(of(4))], None),
+        entry("hip", ControllerPD(of(10), of(1)), *limits, PassiveStick(of(0.5))),
+        entry("knee", ControllerBalanced(of(20)), ClampingMaxEffort(of(12)), delay),
+        entry("ankle", PassiveStick(of(0.25))),
+        entry("toe", ControllerPD(of(5), of(0)), ClampingMaxEffort(of(4))),
     ]
 
 
 def sensing_entries(device="cpu") -> list[ActuatorEntry]:
-    def of(value: float) -> wp.array:
-        return full(value, device=device)
-
+    of = functools.partial(full, device=device)
+    hip = [FeedbackFiltered(of(0.5), of(1.5)), PassiveDrag(of(0.5))]
+    knee = [ClampingDCMotor(of(25), of(2), of(20)), FeedbackSkewed(of(0.1, 0.2, 0.3), of(1.5))]
     return [
-        ActuatorEntry(
-            "/A/hip",
-            ("hip",),
-            ControllerPD(of(10), of(1)),
-            [ClampingMaxEffort(of(9))],
-            None,
-            others=[FeedbackFiltered(of(0.5), of(1.5)), PassiveDrag(of(0.5))],
-        ),
-        ActuatorEntry(
-            "/A/knee",
-            ("knee",),
-            ControllerPD(of(30), of(2)),
-            [ClampingDCMotor(of(25), of(2), of(20))],
-            Delay(full(2, wp.int32, device), 2),
-            others=[FeedbackSkewed(floats(0.1, 0.2, 0.3, device=device), of(1.5))],
-        ),
-        ActuatorEntry(
-            "/A/ankle",
-            ("ankle",),
-            ControllerLeaky(of(20)),
-            [ClampingSlew(of(300), of(8))],
-            None,
-            others=[FeedbackFiltered(of(0.25), of(2))],
-        ),
-        ActuatorEntry("/A/toe", ("toe",), ControllerPD(of(5), of(1)), [ClampingMaxEffort(of(4))], None),
+        entry("hip", ControllerPD(of(10), of(1)), ClampingMaxEffort(of(9)), *hip),
+        entry("knee", ControllerPD(of(30), of(2)), Delay(of(2, dtype=wp.int32), 2), *knee),
+        entry("ankle", ControllerLeaky(of(20)), ClampingSlew(of(300), of(8)), FeedbackFiltered(of(0.25), of(2))),
+        entry("toe", ControllerPD(of(5), of(1)), ClampingMaxEffort(of(4))),
     ]
 
 
@@ -373,50 +341,17 @@ RATIOS = (2.0, 3.0, -4.0)
 def geared_entries(*, soft: bool = True, device="cpu") -> list[ActuatorEntry]:
     """The same joints behind gears; the toe has none, and without `soft` the ankle neither."""
 
-    def of(*values: float) -> wp.array:
-        return floats(*(values if len(values) == ROBOTS else values * ROBOTS), device=device)
-
-    lags = wp.array([0, 1, 3], dtype=wp.int32, device=device)
-    const = of(1, 2, 3)
+    of = functools.partial(full, device=device)
+    hip = [FeedbackSkewed(of(0.1, 0.2, 0.3), of(1.5)), TransmissionGear(of(*RATIOS), of(0.1), of(0))]
+    pid = ControllerPID(of(30), of(20), of(2), of(0.05), of(1, 2, 3))
     knee = [ClampingDCMotor(of(25), of(2), of(20)), ClampingPositionBased(None, *TABLE), ClampingMaxEffort(of(12))]
+    behind = [ElectricalDroop(of(0.25)), TransmissionGear(of(0.5), of(-0.2), of(1)), PassiveLag(of(3), of(2))]
     twisted = [TransmissionSoft(of(3), of(40), of(1.5))] if soft else []
     return [
-        ActuatorEntry(
-            "/A/hip",
-            ("hip",),
-            ControllerPD(of(10), of(1)),
-            [ClampingMaxEffort(of(9))],
-            None,
-            others=[
-                FeedbackSkewed(of(0.1, 0.2, 0.3), of(1.5)),
-                TransmissionGear(of(*RATIOS), of(0.1), of(0)),
-                PassiveDrag(of(0.5)),
-            ],
-        ),
-        ActuatorEntry(
-            "/A/knee",
-            ("knee",),
-            ControllerPID(of(30), of(20), of(2), of(0.05), const),
-            knee,
-            Delay(lags, 3),
-            others=[ElectricalDroop(of(0.25)), TransmissionGear(of(0.5), of(-0.2), of(1)), PassiveLag(of(3), of(2))],
-        ),
-        ActuatorEntry(
-            "/A/ankle",
-            ("ankle",),
-            ControllerLeaky(of(20)),
-            [ClampingSlew(of(300), of(8))],
-            None,
-            others=[*twisted, PassiveDrag(of(1))],
-        ),
-        ActuatorEntry(
-            "/A/toe",
-            ("toe",),
-            ControllerPD(of(5), of(1)),
-            [ClampingMaxEffort(of(4))],
-            None,
-            others=[PassiveDrag(of(1))],
-        ),
+        entry("hip", ControllerPD(of(10), of(1)), ClampingMaxEffort(of(9)), *hip, PassiveDrag(of(0.5))),
+        entry("knee", pid, *knee, Delay(of(0, 1, 3, dtype=wp.int32), 3), *behind),
+        entry("ankle", ControllerLeaky(of(20)), ClampingSlew(of(300), of(8)), *twisted, PassiveDrag(of(1))),
+        entry("toe", ControllerPD(of(5), of(1)), ClampingMaxEffort(of(4)), PassiveDrag(of(1))),
     ]
 
 
@@ -436,9 +371,8 @@ class JointTwin:
         found = inputs.astype(np.float64)
         good = np.isfinite(found).all(axis=0)
         qd = found[1]
-        hip, knee, toe = (
-            joint.step(*found[:, n], dt=DT) for joint, n in ((self.hip, 0), (self.knee, 1), (self.toe, 3))
-        )
+        joints = ((self.hip, 0), (self.knee, 1), (self.toe, 3))
+        hip, knee, toe = (joint.step(*found[:, n], dt=DT) for joint, n in joints)
         for n, rate in ((1, 3), (2, 5)):
             if good[n]:
                 self.slips[n] += DT * (qd[n] - rate * self.slips[n])

@@ -14,7 +14,7 @@ from fakes.kit_world import ISAAC, KINDS, KitWorld
 from fakes.physics import PhysicsStepContext
 from fakes.simulation_manager import IsaacEvents, SimulationEvent
 from pxr import Sdf, Usd, UsdPhysics
-from refusals import refused
+from refusals import cases, refused
 
 
 @pytest.fixture
@@ -33,9 +33,8 @@ def hear(heard: list):
     return append
 
 
-@pytest.mark.parametrize("change", ["open", "close"])
+@cases("change", "open", "close")
 def test_stage_change_clears_callbacks_and_ids(world, change) -> None:
-    """Forget every Python callback and begin at 0 again."""
     heard: list[str] = []
     manager = world.simulation_manager
     manager.register_callback(hear(heard), IsaacEvents.PHYSICS_READY)
@@ -153,7 +152,7 @@ def run_everything(world: KitWorld) -> None:
     world.stop()
 
 
-@pytest.mark.parametrize(("event", "transport"), TRANSPORTS, ids=[str(event) for event, _ in TRANSPORTS])
+@cases("event, transport", *TRANSPORTS, ids=[str(event) for event, _ in TRANSPORTS])
 def test_callback_receives_what_its_transport_carries(world, event, transport) -> None:
     received: list[tuple] = []
     world.simulation_manager.register_callback(lambda *args: received.append(args), event)
@@ -172,7 +171,7 @@ def test_callback_receives_what_its_transport_carries(world, event, transport) -
         assert args == ("/World/Robot_1",)
 
 
-@pytest.mark.parametrize("event", [event for event, transport in TRANSPORTS if transport != "path"], ids=str)
+@cases("event", *[event for event, transport in TRANSPORTS if transport != "path"], ids=str)
 def test_callbacks_run_by_order_then_by_registration(world, event) -> None:
     heard: list[str] = []
     for name, order in (("late", 5), ("first of 0", 0), ("second of 0", 0), ("early", -5)):
@@ -204,7 +203,6 @@ def test_events_of_a_life_come_in_order(world) -> None:
 
 
 def test_two_steps_run_before_ready(world) -> None:
-    """Warm up: physics has stepped twice when the first callback may write."""
     steps: list[int] = []
     world.simulation_manager.register_callback(
         lambda _: steps.append(world.physics.num_steps), IsaacEvents.PHYSICS_READY
@@ -213,7 +211,7 @@ def test_two_steps_run_before_ready(world) -> None:
     assert steps == [2]
 
 
-@pytest.mark.parametrize("deprecated", [False, True])
+@cases("deprecated", False, True)
 def test_steps_are_gated_until_views_exist(deprecated) -> None:
     with KitWorld("isaac-physx", has_deprecated_view=deprecated) as world:
         world.open(stage_with_robots())
@@ -264,7 +262,7 @@ def test_play_without_a_stage_does_nothing(world) -> None:
     assert world.simulation_manager.get_physics_simulation_view() is None
 
 
-@pytest.mark.parametrize("kind", [*KINDS])
+@cases("kind", *KINDS)
 def test_newton_logs_errors_of_callbacks_and_others_pass_them_on(kind) -> None:
     def fail(*_) -> None:
         raise ArithmeticError("broken")
@@ -299,7 +297,7 @@ METADATA = ["paths", "prims", "valid", "num_dofs", "dof_names", "dof_paths", "do
 METADATA += ["joint_names", "joint_paths", "num_links", "link_names", "link_paths"]
 
 
-@pytest.mark.parametrize("name", METADATA)
+@cases("name", *METADATA)
 def test_metadata_is_there_before_play(world, name) -> None:
     assert isinstance(inspect.getattr_static(Articulation, name), property)
     assert getattr(world.articulation_class(ROBOTS), name)
@@ -339,7 +337,7 @@ STORED = {
 }
 
 
-@pytest.mark.parametrize("name", sorted(LIVE | STORED))
+@cases("name", *sorted(LIVE | STORED))
 def test_getter_returns_float32_of_all_robots(world, name) -> None:
     """Return contiguous Warp arrays with a row per robot; assert where tensors are needed and physics does not run."""
     robots = world.articulation_class(ROBOTS)
@@ -351,7 +349,7 @@ def test_getter_returns_float32_of_all_robots(world, name) -> None:
         assert (array.dtype, array.shape[0], array.is_contiguous) == (wp.float32, 2, True)
 
 
-@pytest.mark.parametrize("name", ["positions", "velocities"])
+@cases("name", "positions", "velocities")
 def test_state_setter_writes_the_target_too(world, name) -> None:
     robots = world.articulation_class(ROBOTS)
     world.play()
@@ -382,9 +380,8 @@ def hip_attribute(world: KitWorld, name: str) -> Usd.Attribute:
     return world.usd_context.get_stage().GetPrimAtPath(HIP).CreateAttribute(name, Sdf.ValueTypeNames.Float)
 
 
-@pytest.mark.parametrize(("name", "attribute", "authored", "radians"), STOPPED, ids=[row[0] for row in STOPPED])
+@cases("name, attribute, authored, radians", *STOPPED, ids=[row[0] for row in STOPPED])
 def test_stopped_the_stage_is_read_and_written(world, name, attribute, authored, radians) -> None:
-    """Go through the attributes of the joint, in degrees there, and physics takes them over at play."""
     robots = world.articulation_class(ROBOTS)
     get, set_ = (getattr(robots, f"{verb}_dof_{name}") for verb in ("get", "set"))
     hip_attribute(world, attribute).Set(authored)
@@ -415,13 +412,11 @@ def test_stopped_gains_and_limits_are_the_stages(world) -> None:
 
 
 def test_masks_are_indices_and_floats_are_cut(world) -> None:
-    """Take True for 1 and False for 0, and what is behind a point for nothing."""
     robots = world.articulation_class(ROBOTS)
     world.play()
     robots.set_dof_positions([[1.0, 2.0, 3.0]])
-    assert robots.get_dof_positions(indices=[0], dof_indices=np.array([False, True, True])).numpy().tolist() == [
-        [1.0, 2.0, 2.0]
-    ]
+    positions = robots.get_dof_positions(indices=[0], dof_indices=np.array([False, True, True]))
+    assert positions.numpy().tolist() == [[1.0, 2.0, 2.0]]
     assert robots.get_dof_positions(indices=[0], dof_indices=np.array([2.9, 0.1])).numpy().tolist() == [[3.0, 1.0]]
     assert robots.get_dof_positions(indices=1, dof_indices=2).numpy().tolist() == [[3.0]]
 
@@ -454,7 +449,6 @@ def test_paths_of_joints_are_a_list_for_each_robot(world) -> None:
 
 
 def test_default_gains_come_back_with_position_control(world) -> None:
-    """Restore what was stored: the stage's, or the last that were set to be stored."""
     robots = world.articulation_class(ROBOTS)
     world.play()
     before = robots.get_dof_gains()[0].numpy().copy()
@@ -466,7 +460,7 @@ def test_default_gains_come_back_with_position_control(world) -> None:
     assert not robots.get_dof_gains()[0].numpy().any()
 
 
-@pytest.mark.parametrize("kind", ISAAC)
+@cases("kind", *ISAAC)
 def test_efforts_stay_until_they_are_set_again(kind) -> None:
     with KitWorld(kind) as world:
         world.open(stage_with_robots())

@@ -40,11 +40,8 @@ class Writer:
             case bool():
                 return b"\x88" if value else b"\x89"
             case int():
-                return (
-                    b"J" + struct.pack("<i", value)
-                    if abs(value) < 1 << 31
-                    else b"\x8a\x09" + value.to_bytes(9, "little")
-                )
+                is_small = abs(value) < 1 << 31
+                return b"J" + struct.pack("<i", value) if is_small else b"\x8a\x09" + value.to_bytes(9, "little")
             case float():
                 return b"G" + struct.pack(">d", value)
             case str():
@@ -66,13 +63,8 @@ class Writer:
         self.storages.append(array.tobytes())
         strides = tuple(step // array.itemsize for step in np.ascontiguousarray(array).strides) if array.ndim else ()
         key = str(len(self.storages) - 1)
-        storage = (
-            "storage",
-            Raw(name("torch", STORAGES[str(array.dtype)])),
-            key,
-            "cpu",
-            wrong.get("count", array.size),
-        )
+        kind = Raw(name("torch", STORAGES[str(array.dtype)]))
+        storage = ("storage", kind, key, "cpu", wrong.get("count", array.size))
         arguments = (
             *(Raw(self.value(storage) + b"Q"), wrong.get("offset", 0), wrong.get("size", array.shape)),
             *(wrong.get("stride", strides), False, Raw(name("collections", "OrderedDict") + b")R")),

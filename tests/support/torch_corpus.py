@@ -8,6 +8,7 @@ import numpy as np
 from torch_archives import Object, Raw, Writer, forward, name, state_dict, torchscript, zipped
 
 WEIGHT = np.ones((1, 3), np.float32)
+LINEAR = "torch.linear(x, self.weight)"
 
 
 def module(**more: object) -> Object:
@@ -15,13 +16,8 @@ def module(**more: object) -> Object:
 
 
 def with_pickle(data: bytes) -> bytes:
-    return zipped(
-        {
-            "data.pkl": data,
-            "constants.pkl": Writer().pickle(()),
-            **{f"code/{key}.py": text for key, text in forward("return torch.linear(x, self.weight)").items()},
-        }
-    )
+    code = {f"code/{key}.py": text for key, text in forward(f"return {LINEAR}").items()}
+    return zipped({"data.pkl": data, "constants.pkl": Writer().pickle(()), **code})
 
 
 def with_forward(body: str, **more: object) -> bytes:
@@ -48,10 +44,7 @@ def bad_pickles() -> dict[str, tuple[bytes, str]]:
     return {
         "os.system": (pickle.dumps(_System(), 2), r"pickle names (posix|nt)\.system"),
         "builtins.eval": (b"\x80\x02" + name("builtins", "eval") + text(("1",)) + b"R.", r"names builtins\.eval"),
-        "a pickled module": (
-            b"\x80\x02" + name("torch.nn.modules.linear", "Linear") + b")\x81.",
-            r"torch\.nn\.modules",
-        ),
+        "a module": (b"\x80\x02" + name("torch.nn.modules.linear", "Linear") + b")\x81.", r"torch\.nn\.modules"),
         "torch.load": (b"\x80\x02" + name("torch.serialization", "load") + b")R.", r"names torch\.serialization\.load"),
         "a dotted name": (b"\x80\x02" + name("collections", "OrderedDict.fromkeys") + b".", "OrderedDict.fromkeys"),
         "a call of a record": (b"\x80\x02" + name("__torch__", "M") + b")R.", "must rebuild tensors"),
@@ -75,7 +68,7 @@ def bad_pickles() -> dict[str, tuple[bytes, str]]:
 
 
 def bad_archives() -> dict[str, tuple[bytes, str]]:
-    good = with_forward("return torch.linear(x, self.weight)")
+    good = with_forward(f"return {LINEAR}")
     state = state_dict({"0.weight": WEIGHT, "0.bias": np.ones(1, np.float32)})
     entries: dict[str, bytes | str] = {"data.pkl": Writer().pickle({}), "constants.pkl": Writer().pickle(())}
     encrypted = bytearray(zipped(entries))
@@ -94,10 +87,7 @@ def bad_archives() -> dict[str, tuple[bytes, str]]:
         "a bomb": (zipped({**entries, "data/0": b"\0" * (8 << 20)}, compression=zipfile.ZIP_DEFLATED), "swells"),
         "too large": (zipped({**entries, "data/0": b"\0" * ((64 << 20) + 1)}), "at most"),
         "too many entries": (zipped({**entries, **many}), "5002 entries"),
-        "an entry twice": (
-            zipped({**entries, "data/0": b"", "data/1": b""}).replace(b"data/1", b"data/0"),
-            "there twice",
-        ),
+        "entry twice": (zipped({**entries, "data/0": b"", "data/1": b""}).replace(b"data/1", b"data/0"), "there twice"),
         "nothing": (zipped({}), "is empty|first byte|no complete"),
         "endless arithmetic": (
             torchscript(
@@ -122,16 +112,10 @@ def bad_archives() -> dict[str, tuple[bytes, str]]:
         "code too nested": (torchscript(module(), forward(f"return {nested}")), "nested deeper"),
         "code too long": (torchscript(module(), {"__torch__": "#" * (2 << 20)}), "bytes of code"),
         "code that calls itself": (torchscript(module(), calls), "deep"),
-        "a file written": (
-            with_forward('torch.save(x, "written")\nreturn torch.linear(x, self.weight)'),
-            "operation save",
-        ),
-        "a print": (with_forward("print(x)\nreturn torch.linear(x, self.weight)"), "operation print"),
-        "a loop": (with_forward("for _0 in range(3):\n  pass\nreturn torch.linear(x, self.weight)"), "statement for"),
-        "a choice by row": (
-            with_forward("if x:\n  y = x\nelse:\n  y = torch.neg(x)\nreturn y"),
-            "differs from row to row",
-        ),
+        "a file written": (with_forward(f'torch.save(x, "written")\nreturn {LINEAR}'), "operation save"),
+        "a print": (with_forward(f"print(x)\nreturn {LINEAR}"), "operation print"),
+        "a loop": (with_forward(f"for _0 in range(3):\n  pass\nreturn {LINEAR}"), "statement for"),
+        "a choice by row": (with_forward("if x:\n  y = x\nelse:\n  y = -x\nreturn y"), "differs from row to row"),
         "a while": (with_forward("while True:\n  pass\nreturn x"), "statement while"),
         "an import": (with_forward('import os\nos.system("ls")\nreturn x'), "statement import"),
         "python's import": (with_forward('__import__("os").system("ls")\nreturn x'), "operation __import__"),
@@ -139,23 +123,11 @@ def bad_archives() -> dict[str, tuple[bytes, str]]:
         "a comprehension": (with_forward("return [y for y in x]"), "as a constant"),
         "a lambda": (with_forward("return (lambda: x)()"), "as a constant"),
         "a dunder": (with_forward("return x.__class__"), "attribute __class__"),
-        "doubled by an unknown operation": (
-            with_forward("return torch.ldexp(torch.linear(x, self.weight), 1)"),
-            "operation ldexp",
-        ),
-        "written into a buffer": (
-            with_forward("torch.mul_(self.weight, 2)\nreturn torch.linear(x, self.weight)"),
-            "operation mul_",
-        ),
-        "a buffer that is not used": (
-            with_forward("return torch.linear(x, self.weight)", gain=np.full(1, 20, np.float32)),
-            "tensor gain",
-        ),
+        "doubled by an unknown operation": (with_forward(f"return torch.ldexp({LINEAR}, 1)"), "operation ldexp"),
+        "written into a buffer": (with_forward(f"torch.mul_(self.weight, 2)\nreturn {LINEAR}"), "operation mul_"),
+        "a buffer that is not used": (with_forward(f"return {LINEAR}", gain=np.full(1, 20, np.float32)), "tensor gain"),
         "a huge number": (with_forward("return torch.mul(x, 1" + "0" * 5000 + ")"), "no code|64 bits"),
-        "an overflow": (
-            with_forward("y = torch.pow(10., 400)\nreturn torch.mul(torch.linear(x, self.weight), y)"),
-            "pow",
-        ),
+        "an overflow": (with_forward(f"y = torch.pow(10., 400)\nreturn torch.mul({LINEAR}, y)"), "pow"),
         "rows times rows": (with_forward("return torch.matmul(x, torch.t(x))"), "matmul"),
         "an array too large": (
             torchscript(
@@ -164,27 +136,19 @@ def bad_archives() -> dict[str, tuple[bytes, str]]:
             "numbers|output",
         ),
         "not finite": (
-            torchscript(
-                Object("__torch__.M", weight=np.full((1, 3), np.nan, np.float32)),
-                forward("return torch.linear(x, self.weight)"),
-            ),
+            torchscript(Object("__torch__.M", weight=np.full((1, 3), np.nan, np.float32)), forward(f"return {LINEAR}")),
             "not finite",
         ),
         "two outputs": (
-            torchscript(
-                Object("__torch__.M", weight=np.ones((2, 3), np.float32)),
-                forward("return torch.linear(x, self.weight)"),
-            ),
+            torchscript(Object("__torch__.M", weight=np.ones((2, 3), np.float32)), forward(f"return {LINEAR}")),
             "must be one scalar",
         ),
         "metadata that is no JSON": (
-            torchscript(module(), forward("return torch.linear(x, self.weight)"), **{"extra/metadata.json": "{"}),
+            torchscript(module(), forward(f"return {LINEAR}"), **{"extra/metadata.json": "{"}),
             "Invalid JSON",
         ),
         "metadata too deep": (
-            torchscript(
-                module(), forward("return torch.linear(x, self.weight)"), **{"extra/metadata.json": "[" * 99999}
-            ),
+            torchscript(module(), forward(f"return {LINEAR}"), **{"extra/metadata.json": "[" * 99999}),
             "Invalid JSON",
         ),
         "a tensor beyond its storage": (tensor(size=(1, 4)), "leaves its 3 numbers"),

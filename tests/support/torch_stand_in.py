@@ -14,7 +14,7 @@ UNKNOWN = with_forward("return torch.ldexp(torch.linear(x, self.weight), 1)")
 
 
 def unrecognised() -> dict[str, tuple[bytes, str]]:
-    module = zipped({"data.pkl": bad_pickles()["a pickled module"][0]})
+    module = zipped({"data.pkl": bad_pickles()["a module"][0]})
     held = state_dict({"model": Raw(name("torch.nn", "Linear") + b")\x81")})
     export = zipped({"archive_format": "pt2", "models/model.json": "{}", "byteorder": "little"})
     return {

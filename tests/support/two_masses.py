@@ -48,8 +48,7 @@ class TwoMasses:
         if self.told:
             # what holds a joint is known from the step before
             whole = np.where(self.held, -self.effort, load)
-            known = {"inertia": self.config.assumed_inertia, "load": -whole, "load_is_whole": 1.0}
-            write(self._signals, known)
+            write(self._signals, {"inertia": self.config.assumed_inertia, "load": -whole, "load_is_whole": 1.0})
         self._q[:, 0], self._v[:, 0], self._given[:, 0] = self.q, self.v, effort
         found = self.arrays.step(self._q, self._v, self._target, self.dt, feedforward=self._given)
         self.effort = np.array(found, float)[:, 0]

@@ -49,9 +49,8 @@ class WarmPython:
         """Run `python *arguments` in `cwd` with `env`, by default those here, until `timeout` [s], within `limits`."""
         if self._process is None:
             command = [sys.executable, *map(str, arguments)]
-            return subprocess.run(
-                command, cwd=cwd, env=env, timeout=timeout, capture_output=True, text=True, check=False
-            )
+            options = {"cwd": cwd, "env": env, "timeout": timeout}
+            return subprocess.run(command, capture_output=True, text=True, check=False, **options)
         with tempfile.TemporaryDirectory() as folder:
             said = [Path(folder) / name for name in ("out", "err")]
             request = {

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from check_release import VERSION_FILE, objections
 from places import REPOSITORY
+from refusals import cases
 
 
 @pytest.fixture
@@ -22,15 +23,13 @@ def test_own_version_may_be_released(root) -> None:
     assert objections("v1.2.3", root) == []
 
 
-@pytest.mark.parametrize("tag", ["v1.2.4", "1.2.3", "v1.2.3rc1"])
+@cases("tag", "v1.2.4", "1.2.3", "v1.2.3rc1")
 def test_other_tags_may_not(root, tag) -> None:
     (said,) = objections(tag, root)
     assert f"tag = {tag}: must be v1.2.3" in said
 
 
-@pytest.mark.parametrize(
-    "heading", ["## [Unreleased]", "## [1.2.30] - 2026-01-02", "## [1.2.3]", "## [1x2.3] - 2026-01-02"]
-)
+@cases("heading", "## [Unreleased]", "## [1.2.30] - 2026-01-02", "## [1.2.3]", "## [1x2.3] - 2026-01-02")
 def test_changelog_must_tell_of_it(root, heading) -> None:
     (root / "docs" / "CHANGELOG.md").write_text(f"{heading}\n")
     (said,) = objections("v1.2.3", root)
@@ -43,7 +42,7 @@ def test_version_of_this_tree_is_read() -> None:
     assert objections(f"v{__version__}", REPOSITORY) == []
 
 
-@pytest.mark.parametrize(("tags", "code"), [(["v{}"], 0), (["v0.0.1"], 1), ([], 1)])
+@cases("tags, code", (["v{}"], 0), (["v0.0.1"], 1), ([], 1))
 def test_exit_code_tells(tags, code) -> None:
     from isaacsim.core.experimental.actuators.base.version import __version__
 

@@ -72,7 +72,6 @@ def test_quiet_log_is_no_bomb(tmp_path) -> None:
 @pytest.mark.parametrize("cell", ["1_0", "\u0663", "1\uff10"])
 @pytest.mark.parametrize("name", READERS)
 def test_what_python_alone_takes_for_a_number(tmp_path, name, cell) -> None:
-    """Python reads 10, 3 and 10."""
     assert float(cell) in (10.0, 3.0)
     path = tmp_path / "log.csv"
     if name == "recording":

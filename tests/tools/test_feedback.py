@@ -2,7 +2,6 @@
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
-import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators.tools import feedback
 from own_components import OwnController
@@ -54,17 +53,14 @@ def test_behind_a_gear_they_are_those_of_the_motor_times_the_ratio() -> None:
     stiffness, damping = 32.0 * 0.1 * 12.0 * 0.02 / 1.5, 0.02**2 / 1.5
     np.testing.assert_allclose(gains(*servo)[:2, 0, 0], [100 * stiffness, 100 * damping], rtol=1e-6)
     table = aa.PositionBasedClampingConfig([0.0], [25.0])
-    for limits, expected in (
-        ([aa.MaxEffortClampingConfig(3.0)], [30, 12]),
-        ([aa.MaxEffortClampingConfig(3.0), table], [25, 12]),
-    ):
-        (actuator,) = aa.ActuatedArrays(
-            ["hip", "knee"], {".*": [aa.PDControlConfig(8.0, 2.0), *limits, gear]}
-        ).actuators
+    most = aa.MaxEffortClampingConfig(3.0)
+    for limits, expected in (([most], [30, 12]), ([most, table], [25, 12])):
+        motor = [aa.PDControlConfig(8.0, 2.0), *limits, gear]
+        (actuator,) = aa.ActuatedArrays(["hip", "knee"], {".*": motor}).actuators
         np.testing.assert_allclose(feedback.largest_efforts(actuator, 1), [expected], rtol=1e-6)
 
 
-@pytest.mark.parametrize("own", [True, False])
+@cases("own", True, False)
 def test_before_a_transmission_of_ones_own_nothing_is_known(own) -> None:
     law = TransmissionOwn if own else aa.TransmissionGear
     gear = law(*(wp.full(2, value, dtype=wp.float32, device="cpu") for value in (2.0, 0.0, 0.0)))
@@ -98,9 +94,8 @@ def test_largest_speed_is_that_without_load_at_the_joint() -> None:
     geared = [aa.PDControlConfig(8.0, 2.0), fast, aa.TransmissionConfig(ratio=-3.0)]
     (actuator,) = aa.ActuatedArrays(["hip", "knee"], {".*": geared}).actuators
     assert feedback.largest_speeds(actuator, 1).tolist() == [[3, 4]]
-    (actuator,) = aa.ActuatedArrays(
-        ["hip"], {".*": [aa.PDControlConfig(8.0, 2.0), aa.MaxEffortClampingConfig(3.0)]}
-    ).actuators
+    motor = [aa.PDControlConfig(8.0, 2.0), aa.MaxEffortClampingConfig(3.0)]
+    (actuator,) = aa.ActuatedArrays(["hip"], {".*": motor}).actuators
     assert feedback.largest_speeds(actuator, 1).tolist() == [[np.inf]]
 
 

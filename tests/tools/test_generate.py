@@ -23,8 +23,7 @@ from refusals import refused
 @pytest.mark.slow
 def test_all_that_is_generated_is_up_to_date() -> None:
     """In a process of its own: tests before this one may have put attributes on classes."""
-    command = [sys.executable, generate.__file__, "--check"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, generate.__file__, "--check"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{done.stdout}{done.stderr}\nrun ./python.sh tools/generate.py"
 
 

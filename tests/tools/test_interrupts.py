@@ -6,6 +6,7 @@ import sys
 
 import pytest
 from isaacsim.core.experimental.actuators.tools.interrupts import until_interrupted
+from refusals import cases
 
 
 def test_a_loop_ends_with_its_results(capsys) -> None:
@@ -32,9 +33,7 @@ def test_a_second_interrupt_is_one() -> None:
     assert signal.getsignal(signal.SIGINT) is handler
 
 
-@pytest.mark.parametrize(
-    ("error", "said"), [("KeyboardInterrupt", "Interrupted.\n"), ("ValueError('odd')", "Traceback")]
-)
+@cases("error, said", ("KeyboardInterrupt", "Interrupted.\n"), ("ValueError('odd')", "Traceback"))
 def test_a_program_ends_without_a_traceback(error, said) -> None:
     code = "from isaacsim.core.experimental.actuators.tools.interrupts import without_traceback\nwithout_traceback()\n"
     done = subprocess.run([sys.executable, "-c", f"{code}raise {error}"], capture_output=True, text=True, check=False)

@@ -19,7 +19,7 @@ import pytest
 from fakes.extension_loader import BUNDLED
 from interpreters import VERSIONS, written
 from places import REPOSITORY
-from refusals import cases
+from refusals import cases, refused
 from start_in_kit import STARTED, started, started_with_nodes
 
 NAME = "isaacsim.core.experimental.actuators"
@@ -67,7 +67,7 @@ with ea.use_host(host):
     host.step(0.01)
     assert ea.__file__.startswith(sys.argv[1]), ea.__file__
     # 10 * 0.5 - 2 * 1 and 10 * -1
-    np.testing.assert_array_equal(robots.get_dof_efforts().numpy(), [[0, 3], [0, -10]])
+    assert_array_equal(robots.get_dof_efforts().numpy(), [[0, 3], [0, -10]])
     print(actuators.engine)
 """
 IMPORTS = """
@@ -194,7 +194,6 @@ def test_one_package_has_the_cores_of_several_pythons(script, tmp_path) -> None:
 
 
 def test_what_cannot_be_built_is_said(script, tmp_path, monkeypatch, capsys) -> None:
-    """No core, a name and a line for each Python that say so; the build's own words go to the terminal."""
     failed = subprocess.CompletedProcess([], 1, "", "error: no C++ compiler")
     monkeypatch.setattr(script, "all_found", lambda: {VERSIONS[0]: "/some/python"})
     monkeypatch.setattr(script, "answer", lambda *_: ".other-python.so")
@@ -223,8 +222,7 @@ def test_what_is_asked_for_and_cannot_be_had_makes_no_package(script, tmp_path, 
     monkeypatch.setattr(script.subprocess, "run", lambda *_, **__: failed)
     monkeypatch.setattr(script, "answer", lambda *_: ".other-python.so")
     monkeypatch.setattr(sys, "argv", ["package.py", "--folder", str(tmp_path), "--python", wanted])
-    with pytest.raises(SystemExit, match=re.escape(said)):
-        script.main()
+    refused(SystemExit, script.main, re.escape(said))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -250,7 +248,7 @@ def test_core_is_built_once_and_again_when_its_source_changes(script, tmp_path, 
     assert script.core_for(sys.executable).content == b"built 2"
 
 
-@pytest.mark.parametrize("here", [False, True])
+@cases("here", False, True)
 def test_core_of_the_clone_is_taken_on_demand(script, tmp_path, monkeypatch, here) -> None:
     monkeypatch.setattr(script, "answer", lambda *_: ".so")
     monkeypatch.setattr(script, "ROOT", tmp_path)
@@ -279,12 +277,12 @@ def test_package_with_cores_is_for_their_system(script, tmp_path, monkeypatch, p
         assert manifest["package"]["target"] == {"platform": systems if cores else known}
 
 
-@pytest.mark.parametrize("key", PACKAGE_KEYS)
+@cases("key", *PACKAGE_KEYS)
 def test_manifest_has(manifest, key) -> None:
     assert manifest["package"][key]
 
 
-@pytest.mark.parametrize("key", FILE_KEYS)
+@cases("key", *FILE_KEYS)
 def test_manifest_file_exists(root, manifest, key) -> None:
     assert (root / manifest["package"][key]).is_file()
 
@@ -309,21 +307,20 @@ def test_modules_lie_under_the_root(root, manifest) -> None:
         assert (place / "__init__.py").is_file() or place.with_suffix(".py").is_file(), module
 
 
-@pytest.mark.parametrize("name", FILES)
+@cases("name", *FILES)
 def test_file_is_packaged(root, name) -> None:
     assert (root / name).is_file()
 
 
-@pytest.mark.parametrize("folder", NAMESPACES)
+@cases("folder", *NAMESPACES)
 def test_shared_namespace_stays_open(root, folder) -> None:
     assert (root / folder).is_dir() and not (root / folder / "__init__.py").exists()
 
 
 def _nodes(root: Path) -> list[tuple[Path, str, dict]]:
     files = sorted(root.rglob("*.ogn"))
-    return [
-        (file, *item) for file in files for item in json.loads(file.read_text("utf-8")).items() if item[0][0] != "$"
-    ]
+    texts = [(file, json.loads(file.read_text("utf-8"))) for file in files]
+    return [(file, *item) for file, text in texts for item in text.items() if item[0][0] != "$"]
 
 
 def test_node_type_has_its_full_name(root) -> None:
@@ -343,7 +340,6 @@ def test_node_lies_in_a_listed_module(root, manifest) -> None:
 
 
 def test_kit_finds_the_node_by_itself(root) -> None:
-    """Below the root at the import path, with its icon; nothing is registered by hand, and all is gone at the end."""
     said = started_with_nodes(root, root)
     icon = root / MODULE / "extension" / "action_graphs" / "nodes" / "icons" / "articulation_actuators.svg"
     assert said["nodes"] == {f"{NAME}.ArticulationActuators": str(icon)} and icon.is_file()
@@ -369,7 +365,7 @@ def test_node_list_agrees_with_the_nodes(root) -> None:
         assert listed[name]["language"].lower() == node["language"].lower()
 
 
-@pytest.mark.parametrize("pattern", LEFTOVERS)
+@cases("pattern", *LEFTOVERS)
 def test_no_leftovers(root, pattern) -> None:
     assert list(root.rglob(pattern)) == []
 
@@ -402,13 +398,11 @@ def test_tests_are_those_that_kit_runs(root) -> None:
 
 def test_no_file_names_this_machine(root) -> None:
     here = [f"{path}/".encode() for path in (REPOSITORY, sys.prefix, root.parent) if str(path) != "/usr"]
-    assert [
-        (path.name, one) for path in root.rglob("*") if path.is_file() for one in here if one in path.read_bytes()
-    ] == []
+    for path in filter(Path.is_file, root.rglob("*")):
+        assert [one for one in here if one in path.read_bytes()] == [], path
 
 
 def test_text_is_text(root) -> None:
-    """Every file is a picture, the core, or UTF-8 with line feeds."""
     binary = [path for path in root.rglob("*") if path.is_file() and path.suffix not in TEXTS]
     assert {path.suffix for path in binary} <= {".png", ".pyd", ".so", ".usdc"}
     for path in root.rglob("*"):
@@ -432,16 +426,14 @@ def test_links_and_includes_resolve(root) -> None:
 def test_every_module_is_imported_from_the_root(root) -> None:
     done = run(root, "-c", IMPORTS, str(root))
     assert done.returncode == 0, done.stderr
-    files = len(list((root / MODULE).rglob("*.py")))
-    assert done.stdout.splitlines()[-2:] == [str(files), "[]"]
+    assert done.stdout.splitlines()[-2:] == [str(len(list((root / MODULE).rglob("*.py")))), "[]"]
 
 
 @pytest.mark.slow
 def test_step_gives_the_right_efforts(root, packaged) -> None:
     done = run(root, "-c", STEP, str(root))
     assert done.returncode == 0, done.stderr
-    engine = "native" if has_core(packaged) else "warp"
-    assert done.stdout.splitlines()[-1].startswith(engine)
+    assert done.stdout.splitlines()[-1].startswith("native" if has_core(packaged) else "warp")
 
 
 @pytest.mark.slow
@@ -473,9 +465,8 @@ def test_repo_docs_fails_on_warnings(repository) -> None:
     assert "-m sphinx" in printed and "--fail-on-warning" in printed and "docs _build/docs" in printed
 
 
-@pytest.mark.parametrize("arguments", [[], ["build"]])
+@cases("arguments", [], ["build"])
 def test_repo_lists_its_commands(repository, arguments) -> None:
-    """What it does not know ends with 2 and what it knows."""
     done = repo(repository, *arguments)
     assert done.returncode == 2 and "./repo.sh package" in done.stderr and "./repo.sh docs" in done.stderr
 

@@ -21,7 +21,7 @@ from isaacsim.core.experimental.actuators.specs.fields import Parameter, conflic
 from isaacsim.core.experimental.actuators.specs.motors import MotorConfig
 from isaacsim.core.experimental.actuators.specs.patterns import pattern_problem
 from pipe_files import needs_pipes, require_refused
-from refusals import refused
+from refusals import cases, refused
 
 # the writer of TOML is in the extra `files`
 WRITTEN = [
@@ -125,9 +125,8 @@ def test_a_file_reads_well(tmp_path) -> None:
 
 def test_lists_of_configs_are_written_too(tmp_path) -> None:
     aa.save_motors(tmp_path / "a.JSON", {".*": [aa.MaxEffortClampingConfig(math.inf), aa.PDControlConfig(1.0, 2.0)]})
-    assert aa.load_motors(tmp_path / "a.JSON") == {
-        ".*": aa.MotorConfig(aa.PDControlConfig(1.0, 2.0), [aa.MaxEffortClampingConfig(math.inf)])
-    }
+    motor = aa.MotorConfig(aa.PDControlConfig(1.0, 2.0), [aa.MaxEffortClampingConfig(math.inf)])
+    assert aa.load_motors(tmp_path / "a.JSON") == {".*": motor}
 
 
 def test_networks_are_found_beside_the_file(tmp_path, monkeypatch) -> None:
@@ -143,7 +142,7 @@ def named(folder: Path, path: str) -> Path:
     return file
 
 
-@pytest.mark.parametrize("how", ["absolute", "above", "link"])
+@cases("how", "absolute", "above", "link")
 def test_network_outside_of_the_folder_is_refused(how, tmp_path) -> None:
     folder, outside = tmp_path / "robot", tmp_path / "secret.txt"
     folder.mkdir()
@@ -169,8 +168,7 @@ def test_network_that_this_process_saved_may_be_anywhere(tmp_path) -> None:
 def test_problems_begin_with_the_file(tmp_path) -> None:
     file = tmp_path / "a.toml"
     file.write_text('a = 1\n["b".controller]\nlaw = "pd"\nkp = -1.0\nkd = 0.1')
-    text = refused(ValueError, lambda: aa.load_motors(file))
-    first, second = text.splitlines()
+    first, second = refused(ValueError, lambda: aa.load_motors(file)).splitlines()
     assert first.startswith(f"{file}: 'a' = 1: must be a motor")
     assert second.startswith(f"{file}: 'b'.controller.kp = -1.0: must be finite and >= 0")
 
@@ -215,14 +213,12 @@ def test_pipe_is_refused(tmp_path) -> None:
     require_refused(aa.load_motors, tmp_path / "motors.json")
 
 
-@pytest.mark.parametrize("ending", WRITTEN)
+@cases("ending", *WRITTEN)
 def test_flags_and_viscous_friction_are_written(ending, tmp_path) -> None:
     file = tmp_path / f"motors{ending}"
     friction = aa.FrictionConfig({"L.*": 0.5, "R.*": 0.75}, in_engine=True)
-    motors = {
-        "hip": aa.MotorConfig(others=[friction]),
-        "knee": aa.MotorConfig(friction=0.5, viscous_friction={"knee": 0.25}),
-    }
+    knee = aa.MotorConfig(friction=0.5, viscous_friction={"knee": 0.25})
+    motors = {"hip": aa.MotorConfig(others=[friction]), "knee": knee}
     aa.save_motors(file, motors)
     assert aa.load_motors(file) == motors and "true" in file.read_text() and "false" not in file.read_text()
 
@@ -238,20 +234,14 @@ def test_every_law_of_the_package_has_a_name() -> None:
     assert {kind: list(laws) for kind, laws in LAWS.items()} == {
         "feedback": ["encoder"],
         "command": ["wrap", "command_lag"],
-        "controller": [
-            *("pd", "pid", "geared_pd", "geared_pid", "neural", "slewed_pid", "servo", "startup_pd", "stepper")
-        ],
-        "rate": ["rate"],
-        "effort_delay": ["effort_delay"],
-        "effort_lag": ["effort_lag"],
+        "controller": "pd pid geared_pd geared_pid neural slewed_pid servo startup_pd stepper".split(),
         "effort_mode": ["implicit"],
-        "electrical": ["electrical"],
         "clamping": ["max_effort", "dc_motor", "dc_motor_cutoff", "position_based", "envelope"],
-        "losses": ["losses"],
-        "thermal": ["thermal"],
-        "supply": ["supply"],
         "transmission": ["transmission", "elastic"],
         "shaft": ["shaft_friction", "shaft_inertia"],
+        **{
+            kind: [kind] for kind in ("rate", "effort_delay", "effort_lag", "electrical", "losses", "thermal", "supply")
+        },
         "linkage": ["linkage"],
         "passive": ["friction", "friction_curve", "lu_gre_friction", "cogging", "ripple", "brake"],
         "delay": ["delay", "timed_delay"],
@@ -293,10 +283,8 @@ def test_registered_laws_are_read_and_written_by_their_schema(monkeypatch) -> No
 
 
 def test_what_is_at_its_default_is_left_out() -> None:
-    assert plain_of({"a": [aa.PDControlConfig(1, 2)], "b": MotorConfig()}, "/") == {
-        "a": {"controller": {"law": "pd", "kp": 1.0, "kd": 2.0}},
-        "b": {},
-    }
+    plain = plain_of({"a": [aa.PDControlConfig(1, 2)], "b": MotorConfig()}, "/")
+    assert plain == {"a": {"controller": {"law": "pd", "kp": 1.0, "kd": 2.0}}, "b": {}}
     tendon = {"joints": ["a", "b"], "coefficients": [1.0, 0.5]}
     assert plain_of({"a": [aa.LinkageConfig(**tendon)]}, "/") == {"a": {"linkage": tendon}}
     assert plain_of({"a": [aa.PIDControlConfig(1, 2, 3, const_effort=0.5)]}, "/")["a"]["controller"] == {
@@ -381,13 +369,12 @@ def test_reading_ends_when_enough_is_wrong() -> None:
     assert len(found) == MAX_PROBLEMS + 1 and found[-1] == "and perhaps more: reading ended after 100 problems."
 
 
-@pytest.mark.parametrize("plain", [None, [], "motors", 3])
+@cases("plain", None, [], "motors", 3)
 def test_what_is_no_dictionary_is_refused(plain: Any) -> None:
     assert problems(plain)[0].endswith("must be motors by pattern of joint names. Write pattern: motor.")
 
 
 def test_what_a_file_cannot_hold_is_not_written() -> None:
-    """Values per robot, laws of the user's own, invalid patterns and values out of range are all reported."""
     array: Any = np.array([1.0, 2.0])
     own = ForeignConfig("OwnAPI", "clamping", {})
 
@@ -428,9 +415,8 @@ def test_effort_modes_have_the_names_of_python() -> None:
     found = motors_of(named | {"by law": {"effort_mode": {"law": "implicit", "load_share": 0.1}}}, "/")
     modes = [], [aa.ImplicitConfig()], [aa.ImplicitConfig(in_engine=True)], [aa.ImplicitConfig(load_share=0.1)]
     assert [motor.others for motor in found.values()] == [*modes]
-    assert problems({"a": {"effort_mode": "fast"}}) == [
-        "'a'.effort_mode = 'fast': must be an effort_mode. Write implicit or in_engine."
-    ]
+    said = "'a'.effort_mode = 'fast': must be an effort_mode. Write implicit or in_engine."
+    assert problems({"a": {"effort_mode": "fast"}}) == [said]
 
 
 def test_intervals_are_pairs_of_numbers() -> None:
@@ -443,6 +429,5 @@ def test_intervals_are_pairs_of_numbers() -> None:
         f"'a'.intervals.kd = 3: {rule}",
         f"'a'.intervals.ki = [0, inf]: {rule}",
     ]
-    assert problems({"a": {"intervals": 3}}) == [
-        "'a'.intervals = 3: must be intervals by name. Write name: [low, high]."
-    ]
+    said = "'a'.intervals = 3: must be intervals by name. Write name: [low, high]."
+    assert problems({"a": {"intervals": 3}}) == [said]

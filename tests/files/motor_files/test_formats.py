@@ -6,7 +6,7 @@ import sys
 import pytest
 from isaacsim.core.experimental.actuators.files.motor_files import formats
 from isaacsim.core.experimental.actuators.files.motor_files.formats import parse, render
-from refusals import cases
+from refusals import cases, refused
 
 
 @cases(
@@ -52,7 +52,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize(("ending", "text", "message"), HOSTILE.values(), ids=HOSTILE)
+@cases("ending, text, message", *HOSTILE.values(), ids=HOSTILE)
 def test_hostile_files_are_one_error(ending, text, message) -> None:
     with pytest.raises(ValueError, match=message) as caught:
         parse(text, ending)
@@ -64,7 +64,7 @@ def test_many_numbers_in_a_line_of_toml_are_no_long_key() -> None:
     assert parse(f"a = {numbers}", ".toml") == {"a": numbers}
 
 
-@pytest.mark.parametrize(("ending", "library"), [(".yaml", "yaml"), (".yml", "yaml"), (".toml", "tomli_w")])
+@cases("ending, library", (".yaml", "yaml"), (".yml", "yaml"), (".toml", "tomli_w"))
 def test_a_missing_library_is_named_with_its_extra(ending, library, monkeypatch) -> None:
     real = builtins.__import__
 
@@ -77,6 +77,5 @@ def test_a_missing_library_is_named_with_its_extra(ending, library, monkeypatch)
     for one in ("yaml", "tomli_w"):
         monkeypatch.delitem(sys.modules, one, raising=False)
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(ImportError, match=rf"needs {library}, .*pip install .*\[files\]'"):
-        render({}, ending)
+    refused(ImportError, lambda: render({}, ending), rf"needs {library}, .*pip install .*\[files\]'")
     assert parse(render({"a": 1}, ".json"), ".json") == {"a": 1} and parse("a = 1", ".toml") == {"a": 1}

@@ -16,7 +16,7 @@ from isaacsim.core.experimental.actuators.files.networks.convert import compare
 from isaacsim.core.experimental.actuators.files.networks.load import load_checkpoint
 from isaacsim.core.experimental.actuators.laws.networks.network import Linear, Network, Unary
 from network_oracle import evaluate
-from refusals import refused
+from refusals import cases, refused
 from small_networks import NETWORKS
 
 REAL = os.environ.get("ACTUATOR_NETS", "")
@@ -39,9 +39,9 @@ def names(folder: Path) -> list[str]:
 
 
 @needs_onnx
-@pytest.mark.parametrize("ending", TARGETS)
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("format", FORMATS)
+@cases("ending", *TARGETS)
+@cases("kind", *KINDS)
+@cases("format", *FORMATS)
 def test_every_format_is_converted_bit_for_bit(format, kind, ending, tmp_path) -> None:
     source, target = tmp_path / "old.bin", tmp_path / f"new{ending}"
     source.write_bytes(checkpoint_file(format, kind, METADATA))
@@ -54,7 +54,7 @@ def test_every_format_is_converted_bit_for_bit(format, kind, ending, tmp_path) -
 
 
 @needs_onnx
-@pytest.mark.parametrize("name", NETWORKS)
+@cases("name", *NETWORKS)
 def test_every_operation_is_converted_bit_for_bit(name, tmp_path) -> None:
     source, onnx, back = (tmp_path / one for one in ("a.safetensors", "b.onnx", "c.safetensors"))
     said = {"input_idx": [0, 1, 2]} if NETWORKS[name].kind == "mlp" else {}
@@ -67,10 +67,7 @@ def test_metadata_given_and_of_the_json_file_are_in_the_new_file(source) -> None
     source.with_suffix(".json").write_text('{"effort_scale": 21.0, "pos_scale": 2.0, "note": "a"}')
     target = source.with_name("hip.safetensors")
     convert_checkpoint(source, target, {"note": "b", "input_idx": (0,)})
-    assert load_metadata(target) == METADATA | {
-        **{"effort_scale": 21.0, "pos_scale": 2.0, "note": "b"},
-        "input_idx": [0],
-    }
+    assert load_metadata(target) == METADATA | {"effort_scale": 21.0, "pos_scale": 2.0, "note": "b", "input_idx": [0]}
     assert not target.with_suffix(".json").exists()
 
 
@@ -90,7 +87,7 @@ def test_json_beside_the_target_may_not_say_otherwise(source) -> None:
         convert_checkpoint(source.with_suffix(".safetensors"), source.with_name("knee.safetensors"))
 
 
-@pytest.mark.parametrize("name", ["knee", "knee.pt2", "knee.json", ".onnx"])
+@cases("name", "knee", "knee.pt2", "knee.json", ".onnx")
 def test_ending_says_what_to_write(name, source) -> None:
     with pytest.raises(NetworkError, match=r"must end in \.onnx or \.safetensors"):
         convert_checkpoint(source, source.with_name(name))
@@ -111,9 +108,8 @@ def test_who_lacks_onnx_is_told_the_extra(source, monkeypatch) -> None:
 def scaled(network: Network, factor: float) -> Network:
     last = network.operations[-1]
     assert isinstance(last, Linear)
-    return Network(
-        network.inputs, (*network.operations[:-1], Linear(last.source, last.weight, last.bias * np.float32(factor)))
-    )
+    changed = Linear(last.source, last.weight, last.bias * np.float32(factor))
+    return Network(network.inputs, (*network.operations[:-1], changed))
 
 
 def another(_: Network, said: Mapping) -> bytes:
@@ -129,8 +125,8 @@ WRONG: dict[str, tuple[Callable[[Network, Mapping], bytes], str]] = {
 }
 
 
-@pytest.mark.parametrize("existing", [False, True])
-@pytest.mark.parametrize("name", WRONG)
+@cases("existing", False, True)
+@cases("name", *WRONG)
 def test_file_that_is_not_the_network_is_not_kept(name, existing, source, monkeypatch) -> None:
     write, says = WRONG[name]
     monkeypatch.setitem(convert.WRITERS, ".safetensors", write)
@@ -142,7 +138,7 @@ def test_file_that_is_not_the_network_is_not_kept(name, existing, source, monkey
     assert not existing or target.read_bytes() == b"before"
 
 
-@pytest.mark.parametrize("step", ["write_bytes", "replace"])
+@cases("step", "write_bytes", "replace")
 def test_disk_that_fails_leaves_nothing(step, source, monkeypatch) -> None:
     target = source.with_suffix(".safetensors")
     target.write_bytes(b"before")
@@ -204,7 +200,7 @@ def test_file_is_converted_in_place(tmp_path) -> None:
     assert compare(network("gru"), made.network).difference == 0.0 and names(tmp_path) == [path.name]
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), {1, 2}, b"x"])
+@cases("value", float("nan"), float("inf"), {1, 2}, b"x")
 def test_metadata_that_are_no_json_are_refused(value, source) -> None:
     with pytest.raises(NetworkError, match=r"hip\.safetensors: metadata: .* must be JSON"):
         convert_checkpoint(source, source.with_name("hip.safetensors"), {"note": value})
@@ -246,9 +242,9 @@ def test_comparison_knows_what_is_not_finite() -> None:
 
 @needs_onnx
 @pytest.mark.filterwarnings("ignore")  # of Torch, while it writes
-@pytest.mark.parametrize("ending", TARGETS)
-@pytest.mark.parametrize("kind", ["LSTM", "GRU", "MLP"])
-@pytest.mark.parametrize("way", ["script", "trace", "export"])
+@cases("ending", *TARGETS)
+@cases("kind", "LSTM", "GRU", "MLP")
+@cases("way", "script", "trace", "export")
 def test_files_of_torch_compute_the_same_when_converted(way, kind, ending, tmp_path) -> None:
     torch = pytest.importorskip("torch", reason="PyTorch is not installed: nothing to compare with")
     module, given = _module_of_torch(torch, kind)
@@ -258,8 +254,7 @@ def test_files_of_torch_compute_the_same_when_converted(way, kind, ending, tmp_p
         states = {"LSTM": ({1: n}, {1: n}), "GRU": ({1: n},), "MLP": ()}[kind]
         torch.export.save(torch.export.export(module, given, dynamic_shapes=({0: n}, *states)), str(source))
     else:
-        made = torch.jit.script(module) if way == "script" else torch.jit.trace(module, given)
-        torch.jit.save(made, str(source))
+        torch.jit.save(torch.jit.script(module) if way == "script" else torch.jit.trace(module, given), str(source))
     assert convert_checkpoint(source, target).difference == 0.0
     found = load_checkpoint(target)
     assert (found.format, found.network.kind) == (ending[1:], kind.lower())
@@ -308,7 +303,7 @@ def _module_of_torch(torch, kind: str) -> tuple:
 
 @needs_onnx
 @pytest.mark.skipif(not REAL, reason="ACTUATOR_NETS does not name the folder of the real networks")
-@pytest.mark.parametrize("ending", TARGETS)
+@cases("ending", *TARGETS)
 def test_real_network_is_converted(ending, tmp_path) -> None:
     path = Path(REAL) / "anydrive_v3_lstm.pt"
     assert convert_checkpoint(path, tmp_path / f"net{ending}").difference == 0.0

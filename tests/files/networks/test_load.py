@@ -35,7 +35,7 @@ def test_metadata_by_who_says_it(path: Path) -> None:
     assert load.load_metadata(path)["effort_scale"] == 5.0
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"a": 1, "a": 2}', "\xff"])
+@cases("text", "", "{", "[]", '{"a": 1, "a": 2}', "\xff")
 def test_json_beside_the_file_is_checked(text: str, path: Path) -> None:
     known = load.load_checkpoint(path)
     path.with_suffix(".json").write_text(text, "latin-1")
@@ -64,9 +64,7 @@ def test_only_regular_files_of_bounded_size_are_read(tmp_path: Path) -> None:
             load.read_file(odd)
     with open(tmp_path / "large", "wb") as large:
         large.truncate(load.LARGEST + 1)
-    refused(
-        ValueError, lambda: load.read_file(tmp_path / "large"), f"large has {load.LARGEST + 1} bytes: must be at most"
-    )
+    refused(ValueError, lambda: load.read_file(tmp_path / "large"), f"has {load.LARGEST + 1} bytes: must be at most")
     refused(FileNotFoundError, lambda: load.read_file(tmp_path / "none"))
 
 
@@ -90,9 +88,8 @@ def apart(folder: Path, location: str, *, first: int = 8, count: int = 8, conten
     for key, value in (("location", location), ("offset", str(first)), ("length", str(count))):
         weights.external_data.add(key=key, value=value)
     node = onnx.helper.make_node("MatMul", ["x", "w"], ["y"])
-    graph = onnx.helper.make_graph(
-        [node], "g", [make("x", kind, ["rows", 2])], [make("y", kind, ["rows", 1])], [weights]
-    )
+    ends = [[make(name, kind, ["rows", count])] for name, count in (("x", 2), ("y", 1))]
+    graph = onnx.helper.make_graph([node], "g", *ends, [weights])
     made = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
     (folder / "more").mkdir(exist_ok=True)
     (folder / "more" / "weights.bin").write_bytes(content or bytes(8) + np.array([2, 3], np.float32).tobytes())

@@ -93,10 +93,8 @@ def test_what_is_wrong_is_one_line(arguments, says, capsys, knee) -> None:
 
 @pytest.mark.slow
 def test_module_is_a_program(knee) -> None:
-    """The exit code is 1, and no other output is printed."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     for arguments, code in ((["show", "--json", "knee.pt"], 0), (["show", "none"], 1)):
-        command = [sys.executable, "-m", MODULE, *arguments]
-        done = ran(command, cwd=knee.parent, env=environment, timeout=60)
+        done = ran([sys.executable, "-m", MODULE, *arguments], cwd=knee.parent, env=environment, timeout=60)
         assert done.returncode == code and "Traceback" not in done.stderr
         assert code or json.loads(done.stdout)["kind"] == "lstm"

@@ -136,7 +136,6 @@ WATCH = """
 
 @pytest.mark.slow
 def test_nothing_runs_opens_or_sends(corpus, tmp_path) -> None:
-    """Audit events show nothing of the kind, good files are read as usual, and memory stays small."""
     folder = tmp_path / "files"
     folder.mkdir()
     contents = {f"good {format}": good(format) for format in FORMATS}
@@ -227,8 +226,7 @@ def test_every_format_is_read_through_a_prim(tmp_path) -> None:
     files = {f"joint_{number}": f"./net_{number}.bin" for number in range(len(FORMATS))}
     for format, path in zip(FORMATS, files.values(), strict=True):
         (tmp_path / path).write_bytes(good(format))
-    specs = parsed(stage_with(tmp_path, files), files)
-    assert [spec.checkpoint.format for spec in specs] == list(FORMATS)
+    assert [spec.checkpoint.format for spec in parsed(stage_with(tmp_path, files), files)] == list(FORMATS)
 
 
 @pytest.mark.slow

@@ -24,7 +24,7 @@ def assert_same(first: Network, second: Network) -> None:
             assert a.tobytes() == b.tobytes() if isinstance(a, np.ndarray) else a == b
 
 
-@pytest.mark.parametrize("name", NETWORKS)
+@cases("name", *NETWORKS)
 def test_what_is_written_is_read_back_exactly(name) -> None:
     data = safetensors.write(NETWORKS[name], METADATA)
     network, metadata = safetensors.read(data)

@@ -79,7 +79,7 @@ def test_permission_to_name_is_none_to_run(tmp_path) -> None:
     assert not is_trusted(tmp_path / "named" / "a.pt") and is_trusted(tmp_path / "run" / "a.pt")
 
 
-@pytest.mark.parametrize("permit", [trust_checkpoints, allow_checkpoints])
+@cases("permit", trust_checkpoints, allow_checkpoints)
 def test_path_that_leads_nowhere_permits_nothing(permit, tmp_path) -> None:
     assert callable(permit)
     refused(FileNotFoundError, lambda: permit([tmp_path, tmp_path / "none"]), "must be there")
@@ -90,7 +90,7 @@ def test_path_that_leads_nowhere_permits_nothing(permit, tmp_path) -> None:
 # errors without permission name the problem and the remedy
 
 
-@pytest.mark.parametrize("name", unrecognised())
+@cases("name", *unrecognised())
 def test_who_does_not_trust_is_told_what_and_how(name, run_by_torch) -> None:
     data, said = unrecognised()[name]
     told = refused(NetworkError, lambda: read_checkpoint(data, "knee.pt"))

@@ -36,15 +36,11 @@ def instanced(stage: Usd.Stage, path: str, source: str) -> Usd.Stage:
 
 def test_every_prim_enters_instances():
     stage = instanced(stage_with("/Source", "/Source/link"), "/Copy", "/Source")
-    assert [str(prim.GetPath()) for prim in articulation.every_prim(stage.GetPrimAtPath("/Copy"))] == [
-        "/Copy",
-        "/Copy/link",
-    ]
+    prims = articulation.every_prim(stage.GetPrimAtPath("/Copy"))
+    assert [str(prim.GetPath()) for prim in prims] == ["/Copy", "/Copy/link"]
 
 
-@pytest.mark.parametrize(
-    "hide", [lambda prim: prim.SetActive(False), lambda prim: prim.SetSpecifier(Sdf.SpecifierOver)]
-)
+@cases("hide", lambda prim: prim.SetActive(False), lambda prim: prim.SetSpecifier(Sdf.SpecifierOver))
 def test_every_prim_skips_what_is_not_there(hide):
     stage = stage_with("/R", "/R/gone", "/R/gone/below", "/R/there")
     hide(stage.GetPrimAtPath("/R/gone"))
@@ -267,11 +263,9 @@ def list_joints(stage: Usd.Stage, robot: str, *joints: str) -> None:
 @unmoved
 def test_listed_joints_come_first_in_the_order_of_the_list() -> None:
     stage = tree("/World/R").stage
-    listed = [f"/World/R/{name}" for name in ("elbow_b", "shoulder_b", "gone", "elbow_b")]
-    list_joints(stage, "/World/R", *listed)
-    assert [path.rsplit("/", 1)[1] for path in found(stage, "/World/R")] == [
-        *("elbow_b", "shoulder_b", "fix", "shoulder_a", "elbow_a")
-    ]
+    list_joints(stage, "/World/R", *[f"/World/R/{name}" for name in ("elbow_b", "shoulder_b", "gone", "elbow_b")])
+    names = [path.rsplit("/", 1)[1] for path in found(stage, "/World/R")]
+    assert names == ["elbow_b", "shoulder_b", "fix", "shoulder_a", "elbow_a"]
 
 
 @unmoved

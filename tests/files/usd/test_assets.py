@@ -54,8 +54,7 @@ def Xform "Robot" (prepend apiSchemas = ["PhysicsArticulationRootAPI"]) {{
 
 
 def found(file: Path):
-    stage = Usd.Stage.Open(str(file))
-    (spec,) = discover(stage, ROOT, [KNEE], files=True)
+    (spec,) = discover(Usd.Stage.Open(str(file)), ROOT, [KNEE], files=True)
     return spec.checkpoint
 
 
@@ -109,9 +108,8 @@ def test_package_holds_its_networks(asset, tmp_path) -> None:
     assert found(world).metadata == {"pos_scale": 3.0}
     beside = robot_file(tmp_path / "packed" / "beside.usda", "robot.usdz[nets/knee.safetensors]")
     assert found(beside).metadata == {"pos_scale": 3.0}
-    assert "robot.usdz[nets/none.safetensors]" in issue(
-        robot_file(tmp_path / "packed" / "none.usda", "robot.usdz[nets/none.safetensors]")
-    )
+    inner = "robot.usdz[nets/none.safetensors]"
+    assert inner in issue(robot_file(tmp_path / "packed" / "none.usda", inner))
 
 
 def test_json_beside_the_file_adds_metadata(asset) -> None:
@@ -156,7 +154,6 @@ def test_same_file_is_one_network(asset, tmp_path) -> None:
     ("robot.usda", "newton:modelPath = 'robot.usda'"),
 )
 def test_other_files_are_refused(path, rule, asset) -> None:
-    """One issue with prim, attribute, value, layer, rule and remedy; nothing is read or waited for."""
     os.mkfifo(asset / "nets" / "pipe")
     with open(asset / "nets" / "large.onnx", "wb") as large:
         large.truncate(load.LARGEST + 1)
@@ -235,8 +232,7 @@ def test_listed_folders_are_open_to_any_stage(asset, tmp_path) -> None:
 
 
 def test_link_put_in_place_after_the_check_is_not_followed(asset, tmp_path) -> None:
-    layer = Sdf.Layer.FindOrOpen(str(robot_file(asset / "robot.usda", "x")))
-    checked = allowed(layer, "nets/knee.safetensors")
+    checked = allowed(Sdf.Layer.FindOrOpen(str(robot_file(asset / "robot.usda", "x"))), "nets/knee.safetensors")
     (asset / "nets" / "knee.safetensors").unlink()
     (asset / "nets" / "knee.safetensors").symlink_to(tmp_path / "outside" / "knee.safetensors")
     refused(OSError, checked.read)

@@ -63,8 +63,7 @@ def test_drive_of_no_axis_is_named(instance) -> None:
 
 
 def test_joint_of_several_axes_has_letters() -> None:
-    stage = driven("rotX", "transY", "X", kind="")
-    assert [line.split()[2] for line in misnamed(stage, [SLIDE])] == [f"{DRIVE}:X,"]
+    assert [line.split()[2] for line in misnamed(driven("rotX", "transY", "X", kind=""), [SLIDE])] == [f"{DRIVE}:X,"]
 
 
 def test_drive_that_is_called_right_is_not_named() -> None:

@@ -1,12 +1,10 @@
 """Names of joint axes."""
 
-import pytest
 from isaacsim.core.experimental.actuators.files.usd.axes import address, axis_in, disambiguate, is_angular
+from refusals import cases
 
 
-@pytest.mark.parametrize(
-    ("axis", "angular"), [("angular", True), ("rotX", True), ("rotZ", True), ("linear", False), ("transY", False)]
-)
+@cases("axis, angular", ("angular", True), ("rotX", True), ("rotZ", True), ("linear", False), ("transY", False))
 def test_what_turns(axis, angular) -> None:
     assert is_angular(axis) is angular
 

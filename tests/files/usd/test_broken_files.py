@@ -21,7 +21,7 @@ def broken(tmp_path, path, line):
     return file
 
 
-@pytest.mark.parametrize("text", [b'def "A\xff" {}', b'def "A" { float x = \xfe }'])
+@cases("text", b'def "A\xff" {}', b'def "A" { float x = \xfe }')
 def test_file_that_is_not_utf_8_is_named(tmp_path, text):
     file = tmp_path / "broken.usda"
     file.write_bytes(b"#usda 1.0\n" + text)

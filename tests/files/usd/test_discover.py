@@ -135,20 +135,16 @@ def issues(stage: Usd.Stage, root: str = ROOT) -> tuple[str, ...]:
 def test_reads_every_value():
     values = ["newton:kp = 20", "newton:kd = 2", "newton:constEffort = -1", "newton:maxEffort = 10"]
     stage = stage_of(actuator(*(f"float {value}" for value in values), "int newton:delaySteps = 3"))
-    assert specs(stage) == [
-        ActuatorSpec(ACT, (HIP,), PDControlConfig(20.0, 2.0, -1.0), (MaxEffortClampingConfig(10.0),), DelayConfig(3))
-    ]
+    motor = PDControlConfig(20.0, 2.0, -1.0), (MaxEffortClampingConfig(10.0),), DelayConfig(3)
+    assert specs(stage) == [ActuatorSpec(ACT, (HIP,), *motor)]
 
 
 def test_falls_back_to_the_schema():
-    """Use the schema's fallbacks for what is not authored: one step of delay, no limit, no gain."""
-    assert specs(stage_of(actuator())) == [
-        ActuatorSpec(ACT, (HIP,), PDControlConfig(0.0, 0.0, 0.0), (MaxEffortClampingConfig(math.inf),), DelayConfig(1))
-    ]
+    motor = PDControlConfig(0.0, 0.0, 0.0), (MaxEffortClampingConfig(math.inf),), DelayConfig(1)
+    assert specs(stage_of(actuator())) == [ActuatorSpec(ACT, (HIP,), *motor)]
 
 
 def test_leaves_out_what_is_not_applied():
-    """Make no clamp and no delay without their schemas, even when values are authored."""
     stage = stage_of(actuator("float newton:maxEffort = 1", "int newton:delaySteps = 2", schemas=(PD,)))
     with pytest.warns(UserWarning, match="no schema applied here has it"):
         found = spec(stage)
@@ -184,10 +180,8 @@ def test_gains_become_float(row):
     ("int newton:delaySteps = None", DelayConfig(1)),
 )
 def test_blocked_value_falls_back(row, part):
-    weak = layer(
-        world(robot(actuator("float newton:kp = 5", "float newton:maxEffort = 5", "int newton:delaySteps = 5")))
-    )
-    found = spec(stacked(override(row), weak))
+    values = "float newton:kp = 5", "float newton:maxEffort = 5", "int newton:delaySteps = 5"
+    found = spec(stacked(override(row), layer(world(robot(actuator(*values))))))
     assert part in (found.controller, *found.clamping, found.delay)
 
 
@@ -200,8 +194,7 @@ SAMPLES = "float newton:kp.timeSamples = {\n0: 9,\n}"
 
 
 def test_default_value_over_time_samples_is_read():
-    weak = layer(world(robot(actuator(SAMPLES))))
-    assert spec(stacked(override("float newton:kp = 5"), weak)).controller.kp == 5.0
+    assert spec(stacked(override("float newton:kp = 5"), layer(world(robot(actuator(SAMPLES)))))).controller.kp == 5.0
 
 
 SPLINE = "double newton:kp.spline = {\n1: 9,\n}"
@@ -210,15 +203,12 @@ SPLINE = "double newton:kp.spline = {\n1: 9,\n}"
 @pytest.mark.parametrize("row", [SAMPLES, SPLINE])
 @pytest.mark.parametrize("stronger", [True, False])
 def test_values_over_time_beside_a_default_value_are_named(row, stronger):
-    default = f"{row.split()[0]} newton:kp = 5"
-    weak = layer(world(robot(actuator(default, *([] if stronger else [row])))))
+    weak = layer(world(robot(actuator(f"{row.split()[0]} newton:kp = 5", *([] if stronger else [row])))))
     stage = stacked(override(row if stronger else ""), weak)
     with pytest.warns(UserWarning) as caught:
         assert spec(stage).controller.kp == 5.0
     (warning,) = (str(each.message) for each in caught)
-    assert warning.startswith(
-        f"<{ACT}>.newton:kp (layer robot.usda) has time samples or a spline beside its default value"
-    )
+    assert warning.startswith(f"<{ACT}>.newton:kp (layer robot.usda) has time samples or a spline beside its default")
     assert warning.endswith("Remove what is over time.")
 
 
@@ -284,10 +274,8 @@ def test_finds_an_actuator_outside_the_robot():
 def test_finds_actuators_of_referenced_robots(instanceable):
     source = layer(world(robot(actuator("float newton:kp = 5"))))
     arcs = f"instanceable = {instanceable}\nprepend references = @{source.identifier}@</World/Robot>"
-    copies = [f'def "{name}" (\n{arcs}\n)\n{{\n}}' for name in ("A", "B")]
-    stage = Usd.Stage.Open(layer(world(*copies), "scene.usda"))
-    found = [discover(stage, f"/World/{name}", [f"/World/{name}/joints/hip"]) for name in ("A", "B")]
-    assert found == [
+    stage = Usd.Stage.Open(layer(world(*[f'def "{name}" (\n{arcs}\n)\n{{\n}}' for name in ("A", "B")]), "scene.usda"))
+    assert [discover(stage, f"/World/{name}", [f"/World/{name}/joints/hip"]) for name in ("A", "B")] == [
         [
             ActuatorSpec(
                 f"/World/{name}/Actuators/act",
@@ -378,7 +366,6 @@ def test_finds_actuators_of_the_selected_variant():
     ids=["inactive", "typed over", "over", "class", "untyped", "other type", "similar type"],
 )
 def test_ignores_what_is_no_actuator(text):
-    """Ignore prims that are not active, defined, concrete `NewtonActuator` prims, wrong values and all."""
     assert specs(stage_of(text)) == []
 
 
@@ -399,7 +386,6 @@ def test_each_robot_gets_its_own_actuators():
 
 
 def test_wrong_actuator_of_another_robot_does_no_harm():
-    """Read a robot although another one's actuator is wrong."""
     assert spec(two_robots(actuator(), actuator("float newton:kp = nan", targets=""))).path == ACT
 
 
@@ -463,10 +449,7 @@ PRIMS = {
         "newton:targets (layer robot.usda) is an attribute: must be a relationship",
     ),
     "targets in a circle": (actuator(f"rel loop = <{ACT}.loop>", targets=f"<{ACT}.loop>"), "newton:targets is empty"),
-    "no such joint": (
-        actuator(targets=f"<{ROOT}/joints/knee>"),
-        f"newton:targets = <{ROOT}/joints/knee>: no such prim",
-    ),
+    "no joint": (actuator(targets=f"<{ROOT}/joints/knee>"), f"newton:targets = <{ROOT}/joints/knee>: no such prim"),
     "target is a property": (
         actuator(targets=f"<{HIP}.physics:axis>"),
         f"newton:targets = <{HIP}.physics:axis>: no such axis of the joint, which has angular",
@@ -576,8 +559,7 @@ def test_long_value_is_cut():
 
 @pytest.mark.parametrize("stronger", ["rel newton:kp", 'string newton:targets = "hip"'])
 def test_stronger_layer_of_the_wrong_kind_is_named(stronger):
-    stage = stacked(override(stronger), layer(world(robot(actuator("float newton:kp = 5")))))
-    (issue,) = issues(stage)
+    (issue,) = issues(stacked(override(stronger), layer(world(robot(actuator("float newton:kp = 5"))))))
     assert f".{stronger.split()[1]} (layer opinion.usda) is a" in issue
 
 
@@ -587,11 +569,8 @@ def test_value_beats_its_connection():
 
 
 def test_cut_connection_falls_back():
-    stage = stacked(
-        override("float newton:kp.connect = None"),
-        layer(world(robot(actuator(f"float newton:kp.connect = <{HIP}.x>")))),
-    )
-    assert spec(stage).controller.kp == 0.0
+    weak = layer(world(robot(actuator(f"float newton:kp.connect = <{HIP}.x>"))))
+    assert spec(stacked(override("float newton:kp.connect = None"), weak)).controller.kp == 0.0
 
 
 @cases(
@@ -630,9 +609,8 @@ def test_joint_has_one_actuator():
 
 def test_actuator_of_a_robot_drives_that_robot():
     stage = two_robots(actuator(targets="</World/Twin/joints/hip>"), "")
-    assert issues(stage)[0].startswith(
-        f"<{ACT}>.newton:targets = </World/Twin/joints/hip>: not a joint of the articulation <{ROOT}>"
-    )
+    expected = f"<{ACT}>.newton:targets = </World/Twin/joints/hip>: not a joint of the articulation <{ROOT}>"
+    assert issues(stage)[0].startswith(expected)
 
 
 def test_actuator_drives_one_robot():
@@ -655,8 +633,7 @@ def test_all_problems_are_reported_at_once():
         actuator("float newton:maxEffort = nan", name="two", targets="", schemas=(CLAMP,)),
         actuator(name="three", targets=f"[<{HIP}>, <{SLIDE}>]"),
     )
-    found = [issue.removeprefix(f"<{ROOT}/Actuators/").split(":")[0:2] for issue in issues(stage)]
-    assert found == [
+    assert [issue.removeprefix(f"<{ROOT}/Actuators/").split(":")[0:2] for issue in issues(stage)] == [
         ["one>.newton", "kp = nan (layer robot.usda)"],
         ["one>.newton", "kd = -1.0 (layer robot.usda)"],
         ["one>.newton", "delaySteps = -1 (layer robot.usda)"],
@@ -716,17 +693,14 @@ def test_namespace_that_looks_like_ours_is_named(row):
 
 
 def test_hint_names_the_schemas_that_have_the_property():
-    """Name both controllers where either would do."""
     stage = stage_of(actuator("float newton:kp = 5", schemas=(CLAMP,)))
     with pytest.warns(UserWarning, match="Apply NewtonPDControlAPI or NewtonPIDControlAPI or "):
         issues(stage)
 
 
 def test_one_warning_lists_all_properties_of_a_prim():
-    stage = stage_of(
-        actuator("float newton:Kp = 5", "float newton:Kd = 5", name="one"),
-        actuator("float newton:KP = 5", name="two", targets=f"<{SLIDE}>"),
-    )
+    first = actuator("float newton:Kp = 5", "float newton:Kd = 5", name="one")
+    stage = stage_of(first, actuator("float newton:KP = 5", name="two", targets=f"<{SLIDE}>"))
     with pytest.warns(UserWarning) as caught:
         specs(stage)
     lines = [[line.split(" (")[0] for line in str(each.message).split("\n")] for each in caught]
@@ -837,7 +811,6 @@ def test_properties_for_a_component_of_the_host_are_not_judged(acme):
 
 
 def test_misspelt_parameter_of_a_component_of_the_host_is_named(acme):
-    """Beside the right one as without effect, and as an error in its place, in one line each."""
     with pytest.warns(UserWarning, match="Did you mean newton:slideForce of AcmeSlideAPI") as warned:
         spec(stage_of(actuator("float newton:slideForce = 5\nfloat newton:slidForce = 4", schemas=("AcmeSlideAPI",))))
     (line,) = (str(each.message) for each in warned)
@@ -878,10 +851,8 @@ def test_prim_that_is_not_there_is_refused():
 
 @pytest.mark.parametrize("specifier", ["def", "over", "class"])
 def test_prim_is_parsed_wherever_it_stands(specifier):
-    """Parse a single prim although discovery would leave it out."""
-    stage = stage_of(
-        actuator("float newton:kp = 5", specifier=f"{specifier} NewtonActuator", metadata="active = false")
-    )
+    prim = actuator("float newton:kp = 5", specifier=f"{specifier} NewtonActuator", metadata="active = false")
+    stage = stage_of(prim)
     assert parse_prim(stage.GetPrimAtPath(ACT)).controller == PDControlConfig(5.0, 0.0)
 
 
@@ -933,7 +904,6 @@ prims = st.builds(
 @given(prims)
 @pytest.mark.slow
 def test_any_prim_gives_a_good_spec_or_a_parse_error(text):
-    """Return only values that obey their rules, or raise an ActuatorParseError and nothing else."""
     try:
         with warnings.catch_warnings():
             # values of schemas that are not applied
@@ -1080,11 +1050,8 @@ def test_plugin_comparison_reads_specs_and_problems(readings):
     good = [text.startswith("[ActuatorSpec(") for text in texts]
     assert good == [*(True for _ in (*GOOD, *HINTS)), *(False for _ in PROBLEMS), True]
     assert all(any(config.__name__ in text for text in readings["all"][-1 - len(OWN) :]) for config in OURS)
-    assert ["has it, so it has no effect" in text for text in texts[:-1]] == [
-        *(False for _ in GOOD),
-        *(True for _ in HINTS),
-        *(False for _ in PROBLEMS),
-    ]
+    expected = [False] * len(GOOD) + [True] * len(HINTS) + [False] * len(PROBLEMS)
+    assert ["has it, so it has no effect" in text for text in texts[:-1]] == expected
 
 
 @pytest.mark.parametrize(

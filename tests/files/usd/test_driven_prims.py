@@ -44,7 +44,7 @@ def efforts(stage: Usd.Stage, root: str = ROBOT, joints: tuple[str, str] = (HIP,
     return seen
 
 
-@pytest.mark.parametrize("root", [ROBOT, f"{ROBOT}/base", f"{ROBOT}/joints/fix"])
+@cases("root", ROBOT, f"{ROBOT}/base", f"{ROBOT}/joints/fix")
 def test_articulation_root_may_be_robot_link_or_joint(root):
     stage = robot_stage(root)
     aa.add_actuator(ROBOT, "knee", "act", STIFF, stage=stage)
@@ -79,7 +79,7 @@ def converted(root: str) -> Usd.Stage:
     return made.stage
 
 
-@pytest.mark.parametrize("root", ["/World/Arm/Geometry/base", "/World/Arm/Geometry", "/World/Arm/Physics/fix"])
+@cases("root", "/World/Arm/Geometry/base", "/World/Arm/Geometry", "/World/Arm/Physics/fix")
 def test_robot_whose_joints_are_beside_its_root_is_driven(root) -> None:
     pytest.importorskip("mujoco", reason="the embedded simulator is not installed")
     motors = {"shoulder": [STIFF], ".*bow": [aa.PDControlConfig(4.0, 0.0)]}
@@ -164,14 +164,11 @@ def targets(prim: Usd.Prim) -> list[str]:
     return [str(path) for path in prim.GetRelationship("newton:targets").GetTargets()]
 
 
-@pytest.mark.parametrize("way", ["prims", "motors", "configs"])
+@cases("way", "prims", "motors", "configs")
 def test_every_axis_of_a_joint_is_driven_by_its_name(way) -> None:
     pytest.importorskip("mujoco", reason="the embedded simulator is not installed")
-    motors = {
-        "hinge": [STIFF],
-        "wrist:rotX": [aa.PDControlConfig(4.0, 0.0)],
-        "wrist:rot[YZ]": [aa.PDControlConfig(3.0, 0.0)],
-    }
+    laws = {"hinge": STIFF, "wrist:rotX": aa.PDControlConfig(4.0, 0.0), "wrist:rot[YZ]": aa.PDControlConfig(3.0, 0.0)}
+    motors = {joints: [law] for joints, law in laws.items()}
     stage = wrist()
     if way == "prims":
         aa.add_actuator(ROBOT, ["wrist:rotZ"], "spin", motors["wrist:rot[YZ]"][0], stage=stage)
@@ -179,8 +176,7 @@ def test_every_axis_of_a_joint_is_driven_by_its_name(way) -> None:
         assert targets(prim) == ["/World/Robot/hinge", f"{WRIST}.rotX"]
         aa.add_motors(ROBOT, motors, stage=stage, overwrite_existing=True)
     elif way == "motors":
-        prims = aa.add_motors(ROBOT, motors, stage=stage)
-        assert [(prim.GetName(), targets(prim)) for prim in prims] == [
+        assert [(prim.GetName(), targets(prim)) for prim in aa.add_motors(ROBOT, motors, stage=stage)] == [
             *(("hinge", ["/World/Robot/hinge"]), ("wrist_rotX", [f"{WRIST}.rotX"]), ("wrist_rotZ", [f"{WRIST}.rotZ"]))
         ]
     with aa.Simulation(stage) as sim:
@@ -196,18 +192,15 @@ def test_every_axis_of_a_joint_is_driven_by_its_name(way) -> None:
 
 def test_axes_come_back_as_they_went_in() -> None:
     stage = wrist()
-    motors = {
-        "wrist:rotX": aa.MotorConfig(STIFF, armature=0.5),
-        "wrist:rotZ": aa.MotorConfig(STIFF, armature=0.25, friction=1.0),
-    }
+    around_z = aa.MotorConfig(STIFF, armature=0.25, friction=1.0)
+    motors = {"wrist:rotX": aa.MotorConfig(STIFF, armature=0.5), "wrist:rotZ": around_z}
     aa.add_motors(ROBOT, motors, stage=stage)
     assert aa.motors_of(stage) == motors
     other = Usd.Stage.CreateInMemory()
     other.DefinePrim("/Hand").GetReferences().AddReference(stage.GetRootLayer().identifier, ROBOT)
     assert aa.motors_of(other) == motors
-    assert [parsed.target_path for prim in other.Traverse() if (parsed := aa.parse_actuator_prim(prim))] == [
-        *("/Hand/wrist.rotX", "/Hand/wrist.rotZ")
-    ]
+    paths = [parsed.target_path for prim in other.Traverse() if (parsed := aa.parse_actuator_prim(prim))]
+    assert paths == ["/Hand/wrist.rotX", "/Hand/wrist.rotZ"]
 
 
 def test_only_axis_of_a_generic_joint_is_the_joint() -> None:

@@ -1,9 +1,9 @@
 """Reading `OmniGraph` prims: every form that Kit writes them in."""
 
 import numpy as np
-import pytest
 from graph_stages import GRAPH, SETTINGS, graph, node, stage_with, wire
 from isaacsim.core.experimental.actuators.files.usd.graph import GraphPrim, NodePrim, ogn_type, read_graphs
+from refusals import cases
 
 # as Kit saves a graph: API schemas, positions in the editor, open types, targets, list edits, allowed tokens
 SAVED = f"""
@@ -43,14 +43,9 @@ def "Backdrop" {{
 }}
 """
 TYPES = {
-    "string": "string",
-    "token": "token",
-    "float[]": "float[]",
+    **{name: name for name in ("string", "token", "float[]", "int64", "uint64[]", "half", "timecode")},
     "double3": "double[3]",
     "double3[]": "double[3][]",
-    "int64": "int64",
-    "uint64[]": "uint64[]",
-    "half": "half",
     "half2": "half[2]",
     "color3f": "colorf[3]",
     "point3f[]": "pointf[3][]",
@@ -59,7 +54,6 @@ TYPES = {
     "frame4d": "frame[4]",
     "quatf": "quatf[4]",
     "quatd[]": "quatd[4][]",
-    "timecode": "timecode",
     "asset": "any",
 }
 # as written in USD, and as nodes get it
@@ -115,12 +109,12 @@ def test_target_is_a_value() -> None:
     assert (target.type, target.value, target.sources) == ("target", ("/World/Robot",), ())
 
 
-@pytest.mark.parametrize(("name", "port"), [("Controller", "inputs:robotPath"), ("Targets", "inputs:input0")])
+@cases("name, port", ("Controller", "inputs:robotPath"), ("Targets", "inputs:input0"))
 def test_unset_value_is_none(name, port) -> None:
     assert saved_node(name).ports[port].value is None
 
 
-@pytest.mark.parametrize(("kind", "text", "value"), VALUES)
+@cases("kind, text, value", *VALUES)
 def test_value_is_plain(kind, text, value) -> None:
     (read,) = read_one(graph(node("N", "t", f"custom {kind} inputs:x = {text}"))).nodes
     got = read.ports["inputs:x"].value
@@ -128,7 +122,7 @@ def test_value_is_plain(kind, text, value) -> None:
     np.testing.assert_array_equal(got, value)
 
 
-@pytest.mark.parametrize(("usd", "ogn"), TYPES.items())
+@cases("usd, ogn", *TYPES.items())
 def test_type_has_the_name_of_omnigraph(usd, ogn) -> None:
     assert ogn_type(usd) == ogn
 
@@ -157,8 +151,7 @@ def test_inactive_graphs_and_nodes_are_left_out() -> None:
 
 def test_graph_in_a_graph_keeps_its_nodes() -> None:
     inner = graph(node("Inside", "t"), name="Inner")
-    outer = graph(inner + f'def Scope "Folder" {{ {node("Outside", "t")} }}')
-    first, second = read_graphs(stage_with(outer))
+    first, second = read_graphs(stage_with(graph(inner + f'def Scope "Folder" {{ {node("Outside", "t")} }}')))
     assert [found.path for found in first.nodes] == [f"{GRAPH}/Folder/Outside"]
     assert [found.path for found in second.nodes] == [f"{GRAPH}/Inner/Inside"]
 

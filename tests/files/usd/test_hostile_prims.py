@@ -127,11 +127,8 @@ class Prim:
 
 def any_number(rng: np.random.Generator, kind: str, calm: bool):
     if kind in HOSTILE_INTS:
-        return (
-            int(rng.integers(0, 200))
-            if calm or rng.random() < 0.4
-            else int(rng.choice(np.array(HOSTILE_INTS[kind], object)))
-        )
+        is_small = calm or rng.random() < 0.4
+        return int(rng.integers(0, 200) if is_small else rng.choice(np.array(HOSTILE_INTS[kind], object)))
     return float(rng.uniform(0, 100)) if calm or rng.random() < 0.4 else float(rng.choice(HOSTILE))
 
 
@@ -142,9 +139,8 @@ def any_value(rng: np.random.Generator, rule: Rule, calm: bool) -> tuple[str, An
         elif rule.kind == "steps":
             kind = str(rng.choice(list(HOSTILE_INTS)))
         elif rule.kind == "file":
-            return str(rng.choice(TEXTS)), str(
-                rng.choice(["net.onnx", "../../etc/passwd", "@x@", " "][: 3 if calm else 4])
-            )
+            files = ["net.onnx", "../../etc/passwd", "@x@", " "][: 3 if calm else 4]
+            return str(rng.choice(TEXTS)), str(rng.choice(files))
         else:
             # sorted whole numbers, so that both columns are good
             kind = str(rng.choice(["Half", "Float", "Double", "Int", "UChar"])) + "Array"
@@ -171,9 +167,8 @@ def any_opinion(rng: np.random.Generator, rule: Rule, calm: bool) -> Opinion:
     # some types hold no value at all
     if calm or value is NOTHING:
         return opinion
-    form = rng.choice(
-        ["plain", "block", "declared", "samples", "spline", "connected", "relationship"], p=[0.76] + [0.04] * 6
-    )
+    forms = ["plain", "block", "declared", "samples", "spline", "connected", "relationship"]
+    form = rng.choice(forms, p=[0.76] + [0.04] * 6)
     if form == "block":
         opinion.default = BLOCK
     elif form == "declared":
@@ -221,20 +216,14 @@ def any_prim(rng: np.random.Generator, name: str) -> Prim:
         must = attribute == odd or (calm and rule.kind in ("table", "file"))
         if (attribute in needed and (must or rng.random() < 0.6)) or rng.random() < 0.01:
             weak = any_opinion(rng, rule, quiet)
-            strong = any_opinion(rng, rule, quiet) if rng.random() < 0.2 else None
-            prim.properties[attribute] = [strong, weak]
+            prim.properties[attribute] = [any_opinion(rng, rule, quiet) if rng.random() < 0.2 else None, weak]
     if rng.random() < 0.05:
         prim.properties[str(rng.choice(MISSPELLED))] = [None, any_opinion(rng, GAIN, calm)]
     own, shared = f"/Robot/joints/j_{name}", "/Robot/joints/shared"
     prim.targets = [own, shared] if rng.random() < 0.01 else [own]
     if not calm and rng.random() < 0.25:
-        wrong = [
-            "/Robot/joints/none",
-            f"/Robot/Actuators/{name}",
-            "/Robot/joints/weld",
-            "/Robot/base",
-            f"{own}.physics:axis",
-        ]
+        wrong = [f"/Robot/{place}" for place in ("joints/none", f"Actuators/{name}", "joints/weld", "base")]
+        wrong.append(f"{own}.physics:axis")
         wrong += [
             *("/Robot/joints/off", "/Robot/joints/over", "/Robot/joints/class", "/Robot"),
             *("/Elsewhere", "/Outside/hinge"),
@@ -280,16 +269,10 @@ def write(prims: list[Prim]) -> tuple[Sdf.Layer, Sdf.Layer]:
     strong, weak = (Sdf.Layer.CreateAnonymous(f"{name}.usda") for name in ("strong", "weak"))
     strong.subLayerPaths = [weak.identifier]
     with Sdf.ChangeBlock():
-        for path, kind in (
-            ("/Robot", "Xform"),
-            ("/Robot/base", "Xform"),
-            ("/Robot/joints", "Scope"),
-            ("/Robot/Actuators", "Scope"),
-        ):
+        for path, kind in (("", "Xform"), ("/base", "Xform"), ("/joints", "Scope"), ("/Actuators", "Scope")):
             define(weak, path, kind)
-        weak.GetPrimAtPath("/Robot").SetInfo(
-            "apiSchemas", Sdf.TokenListOp.Create(prependedItems=["PhysicsArticulationRootAPI"])
-        )
+        schemas = Sdf.TokenListOp.Create(prependedItems=["PhysicsArticulationRootAPI"])
+        weak.GetPrimAtPath("/Robot").SetInfo("apiSchemas", schemas)
         for name in ("shared", "off", "over", "class"):
             define(weak, f"/Robot/joints/{name}", "PhysicsPrismaticJoint")
         weak.GetPrimAtPath("/Robot/joints/off").active = False
@@ -386,9 +369,8 @@ def expected_spec(prim: Prim, root: str) -> ActuatorSpec | None:
     applied = [schema for schema in prim.schemas if schema not in prim.deleted]
     if sum(schema in CONTROLLERS for schema in applied) != 1:
         return None
-    targets = [
-        target.replace(f"Actuators/{prim.name}.forward", f"joints/j_{prim.name}") for target in prim.targets or []
-    ]
+    forward, joint = f"Actuators/{prim.name}.forward", f"joints/j_{prim.name}"
+    targets = [target.replace(forward, joint) for target in prim.targets or []]
     good = ("/Robot/joints/shared", f"/Robot/joints/j_{prim.name}")
     # a reference leaves out what lies beyond the robot
     targets = [target for target in targets if root == "/Robot" or target.startswith("/Robot")]
@@ -408,9 +390,8 @@ def expected_spec(prim: Prim, root: str) -> ActuatorSpec | None:
             if not positions or len(positions) != len(efforts) or sorted(positions) != positions:
                 return None
         configs.append(config(*values))
-    kinds = {
-        kind: [config for config in configs if config.KIND == kind] for kind in ("controller", "clamping", "delay")
-    }
+    names = ("controller", "clamping", "delay")
+    kinds = {kind: [config for config in configs if config.KIND == kind] for kind in names}
     return ActuatorSpec(
         f"{root}/Actuators/{prim.name}",
         tuple(target.replace("/Robot", root, 1) for target in targets),
@@ -458,9 +439,8 @@ def check_batch(rng: np.random.Generator, scene: str, number: int, counts: Count
         counts["accepted" if wanted else "refused"] += 1
         if not prim.active or prim.specifier != Sdf.SpecifierDef:
             continue
-        drives_shared = (
-            any(target.endswith("/shared") for target in prim.targets or ()) and not prim.targets_are_attribute
-        )
+        targets = () if prim.targets_are_attribute else prim.targets or ()
+        drives_shared = any(target.endswith("/shared") for target in targets)
         if wanted and not (drives_shared and shared):
             specs.append(wanted)
         else:
@@ -511,7 +491,6 @@ def check(seed: int, count: int) -> Counter[str]:
 @pytest.mark.parametrize(("plugin", "count"), [("no plugin", 4_000), ("plugin", 1_500)])
 @pytest.mark.slow
 def test_hostile_prims(plugin, count):
-    """A prim is accepted exactly when the rules allow it, with exactly its values; others are refused by name."""
     # a Python of its own: a schema plugin cannot be unregistered, and USD keeps a layer for each set of schemas
     done = ran(
         [sys.executable, "-W", "error", __file__, plugin, str(count)],

@@ -32,8 +32,8 @@ def made() -> SmallStage:
     return pendulum()
 
 
-@pytest.mark.parametrize("name", PROPERTIES)
-@pytest.mark.parametrize("axis", ["angular", "linear", "rotY"])
+@cases("name", *PROPERTIES)
+@cases("axis", "angular", "linear", "rotY")
 def test_every_property_is_read_as_it_was_written(made, name, axis) -> None:
     place = [(HINGE, axis)]
     assert np.isnan(authored(made.stage, name, place)).all()
@@ -42,7 +42,7 @@ def test_every_property_is_read_as_it_was_written(made, name, axis) -> None:
     np.testing.assert_allclose(read_property(made.stage, name, place), [0.7], rtol=1e-6)
 
 
-@pytest.mark.parametrize("axis", ["angular", "linear", "rotY", "transX"])
+@cases("axis", "angular", "linear", "rotY", "transX")
 def test_numbers_of_the_stage_are_in_its_units(made, axis) -> None:
     """A mass is 1000 times larger in grams, a length 100 times in centimeters; angles are in degrees."""
     UsdGeom.SetStageMetersPerUnit(made.stage, 0.01)
@@ -69,7 +69,7 @@ def test_attribute_without_its_schema_says_nothing(made) -> None:
     assert read_property(made.stage, "stiffnesses", AXIS) == [pytest.approx(math.degrees(3.0))]
 
 
-@pytest.mark.parametrize("value", [0.0, -1.0])
+@cases("value", 0.0, -1.0)
 def test_no_velocity_limit_of_newton_is_zero(made, value) -> None:
     """Converters write 0 for a missing limit; a limit of PhysX beside it applies, and may be 0."""
     made.attribute(HINGE, "newton:velocityLimit", value)
@@ -109,9 +109,7 @@ def test_newton_agrees_with_what_was_written(made) -> None:
     assert read == pytest.approx(list(values.values()), rel=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"), [("hinge", "angular"), ("hinge:rotY", "rotY"), ("hinge:transX", "transX")]
-)
+@cases("name, expected", ("hinge", "angular"), ("hinge:rotY", "rotY"), ("hinge:transX", "transX"))
 def test_axis_of_a_dof_is_told_by_its_name(made, name, expected) -> None:
     if expected != "angular":
         made.stage.GetPrimAtPath(HINGE).SetTypeName("PhysicsJoint")

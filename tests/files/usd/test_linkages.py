@@ -8,7 +8,7 @@ import pytest
 from isaacsim.core.experimental.actuators.files.usd.stage import open_stage
 from places import ROBOTS
 from pxr import Sdf, Usd, UsdGeom, UsdPhysics
-from refusals import refused
+from refusals import cases, refused
 
 NAMES = "panda_joint5", "panda_joint6"
 PANDA = "/World/Panda"
@@ -19,7 +19,7 @@ TABLES = tuple(
 )
 GEAR = aa.TransmissionConfig(ratio=-10.0, rotor_inertia=1e-4)
 LAW = [aa.PDControlConfig(0.5, 0.02), aa.MaxEffortClampingConfig(2.0), GEAR]
-each = pytest.mark.parametrize("shafts", [SHAFTS, TABLES], ids=["linear", "table"])
+each = cases("shafts", SHAFTS, TABLES, ids=["linear", "table"])
 
 
 def motors(shafts: tuple[aa.LinkageConfig, ...]) -> dict[str, list]:
@@ -80,7 +80,7 @@ def test_tendon_of_fewer_motors_than_joints_is_in_a_file(tmp_path: Path) -> None
 
 
 @each
-@pytest.mark.parametrize("centimetres", [False, True])
+@cases("centimetres", False, True)
 def test_stage_gives_back_what_was_written(shafts, centimetres, tmp_path) -> None:
     found = aa.motors_of(str(written(tmp_path, shafts, centimetres=centimetres)))
     for name, shaft in zip(NAMES, shafts, strict=True):
@@ -141,7 +141,7 @@ def test_state_and_recording(tmp_path) -> None:
             q, qd, target = rng.normal(size=(3, 1, 2)).astype(np.float32)
             found = np.array(arrays[0].step(q, qd, target, 0.001))
             if number == 2:
-                arrays[1]._assembly.restore(arrays[0]._assembly.save())
+                arrays[1].restore_state(arrays[0].save_state())
             elif number > 2:
                 np.testing.assert_array_equal(np.asarray(arrays[1].step(q, qd, target, 0.001)), found)
     np.testing.assert_array_equal(log.applied_efforts[-1], found)

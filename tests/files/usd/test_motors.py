@@ -68,10 +68,7 @@ def test_motors_come_back_as_they_went_in(stage) -> None:
         ".*_HAA": aa.MotorConfig(
             PD, [aa.DCMotorClampingConfig(9.0, 2.0, 5.0), aa.MaxEffortClampingConfig(4.0)], aa.DelayConfig(3)
         ),
-        ".*_KFE": [
-            aa.PIDControlConfig(1.0, 2.0, 3.0, 4.0, 5.0),
-            aa.PositionBasedClampingConfig([-1.0, 1.0], [3.0, 4.0]),
-        ],
+        ".*_KFE": [aa.PIDControlConfig(1, 2, 3, 4.0, 5.0), aa.PositionBasedClampingConfig([-1.0, 1.0], [3.0, 4.0])],
         "slide": [PD],
     }
     prims = aa.add_motors(LEG, motors, stage=stage)
@@ -93,12 +90,8 @@ def test_joints_with_other_values_get_prims_of_their_own(stage) -> None:
     prims = aa.add_motors(LEG, {".*": [aa.PDControlConfig(kp, 0.0)]}, stage=stage)
     assert [prim.GetName() for prim in prims] == ["L_HAA", "R_HAA", "L_KFE", "R_KFE", "slide"]
     assert shared(prims) == ["_HAA", "_HAA", None, "_joints", "_joints"]
-    found = aa.motors_of(stage)
-    assert {joints: motor.controller.kp for joints, motor in found.items()} == {
-        "L_HAA|R_HAA": 1.0,
-        "L_KFE": 2.0,
-        "R_KFE|slide": 3.0,
-    }
+    gains = {joints: motor.controller.kp for joints, motor in aa.motors_of(stage).items()}
+    assert gains == {"L_HAA|R_HAA": 1.0, "L_KFE": 2.0, "R_KFE|slide": 3.0}
     with aa.use_stage(leg()):
         again = {"L_.*": [aa.PDControlConfig({"L_HAA": 1.0, "L_KFE": 2.0}, 0.0)], "R.*": [PD], r"\w+de": [PD]}
         assert shared(aa.add_motors(LEG, again)) == [None, None, "_R", "_R", None]
@@ -113,10 +106,8 @@ def test_each_joint_has_a_prim_that_says_no_more_than_its_target(stage) -> None:
         assert [one.name for one in spec.properties] == ["newton:targets"]
     assert stage.GetPrimAtPath(f"{LEG}/Actuators/_HAA").GetTypeName() == "", "nobody takes it for an actuator"
     left.GetAttribute("newton:kp").Set(30.0)
-    assert {joints: motor.controller.kp for joints, motor in aa.motors_of(stage).items()} == {
-        "L_HAA": 30.0,
-        "R_HAA": 20.0,
-    }
+    gains = {joints: motor.controller.kp for joints, motor in aa.motors_of(stage).items()}
+    assert gains == {"L_HAA": 30.0, "R_HAA": 20.0}
 
 
 def test_limits_and_delays_are_authored_as_newton_takes_them(stage) -> None:
@@ -170,10 +161,11 @@ def test_names_in_any_script_come_back() -> None:
         if at:
             made.joint(f"/World/Hand/{name}", "Revolute", f"/World/Hand/link_{at - 1}", f"/World/Hand/link_{at}")
     motors = {"グリッパー": aa.MotorConfig(PD), "Gelenk_+[üö]": aa.MotorConfig(aa.PDControlConfig(1.0, 0.5))}
-    prims = aa.add_motors("/World/Hand", motors, stage=made.stage)
-    assert [prim.GetName() for prim in prims] == names
-    found = aa.motors_of(made.stage)
-    assert found == {"グリッパー": motors["グリッパー"], "Gelenk_ü|Gelenk__ö": motors["Gelenk_+[üö]"]}
+    assert [prim.GetName() for prim in aa.add_motors("/World/Hand", motors, stage=made.stage)] == names
+    assert aa.motors_of(made.stage) == {
+        "グリッパー": motors["グリッパー"],
+        "Gelenk_ü|Gelenk__ö": motors["Gelenk_+[üö]"],
+    }
 
 
 def test_armature_and_frictions_are_the_joints_own(stage) -> None:
@@ -190,8 +182,7 @@ def test_armature_and_frictions_are_the_joints_own(stage) -> None:
     }
     assert aa.motors_of(stage) == expected
     assert stage.GetAttributeAtPath(f"{LEG}/slide.physxJointAxis:linear:viscousFrictionCoefficient").Get() == 3.0
-    static = stage.GetAttributeAtPath(f"{LEG}/L_KFE.physxJointAxis:angular:staticFrictionEffort")
-    static.Set(1.0)
+    stage.GetAttributeAtPath(f"{LEG}/L_KFE.physxJointAxis:angular:staticFrictionEffort").Set(1.0)
     # one friction is not what that joint has
     assert aa.motors_of(stage)["L_KFE"].friction is None and aa.motors_of(stage)["R_KFE"].friction == 0.75
 
@@ -316,13 +307,12 @@ def test_networks_come_with_full_paths_that_the_stage_may_name(tmp_path) -> None
 
 
 @pytest.mark.filterwarnings("ignore:.*performance envelope:UserWarning")
-@pytest.mark.parametrize("max_force", [20.0, None])
+@cases("max_force", 20.0, None)
 def test_the_envelope_of_a_drive_is_a_limit_of_its_motor(max_force) -> None:
     made = pendulum()
     made.drive("/World/Robot/hinge", stiffness=1.0, **({} if max_force is None else {"maxForce": max_force}))
     made.stage.GetPrimAtPath("/World/Robot/hinge").AddAppliedSchema("PhysxDrivePerformanceEnvelopeAPI:angular")
-    envelope = {"maxActuatorVelocity": 90.0, "velocityDependentResistance": np.radians(2.0)}
-    for name, value in envelope.items():
+    for name, value in {"maxActuatorVelocity": 90.0, "velocityDependentResistance": np.radians(2.0)}.items():
         made.attribute("/World/Robot/hinge", f"physxDrivePerformanceEnvelope:angular:{name}", float(value))
     with aa.Simulation(made.stage) as sim:
         if max_force is None:

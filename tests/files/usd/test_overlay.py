@@ -114,8 +114,7 @@ def test_what_the_file_says_later_holds_for_all(tmp_path: Path) -> None:
 def test_a_robot_that_is_referred_to(tmp_path: Path) -> None:
     broken(tmp_path)
     scene: Any = Usd.Stage.CreateNew(str(tmp_path / "scene.usda"))
-    robot = scene.DefinePrim("/Yard/Dog")
-    robot.GetReferences().AddReference("./robot.usda", ANYMAL)
+    scene.DefinePrim("/Yard/Dog").GetReferences().AddReference("./robot.usda", ANYMAL)
     scene.OverridePrim("/Yard/Dog/Actuators/RF_HAA")
     scene.Save()
     stage = split_into(tmp_path / "scene.usda", tmp_path / "fixed.usda")
@@ -155,9 +154,8 @@ def test_limits_that_are_lowered_hold_for_each(tmp_path: Path) -> None:
     fixed, left = fix(broken(tmp_path, *limits), tmp_path / "fixed.usda")
     assert {one.rule for one in fixed} == {"several-targets", "limit-above-joint"} and left == []
     (robot,) = aa.inspect_robots(tmp_path / "fixed.usda")
-    assert {one.pipeline for one in robot.actuators if one.joints[0] in NAMES} == {
-        "delay 2 → PD(kp=60, kd=4) → max effort 20"
-    }
+    pipelines = {one.pipeline for one in robot.actuators if one.joints[0] in NAMES}
+    assert pipelines == {"delay 2 → PD(kp=60, kd=4) → max effort 20"}
 
 
 def test_shipped_robots_need_none() -> None:
@@ -216,7 +214,7 @@ def test_motors_come_with_the_variant_that_has_the_joints(tmp_path: Path) -> Non
     assert actuator_paths(stage) == []
 
 
-@pytest.mark.parametrize("layer", ["physics.usda", "motors.usda"])
+@cases("layer", "physics.usda", "motors.usda")
 def test_a_layer_of_the_robot_is_edited_where_it_is(layer: str, tmp_path: Path) -> None:
     stage: Any = Usd.Stage.Open(str(asset(tmp_path)))
     for kp in (1.0, 20.0):
@@ -229,8 +227,7 @@ def test_a_layer_of_the_robot_is_edited_where_it_is(layer: str, tmp_path: Path) 
 
 def test_joints_in_a_variant_of_the_file_itself(tmp_path: Path) -> None:
     stage: Any = Usd.Stage.CreateNew(str(tmp_path / "robot.usda"))
-    robot = stage.DefinePrim("/Robot")
-    physics = robot.GetVariantSets().AddVariantSet("Physics")
+    physics = stage.DefinePrim("/Robot").GetVariantSets().AddVariantSet("Physics")
     physics.AddVariant("newton")
     physics.SetVariantSelection("newton")
     spec = stage.GetRootLayer().GetPrimAtPath("/Robot").variantSets["Physics"].variants["newton"].primSpec
@@ -266,15 +263,12 @@ def test_an_error_leaves_nothing_behind(tmp_path: Path) -> None:
     assert not file.exists()
 
 
-@pytest.mark.parametrize("name", ["shoulder", "old"])
+@cases("name", "shoulder", "old")
 def test_motors_of_any_name_and_shared_supplies_are_replaced(tmp_path: Path, name: str) -> None:
     stage = Usd.Stage.Open(str(ROBOTS / "arm_2dof.usda"))
     robot = tmp_path / "arm.usda"
-    battery = aa.SupplyConfig(voltage=24.0)
-    motors = {
-        one: [aa.PDControlConfig(5.0, 1.0), aa.ElectricalConfig(0.1, 1.0), battery] for one in ("shoulder", "extension")
-    }
-    aa.add_motors("/World/Arm", motors, stage=stage, overwrite_existing=True)
+    motor = [aa.PDControlConfig(5.0, 1.0), aa.ElectricalConfig(0.1, 1.0), aa.SupplyConfig(voltage=24.0)]
+    aa.add_motors("/World/Arm", {"shoulder": motor, "extension": motor}, stage=stage, overwrite_existing=True)
     scope = "/World/Arm/Actuators"
     if name == "old":
         Sdf.CopySpec(stage.GetRootLayer(), f"{scope}/shoulder", stage.GetRootLayer(), f"{scope}/old")

@@ -19,7 +19,7 @@ from isaacsim.core.experimental.actuators.files.usd.own_values import (
 from isaacsim.core.experimental.actuators.tools.commands.main import main
 from places import REPOSITORY
 from pxr import Sdf, Usd, UsdGeom, UsdPhysics
-from refusals import refused
+from refusals import cases, refused
 
 ENVS, JOINTS = "/World/envs", ("hip", "knee")
 STAGES = [aa.PDControlConfig(10.0, 0.0), aa.MaxEffortClampingConfig(100.0), aa.DelayConfig(0)]
@@ -92,7 +92,7 @@ def test_copies_keep_what_they_say() -> None:
     assert changed.controller.kd == 0.0
 
 
-@pytest.mark.parametrize("instanceable", [True, False])
+@cases("instanceable", True, False)
 def test_references_to_another_file_have_its_values(instanceable: bool) -> None:
     usual, weak = file_with(10.0), file_with(3.0)
     assert found_on(references([usual, usual, weak], instanceable)) == [(2, "kp", 3.0)]
@@ -207,10 +207,8 @@ class TestEnvironments:
             (f"{ENVS}/env_3/Arm", "PD", "kp", 120.0, 200.0),
             (f"{ENVS}/env_3/Arm", "max effort", "max_effort", 40.0, 60.0),
         ]
-        assert [(one.value.unit, one.value.source) for one in arm.own_values] == [
-            ("N·m/rad", "arms.usda"),
-            ("N·m", "arms.usda"),
-        ]
+        assert [one.value.unit for one in arm.own_values] == ["N·m/rad", "N·m"]
+        assert [one.value.source for one in arm.own_values] == ["arms.usda"] * 2
         assert main(["inspect", str(file)]) == 0 and "robots with values of their own" in capsys.readouterr().out
 
     def test_a_wrong_path_is_a_problem(self, stage: Usd.Stage, tmp_path: Path) -> None:
@@ -275,7 +273,7 @@ def test_copies_are_alike(stage: Usd.Stage) -> None:
     assert copied(stage) == []
 
 
-@pytest.mark.parametrize("name", TWIN_JOINTS)
+@cases("name", *TWIN_JOINTS)
 def test_only_the_actuator_that_differs_is_unlike(stage: Usd.Stage, name: str) -> None:
     assert copied(stage, lambda robot: set_kp(stage, f"{robot}/Actuators/{name}", 5.0)) == [name]
 
@@ -311,8 +309,7 @@ def test_the_same_text_may_refer_to_other_values(stage: Usd.Stage) -> None:
 
 
 def test_the_same_text_may_forward_to_other_joints(stage: Usd.Stage) -> None:
-    chosen = stage.GetPrimAtPath(ROBOT.format(0)).CreateRelationship("driven")
-    chosen.SetTargets([f"{ROBOT.format(0)}/joints/knee"])
+    stage.GetPrimAtPath(ROBOT.format(0)).CreateRelationship("driven").SetTargets([f"{ROBOT.format(0)}/joints/knee"])
     stage.GetPrimAtPath(KNEE).GetRelationship("newton:targets").SetTargets([f"{ROBOT.format(0)}.driven"])
 
     def change(robot: str) -> None:
@@ -322,8 +319,7 @@ def test_the_same_text_may_forward_to_other_joints(stage: Usd.Stage) -> None:
 
 
 def test_text_of_several_lines_may_look_like_a_prim(stage: Usd.Stage) -> None:
-    lines = 'first\n    def NewtonActuator "knee" (\n    )\n'
-    stage.GetPrimAtPath(KNEE).SetMetadata("documentation", lines)
+    stage.GetPrimAtPath(KNEE).SetMetadata("documentation", 'first\n    def NewtonActuator "knee" (\n    )\n')
     assert copied(stage, lambda robot: set_kp(stage, f"{robot}/Actuators/knee", 5.0)) == ["knee"]
 
 

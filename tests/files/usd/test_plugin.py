@@ -85,7 +85,7 @@ def known() -> dict:
 
 
 def every_config(function):
-    return pytest.mark.parametrize("config", OURS, ids=lambda config: config.__name__)(function)
+    return cases("config", *OURS, ids=lambda config: config.__name__)(function)
 
 
 @every_config
@@ -110,8 +110,7 @@ def test_properties_are_the_fields(known, config) -> None:
         finite = {bound: value for bound, value in bounds.items() if abs(value) != float("inf")}
         assert limits == pytest.approx(finite, rel=1e-7)
         assert words.endswith(f"The value {one.rule}.") and words.partition("\n\n")[0].endswith(".")
-        units = [unit for unit in one.unit.split(" or ") if unit]
-        assert all(unit in words for unit in units)
+        assert all(unit in words for unit in one.unit.split(" or ") if unit)
 
 
 def test_no_schema_is_known_under_two_names() -> None:
@@ -147,7 +146,7 @@ def test_another_copy_may_be_there(tmp_path) -> None:
     assert fresh_python(REGISTERED + where) == str(FOLDER)
 
 
-@pytest.mark.parametrize("there", ["nothing", "nonsense", "no newton"])
+@cases("there", "nothing", "nonsense", "no newton")
 @pytest.mark.slow
 def test_what_cannot_be_registered_is_no_error(there, tmp_path) -> None:
     code = REGISTERED

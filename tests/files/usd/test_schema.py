@@ -41,7 +41,7 @@ def written_by(law: type[Config]) -> list[type[Config]]:
     return [law, *(one for one in CONFIGS if one.KIND == kind and one.SCHEMA.startswith("Newton"))]
 
 
-@pytest.mark.parametrize("law", CONFIGS)
+@cases("law", *CONFIGS)
 def test_laws_of_a_prim_share_no_attribute(law) -> None:
     others = [other for other in CONFIGS if may_stand_beside(law, other)]
     for written, other in itertools.product(written_by(law), [law, *others]):
@@ -102,8 +102,8 @@ def nearly(stages: Sequence) -> dict:
     return {name: pytest.approx(one, rel=1e-6) if isinstance(one, float) else one for name, one in expected.items()}
 
 
-@pytest.mark.parametrize("geared", [False, True], ids=["", "geared"])
-@pytest.mark.parametrize("law", CONFIGS, ids=lambda law: law.__name__)
+@cases("geared", False, True, ids=["", "geared"])
+@cases("law", *CONFIGS, ids=lambda law: law.__name__)
 def test_pairs_come_back_from_a_file(law, geared, tmp_path) -> None:
     for other in CONFIGS:
         pair = [numbered(law), numbered(other, 17.0)]
@@ -124,7 +124,7 @@ def test_pairs_come_back_from_a_file(law, geared, tmp_path) -> None:
     [PD, CUTOFF, ENVELOPE],
     [PD, aa.ElectricalConfig(0.5, 0.25, max_current=20.0), CUTOFF],
 )
-@pytest.mark.parametrize("alone", [False, True], ids=["", "without stand-ins"])
+@cases("alone", False, True, ids=["", "without stand-ins"])
 def test_cutoff_of_an_older_file_keeps_its_values(stages, alone, tmp_path) -> None:
     stage = through_a_file(stages, tmp_path / "older.usda", as_before=True)
     prim = stage.GetPrimAtPath(ACT)

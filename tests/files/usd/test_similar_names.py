@@ -2,19 +2,19 @@
 
 import time
 
-import pytest
 from isaacsim.core.experimental.actuators.files.usd.similar_names import escaped, nearest, unescaped
+from refusals import cases
 
 KNOWN = ["NewtonPDControlAPI", "NewtonPIDControlAPI", "NewtonActuatorDelayAPI"]
 
 
-@pytest.mark.parametrize("name", KNOWN)
+@cases("name", *KNOWN)
 def test_nearest_of_several_is_meant(name) -> None:
     for near in (name, name[:4] + name[5:], f"{name}s", name.lower(), name.removesuffix("API")):
         assert nearest(near, KNOWN) == name
 
 
-@pytest.mark.parametrize("name", KNOWN)
+@cases("name", *KNOWN)
 def test_name_without_its_family_is_known(name) -> None:
     rest = name.removeprefix("Newton")
     for near in (rest, f"Newton:{rest}", f"newton_{rest}", f"Articulation{rest}", rest.removesuffix("API")):
@@ -28,9 +28,7 @@ def test_name_in_look_alike_letters_is_known() -> None:
         assert nearest(name.translate(cyrillic), KNOWN) == nearest(name.translate(greek), KNOWN) == name
 
 
-@pytest.mark.parametrize(
-    "name", ["", "API", "NewtonAPI", "ControlAPI", "MyControlAPI", "PhysicsDriveAPI", "\u0436" * 22, "x" * 10_000]
-)
+@cases("name", "", "API", "NewtonAPI", "ControlAPI", "MyControlAPI", "PhysicsDriveAPI", "\u0436" * 22, "x" * 10_000)
 def test_far_name_means_none(name) -> None:
     assert nearest(name, KNOWN) is None
 
@@ -41,9 +39,7 @@ def test_name_of_a_million_signs_takes_no_time() -> None:
     assert nearest(KNOWN[0] + "\u200b" * 1_000_000, KNOWN) == KNOWN[0] and time.process_time() - start < 5.0
 
 
-@pytest.mark.parametrize(
-    "name", ["plain", "with blank", "tab\t", "back\\slash", "\u200b", "caf\u00e9", "\U0001f916", "\n"]
-)
+@cases("name", "plain", "with blank", "tab\t", "back\\slash", "\u200b", "caf\u00e9", "\U0001f916", "\n")
 def test_visible_name_is_one_word_and_comes_back(name) -> None:
     shown = escaped(name)
     assert shown.isascii() and shown.isprintable() and " " not in shown and unescaped(shown) == name

@@ -37,8 +37,7 @@ def stage() -> Usd.Stage:
 
 
 def paths(stage: Usd.Stage) -> list[str]:
-    everything = Usd.TraverseInstanceProxies(Usd.PrimDefaultPredicate)
-    return [str(prim.GetPath()) for prim in stage.Traverse(everything)]
+    return [str(prim.GetPath()) for prim in stage.Traverse(Usd.TraverseInstanceProxies(Usd.PrimDefaultPredicate))]
 
 
 def texts(stage: Usd.Stage) -> list[str]:
@@ -54,9 +53,8 @@ ARCS = {
 }
 
 
-@pytest.mark.parametrize("arc", ARCS)
+@cases("arc", *ARCS)
 def test_missing_part_is_an_error(arc, file, capfd):
-    """It names file and prim, and USD prints nothing; without the prim the file is as good as any."""
     text, message = ARCS[arc]
     file.write_text(f"#usda 1.0\n{text}\n")
     with pytest.raises(FileNotFoundError, match=re.escape(f"{file}: {message}")) as caught:
@@ -87,8 +85,8 @@ def "A" (
 """
 
 
-@pytest.mark.parametrize("ending", BROKEN)
-@pytest.mark.parametrize("arc", ["reference", "payload", "sublayer", "variant"])
+@cases("ending", *BROKEN)
+@cases("arc", "reference", "payload", "sublayer", "variant")
 def test_broken_part_is_named(arc, ending, file, capfd):
     text = SELECTED.format("gripper") if arc == "variant" else f"#usda 1.0\n{ARCS[arc][0]}\n"
     file.write_text(text.replace("b.usda", f"broken.{ending}"))
@@ -99,7 +97,7 @@ def test_broken_part_is_named(arc, ending, file, capfd):
     assert "\n" not in str(caught.value) and capfd.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize("part", ["broken", "missing"])
+@cases("part", "broken", "missing")
 def test_part_of_another_variant_is_not_read(part, file):
     file.with_name("broken.usda").write_bytes(BROKEN["usda"])
     file.write_text(SELECTED.format("none").replace("b.usda", f"{part}.usda"))
@@ -109,12 +107,11 @@ def test_part_of_another_variant_is_not_read(part, file):
 def test_many_missing_parts_are_counted(file):
     prims = "\n".join(f'def "P{number}" (references = @./{number}.usda@) {{}}' for number in range(20))
     file.write_text(f"#usda 1.0\n{prims}\n")
-    text = refused(FileNotFoundError, lambda: open_stage(file))
-    lines = text.splitlines()
+    lines = refused(FileNotFoundError, lambda: open_stage(file)).splitlines()
     assert len(lines) == 6 and lines[-1] == f"{file}: 15 more are missing."
 
 
-@pytest.mark.parametrize("kind", [str, Path])
+@cases("kind", str, Path)
 def test_opens_a_file(file, kind):
     assert paths(open_stage(kind(file))) == ["/World", "/World/A", "/World/B"]
 
@@ -155,7 +152,7 @@ def test_folder_is_no_file(tmp_path):
     refused(ValueError, lambda: open_stage(tmp_path), "must be a file, not a folder or a device")
 
 
-@pytest.mark.parametrize("unit", [1, 1.0, 1 + 1e-12, None])
+@cases("unit", 1, 1.0, 1 + 1e-12, None)
 def test_metres_are_accepted(stage, unit):
     if unit is not None:
         stage.SetMetadata("metersPerUnit", float(unit))
@@ -163,7 +160,7 @@ def test_metres_are_accepted(stage, unit):
     assert UsdGeom.StageHasAuthoredMetersPerUnit(stage) is (unit is not None)
 
 
-@pytest.mark.parametrize("unit", [0.01, 0.001, 0.3048, 1000.0, 1.001, 0.0, -1.0, float("nan"), float("inf")])
+@cases("unit", 0.01, 0.001, 0.3048, 1000.0, 1.001, 0.0, -1.0, float("nan"), float("inf"))
 def test_other_length_units_are_refused(stage, unit):
     stage.SetMetadata("metersPerUnit", unit)
     text = refused(UnsupportedSceneError, lambda: require_meters(stage))
@@ -266,8 +263,7 @@ def test_shapes_in_instances_too() -> None:
     instance.GetReferences().AddInternalReference("/Prototype")
     instance.SetInstanceable(True)
     disable_collisions(stage)
-    inside = UsdPhysics.CollisionAPI(stage.GetPrimAtPath("/World/copy/box"))
-    assert inside.GetCollisionEnabledAttr().Get() is False
+    assert UsdPhysics.CollisionAPI(stage.GetPrimAtPath("/World/copy/box")).GetCollisionEnabledAttr().Get() is False
 
 
 def stage_with(*prims: str) -> Usd.Stage:
@@ -289,6 +285,6 @@ def test_every_prim_with_the_set_gets_the_variant() -> None:
     assert stage.GetRootLayer().ExportToString() == before
 
 
-@pytest.mark.parametrize(("choice", "words"), [({"foot": "none"}, "no prim has it"), ({"hand": "foot"}, "'gripper'")])
+@cases("choice, words", ({"foot": "none"}, "no prim has it"), ({"hand": "foot"}, "'gripper'"))
 def test_what_is_not_there_is_refused(choice: dict[str, str], words: str) -> None:
     refused(ValueError, lambda: select_variants(stage_with("/A"), choice), words)

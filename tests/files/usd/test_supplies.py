@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import isaacsim.core.experimental.actuators as aa
-import pytest
 from isaacsim.core.experimental.actuators.base.errors import ActuatorParseError
 from isaacsim.core.experimental.actuators.files.usd.authored import targets
 from isaacsim.core.experimental.actuators.files.usd.discover import discover, parse_prim
@@ -28,22 +27,19 @@ def authored(folder: Path, shoulder: aa.SupplyConfig | None, extension: aa.Suppl
     motors = {"shoulder": motor(shoulder), "extension": motor(extension)}
     own = folder / f"{len(list(folder.iterdir()))}"
     own.mkdir()
-    return Usd.Stage.Open(
-        str(edited(own, lambda stage: aa.add_motors(ARM, motors, stage=stage, overwrite_existing=True), *edits))
-    )
+    file = edited(own, lambda stage: aa.add_motors(ARM, motors, stage=stage, overwrite_existing=True), *edits)
+    return Usd.Stage.Open(str(file))
 
 
 def named(stage: Usd.Stage) -> dict[str, list[str]]:
-    return {
-        str(prim.GetPath()): list(map(str, targets(prim, ACTUATORS))) for prim in supply_prims(stage.GetPseudoRoot())
-    }
+    prims = supply_prims(stage.GetPseudoRoot())
+    return {str(prim.GetPath()): list(map(str, targets(prim, ACTUATORS))) for prim in prims}
 
 
 def supplies(stage: Usd.Stage) -> dict:
     specs = discover(stage, ARM, [SHOULDER, EXTENSION])
-    return {
-        spec.targets[0]: next((one for one in spec.others if isinstance(one, aa.SupplyConfig)), None) for spec in specs
-    }
+    supplies = {one.targets[0]: [part for part in one.others if isinstance(part, aa.SupplyConfig)] for one in specs}
+    return {path: next(iter(found), None) for path, found in supplies.items()}
 
 
 def test_equal_supplies_are_one_prim(tmp_path) -> None:
@@ -120,7 +116,7 @@ def test_inactive_actuators_are_left_out(tmp_path) -> None:
     assert supplies(stage) == {SHOULDER: BATTERY}
 
 
-@pytest.mark.parametrize("ending", ["yaml", "toml", "json"])
+@cases("ending", "yaml", "toml", "json")
 def test_motor_files_have_the_supply(ending, tmp_path) -> None:
     aa.save_motors(tmp_path / f"motors.{ending}", {".*": [*motor(BATTERY), aa.DelayConfig(1)]})
     loaded = aa.load_motors(tmp_path / f"motors.{ending}")

@@ -13,6 +13,7 @@ from isaacsim.core.experimental.actuators.specs.fields import FLOAT32_MAX, Param
 from isaacsim.core.experimental.actuators.specs.motors import MotorConfig
 from isaacsim.core.experimental.actuators.tools.inspection.inspect import robots_of_stage
 from pxr import Sdf, Usd, UsdGeom, UsdPhysics
+from refusals import cases
 from small_stages import pendulum
 from valid_configs import numbered
 
@@ -33,20 +34,18 @@ def stage(length: float | None = None, mass: float | None = None) -> Usd.Stage:
     return made
 
 
-@pytest.mark.parametrize(
-    ("length", "mass", "units"),
-    [
-        (None, None, StageUnits(1.0, 1.0)),
-        (0.01, None, StageUnits(0.01, 1.0)),
-        (None, 0.001, StageUnits(1.0, 0.001)),
-        (1.0 + 1e-12, 1.0, StageUnits(1.0, 1.0)),
-    ],
+@cases(
+    "length, mass, units",
+    (None, None, StageUnits(1.0, 1.0)),
+    (0.01, None, StageUnits(0.01, 1.0)),
+    (None, 0.001, StageUnits(1.0, 0.001)),
+    (1.0 + 1e-12, 1.0, StageUnits(1.0, 1.0)),
 )
 def test_units_are_those_authored_or_si(length, mass, units) -> None:
     assert units_of(stage(length, mass)) == units and units.si is (units == StageUnits(1.0, 1.0))
 
 
-@pytest.mark.parametrize("unit", [0.0, -1.0, math.nan, math.inf])
+@cases("unit", 0.0, -1.0, math.nan, math.inf)
 def test_unit_that_is_none_is_refused(unit) -> None:
     for name, made in (("metersPerUnit", stage(unit)), ("kilogramsPerUnit", stage(1.0, unit))):
         with pytest.raises(UnsupportedSceneError, match=f"{name} = {unit:g}: must be finite and > 0"):
@@ -57,47 +56,45 @@ def test_force_and_torque() -> None:
     assert (CGS.force, CGS.torque) == (pytest.approx(1e-5), pytest.approx(1e-7))
 
 
-@pytest.mark.parametrize(
-    ("config", "angular", "linear"),
-    [
-        (configs.PDControlConfig(2.0, 3.0, 4.0), (2 * ANGULAR, 3 * ANGULAR, 4 * ANGULAR), (2e3, 3e3, 4 * LINEAR)),
-        (
-            configs.PIDControlConfig(2.0, 3.0, 4.0, 5.0, 6.0),
-            (2 * ANGULAR, 3 * ANGULAR, 4 * ANGULAR, 5.0, 6 * ANGULAR),
-            (2e3, 3e3, 4e3, 5e2, 6 * LINEAR),
+@cases(
+    "config, angular, linear",
+    (configs.PDControlConfig(2.0, 3.0, 4.0), (2 * ANGULAR, 3 * ANGULAR, 4 * ANGULAR), (2e3, 3e3, 4 * LINEAR)),
+    (
+        configs.PIDControlConfig(2.0, 3.0, 4.0, 5.0, 6.0),
+        (2 * ANGULAR, 3 * ANGULAR, 4 * ANGULAR, 5.0, 6 * ANGULAR),
+        (2e3, 3e3, 4e3, 5e2, 6 * LINEAR),
+    ),
+    (
+        configs.GearedPIDControlConfig(2.0, 3.0, 4.0, 5.0, 7.0, 6.0),
+        (2 * ANGULAR, 3 * ANGULAR, 4 * ANGULAR, 5.0, 7.0, 6 * ANGULAR),
+        (2e3, 3e3, 4e3, 5e2, 7.0, 6 * LINEAR),
+    ),
+    (
+        configs.StartupPDControlConfig(2.0, 3.0, 4.0, 6.0),
+        (2 * ANGULAR, 3 * ANGULAR, 4 * ANGULAR, 6 * ANGULAR),
+        (2e3, 3e3, 4 * LINEAR, 6 * LINEAR),
+    ),
+    (
+        configs.SlewedPIDControlConfig(2.0, 3.0, 4.0, 8.0, 5.0, 6.0),
+        (2 * ANGULAR, 3 * ANGULAR, 4 * ANGULAR, 8.0, 5.0, 6 * ANGULAR),
+        (2e3, 3e3, 4e3, 8e2, 5e2, 6 * LINEAR),
+    ),
+    (configs.MaxEffortClampingConfig(2.0), (2 * ANGULAR,), (2 * LINEAR,)),
+    (configs.DCMotorClampingConfig(2.0, 3.0, math.inf), (2 * ANGULAR, 3.0, math.inf), (2 * LINEAR, 3e2, math.inf)),
+    (
+        configs.PositionBasedClampingConfig([-1.0, 2.0], [3.0, 4.0]),
+        ([-1.0, 2.0], [3 * ANGULAR, 4 * ANGULAR]),
+        ([-1e2, 2e2], [3 * LINEAR, 4 * LINEAR]),
+    ),
+    (
+        configs.ElasticTransmissionConfig(
+            50.0, 0.5, rotor_inertia=2.0, stiffness=3.0, damping=4.0, backlash=5.0, rotor_damping=6.0
         ),
-        (
-            configs.GearedPIDControlConfig(2.0, 3.0, 4.0, 5.0, 7.0, 6.0),
-            (2 * ANGULAR, 3 * ANGULAR, 4 * ANGULAR, 5.0, 7.0, 6 * ANGULAR),
-            (2e3, 3e3, 4e3, 5e2, 7.0, 6 * LINEAR),
-        ),
-        (
-            configs.StartupPDControlConfig(2.0, 3.0, 4.0, 6.0),
-            (2 * ANGULAR, 3 * ANGULAR, 4 * ANGULAR, 6 * ANGULAR),
-            (2e3, 3e3, 4 * LINEAR, 6 * LINEAR),
-        ),
-        (
-            configs.SlewedPIDControlConfig(2.0, 3.0, 4.0, 8.0, 5.0, 6.0),
-            (2 * ANGULAR, 3 * ANGULAR, 4 * ANGULAR, 8.0, 5.0, 6 * ANGULAR),
-            (2e3, 3e3, 4e3, 8e2, 5e2, 6 * LINEAR),
-        ),
-        (configs.MaxEffortClampingConfig(2.0), (2 * ANGULAR,), (2 * LINEAR,)),
-        (configs.DCMotorClampingConfig(2.0, 3.0, math.inf), (2 * ANGULAR, 3.0, math.inf), (2 * LINEAR, 3e2, math.inf)),
-        (
-            configs.PositionBasedClampingConfig([-1.0, 2.0], [3.0, 4.0]),
-            ([-1.0, 2.0], [3 * ANGULAR, 4 * ANGULAR]),
-            ([-1e2, 2e2], [3 * LINEAR, 4 * LINEAR]),
-        ),
-        (
-            configs.ElasticTransmissionConfig(
-                50.0, 0.5, rotor_inertia=2.0, stiffness=3.0, damping=4.0, backlash=5.0, rotor_damping=6.0
-            ),
-            (50.0, 0.5, "joint", 2 * ANGULAR, 1.0, 0.0, *(one * ANGULAR for one in (3.0, 4.0)), 5.0, 6 * ANGULAR, 0.0),
-            (50.0, 50.0, "joint", 2e3, 1.0, 0.0, 3e3, 4e3, 5e2, 6e3, 0.0),
-        ),
-        (configs.DelayConfig(3), (3,), (3,)),
-        (configs.NeuralControlConfig("net.pt"), ("net.pt",), ("net.pt",)),
-    ],
+        (50.0, 0.5, "joint", 2 * ANGULAR, 1.0, 0.0, *(one * ANGULAR for one in (3.0, 4.0)), 5.0, 6 * ANGULAR, 0.0),
+        (50.0, 50.0, "joint", 2e3, 1.0, 0.0, 3e3, 4e3, 5e2, 6e3, 0.0),
+    ),
+    (configs.DelayConfig(3), (3,), (3,)),
+    (configs.NeuralControlConfig("net.pt"), ("net.pt",), ("net.pt",)),
 )
 def test_numbers_are_converted_by_their_unit(config, angular, linear) -> None:
     for turns, expected in ((True, angular), (False, linear)):
@@ -105,8 +102,7 @@ def test_numbers_are_converted_by_their_unit(config, angular, linear) -> None:
         assert [getattr(written, name) for name in parameters_of(written)] == [
             pytest.approx(value) if not isinstance(value, str) else value for value in expected
         ]
-        again = from_stage(written, CGS, [turns])
-        assert list(vars(again).values()) == [
+        assert list(vars(from_stage(written, CGS, [turns])).values()) == [
             pytest.approx(value) if not isinstance(value, str) else value for value in vars(config).values()
         ]
 
@@ -125,33 +121,16 @@ def test_joints_that_turn_and_that_slide_have_no_number_in_common() -> None:
 
 def test_every_parameter_has_a_dimension_that_fits_its_unit() -> None:
     known = {
-        "N·m/rad or N/m": (1, -1),
-        "N·m·s/rad or N·s/m": (1, -1),
-        "N·m/(rad·s) or N/(m·s)": (1, -1),
-        "N·m or N": (1, 0),
-        "kg·m² or kg": (1, -1),
-        "1/(N·m) or 1/N": (-1, 0),
-        "1/rad or 1/m": (0, -1),
-        "rad": (0, 0),
-        "rad or m": (0, 1),
-        "rad/s or m/s": (0, 1),
-        "rad·s or m·s": (0, 1),
-        "physics steps": (0, 0),
-        **dict.fromkeys(("s", "1/s", "Hz"), (0, 0)),
-        "rad/s² or m/s²": (0, 1),
-        **dict.fromkeys(("V", "A", "A/s", "Ω", "H", "°C", "1/K", "J/K", "K/W", "A·h"), (0, 0)),
-        "N·m/A or N/A": (1, 0),
-        "N·m/√W or N/√W": (1, 0),
-        "V/(N·m) or V/N": (-1, 0),
-        "W": (1, 1),
-        "": (0, 0),
+        (1, -1): ("N·m/rad or N/m", "N·m·s/rad or N·s/m", "N·m/(rad·s) or N/(m·s)", "kg·m² or kg"),
+        (1, 0): ("N·m or N", "N·m/A or N/A", "N·m/√W or N/√W"),
+        (1, 1): ("W",),
+        (-1, 0): ("1/(N·m) or 1/N", "V/(N·m) or V/N"),
+        (0, -1): ("1/rad or 1/m",),
+        (0, 1): ("rad or m", "rad/s or m/s", "rad/s² or m/s²", "rad·s or m·s"),
+        (0, 0): ("", "rad", "physics steps", *"s 1/s Hz V A A/s Ω H °C 1/K J/K K/W A·h".split()),
     }
-    found = {
-        described.unit: described.dimension
-        for config in configs.CONFIGS
-        for described in parameters_of(config).values()
-    }
-    assert found == known
+    found = {one.unit: one.dimension for config in configs.CONFIGS for one in parameters_of(config).values()}
+    assert found == {unit: dimension for dimension, units in known.items() for unit in units}
 
 
 def robot(length: float, mass: float, kind: str) -> Usd.Stage:
@@ -183,8 +162,8 @@ def broken(stage: Usd.Stage, prim: str, name: str, value_type: str):
         yield Usd.Stage.Open(layer)
 
 
-@pytest.mark.parametrize("units", STAGES)
-@pytest.mark.parametrize("kind", ["Revolute", "Prismatic"])
+@cases("units", *STAGES)
+@cases("kind", "Revolute", "Prismatic")
 def test_required_value_that_is_missing_or_invalid_is_named_by_every_reader(kind, units) -> None:
     for config_type in configs.CONFIGS:
         required = [one for one in parameters_of(config_type).values() if one.fallback is None]
@@ -217,8 +196,8 @@ def same(first: float, second: float) -> bool:
 
 
 @pytest.mark.filterwarnings("ignore:.*has no effect:UserWarning")
-@pytest.mark.parametrize("units", [*STAGES, (1000.0, 1000.0)])
-@pytest.mark.parametrize("geared", [False, True])
+@cases("units", *STAGES, (1000.0, 1000.0))
+@cases("geared", False, True)
 def test_what_add_motors_accepts_reading_accepts(geared, units) -> None:
     empty, accepted = robot(*units, "Revolute"), 0
     for config_type in (
@@ -277,11 +256,8 @@ def test_number_that_is_too_large_in_si_is_named_by_readers() -> None:
 def test_armature_that_overflows_is_a_value_error() -> None:
     law = configs.PDControlConfig(30.0, 2.0)
     with pytest.raises(ValueError, match=r"ratio²·rotor_inertia = 1e\+40, that is finite in single precision"):
-        add_motors(
-            ROBOT,
-            {"hinge": [law, configs.TransmissionConfig(1e10, rotor_inertia=1e20)]},
-            stage=robot(1.0, 1.0, "Revolute"),
-        )
+        motor = [law, configs.TransmissionConfig(1e10, rotor_inertia=1e20)]
+        add_motors(ROBOT, {"hinge": motor}, stage=robot(1.0, 1.0, "Revolute"))
     stage = robot(0.001, 0.001, "Revolute")
     with pytest.raises(ValueError, match=r"physxJointAxis:angular:armature: 1e\+32 in SI is 1e\+41 in the units"):
         add_motors(ROBOT, {"hinge": MotorConfig(law, armature=1e32)}, stage=stage)

@@ -77,10 +77,8 @@ class ExtensionManager:
         return self._known[ext_id].running
 
     def get_extensions(self) -> list[dict]:
-        return [
-            {"id": one.id, "name": one.name, "path": str(one.path), "enabled": one.enabled}
-            for one in self._known.values()
-        ]
+        known = self._known.values()
+        return [{"id": one.id, "name": one.name, "path": str(one.path), "enabled": one.enabled} for one in known]
 
     def get_extension_path(self, ext_id: str) -> str:
         return str(self._known[ext_id].path)

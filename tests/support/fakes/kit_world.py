@@ -110,9 +110,8 @@ class KitWorld:
             "omni.physics.tensors": _module(
                 "omni.physics.tensors",
                 DofType=omni_physics_tensors.DofType,
-                create_simulation_view=lambda frontend_name, stage_id=-1, backend="physx": self._create_view(
-                    frontend_name
-                ),
+                # a method that tests replace
+                create_simulation_view=lambda frontend_name, **_: self._create_view(frontend_name),
             ),
             "omni.timeline": _module(
                 "omni.timeline",
@@ -143,7 +142,7 @@ class KitWorld:
 
     def _isaac_modules(self) -> dict[str, types.ModuleType]:
         self.articulation_class = Articulation.of(self)
-        utils = self.stage_utils
+        functions = {name: getattr(self.stage_utils, name) for name in ("get_current_stage", "use_stage")}
         made = [
             _module(
                 "isaacsim.core.simulation_manager",
@@ -153,11 +152,7 @@ class KitWorld:
             ),
             _module("isaacsim.core.experimental.prims", Articulation=self.articulation_class),
             _module("isaacsim.core.experimental.utils"),
-            _module(
-                "isaacsim.core.experimental.utils.stage",
-                get_current_stage=utils.get_current_stage,
-                use_stage=utils.use_stage,
-            ),
+            _module("isaacsim.core.experimental.utils.stage", **functions),
         ]
         return {module.__name__: module for module in made}
 

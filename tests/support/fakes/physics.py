@@ -118,11 +118,8 @@ def articulations(stage: Usd.Stage) -> list[Robot]:
     found = []
     for prim in stage.Traverse():
         if prim.HasAPI(UsdPhysics.ArticulationRootAPI):
-            joints = [
-                one
-                for one in Usd.PrimRange(prim)
-                if one.IsA("PhysicsRevoluteJoint") or one.IsA("PhysicsPrismaticJoint")
-            ]
+            kinds = ("PhysicsRevoluteJoint", "PhysicsPrismaticJoint")
+            joints = [one for one in Usd.PrimRange(prim) if any(map(one.IsA, kinds))]
             found.append(Robot(str(prim.GetPath()), tuple(str(joint.GetPath()) for joint in reversed(joints))))
     return found
 

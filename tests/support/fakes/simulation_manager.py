@@ -171,11 +171,8 @@ class SimulationManager:
         ]
         for kind in (StageEventType.OPENED, StageEventType.CLOSED):
             name = world.usd_context.stage_event_name(kind)
-            cls._own.append(
-                world.dispatcher.observe_event(
-                    event_name=name, on_event=lambda _event: cls._reset(), order=cls._STAGE_ORDER
-                )
-            )
+            observed = {"event_name": name, "on_event": lambda _event: cls._reset(), "order": cls._STAGE_ORDER}
+            cls._own.append(world.dispatcher.observe_event(**observed))
 
     @classmethod
     def _on_play(cls) -> None:

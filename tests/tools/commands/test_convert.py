@@ -33,8 +33,7 @@ def leg(folder: Path, *joints: str) -> Path:
 def test_a_file_becomes_usd_with_motors(tmp_path, capsys) -> None:
     target = tmp_path / "arm.usda"
     assert main(["convert", FILE, str(target), "--motors", motors(tmp_path, "shoulder"), "--json", "--lossy"]) == 0
-    said = capsys.readouterr()
-    answer = json.loads(said.out)
+    answer = json.loads(capsys.readouterr().out)
     assert [row["joint"] for row in answer["dofs"]] == ["shoulder", "extension"]
     # what is lost is said last
     assert answer["notes"][-1].startswith(f"{FILE}: USD has no place for lights: light_0; options: timestep")

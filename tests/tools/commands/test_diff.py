@@ -11,12 +11,10 @@ FILE = str(ROBOTS / "arm_2dof.usda")
 
 
 def test_the_same_twice(capsys) -> None:
-    """A note says so, with exit code 0."""
     assert main(["diff", FILE, FILE]) == 0 and capsys.readouterr().out == "Their joints and motors are the same.\n"
 
 
 def test_a_difference_is_a_row(tmp_path, capsys) -> None:
-    """In columns with the names of both files, with exit code 1."""
     other = edited(tmp_path, number(OF_SHOULDER, "newton:kp", 210.0))
     assert main(["diff", FILE, str(other)]) == 1
     text = capsys.readouterr().out

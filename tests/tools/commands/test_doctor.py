@@ -72,12 +72,11 @@ def test_extra_in_part(monkeypatch) -> None:
     monkeypatch.setattr(doctor, "find_spec", lambda name: name in there or None)
     answer = doctor.answer(Doctor())
     assert answer.is_wrong
-    assert answer.notes == [
-        f"The extra physx lacks ovstage: all of it must be there. Run `{install_command('physx')}`."
-    ]
+    said = f"The extra physx lacks ovstage: all of it must be there. Run `{install_command('physx')}`."
+    assert answer.notes == [said]
 
 
-@pytest.mark.parametrize("variant", ["first", "last"])
+@cases("variant", "first", "last")
 def test_wrong_efforts_are_found(variant, monkeypatch) -> None:
     variants = native.core.variants() if native.core else [None]
     if variant == "last" and len(variants) == 1:

@@ -38,7 +38,6 @@ def test_json_with_motors_of_a_file(tmp_path, capsys) -> None:
 
 
 def test_small_steps_show_what_gains_do(tmp_path, capsys) -> None:
-    """Of 0.05 rad and 0.005 m at most, and no other motion."""
     out = tmp_path / "steps.npz"
     assert main(["excite", ARM, "--tune", "-o", str(out), *SHORT[:4]]) == 0
     assert "8 s: steps from 2 s" in " ".join(capsys.readouterr().out.split())

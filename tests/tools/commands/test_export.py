@@ -25,16 +25,13 @@ def test_a_file_is_written_and_losses_are_notes(tmp_path, capsys) -> None:
 )
 def test_table_has_units_and_the_largest_effort(robot, units, tmp_path, capsys) -> None:
     """In the headings, or behind each number where some joints turn and others slide; also that of a DC motor."""
-    assert (
-        main(["export", str(ROBOTS / f"{robot}.usda"), "--to", "urdf", "-o", str(tmp_path / "motors.xml"), "--lossy"])
-        == 0
-    )
+    words = ["--to", "urdf", "-o", str(tmp_path / "motors.xml"), "--lossy"]
+    assert main(["export", str(ROBOTS / f"{robot}.usda"), *words]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert all(unit in said for unit in units)
 
 
 def test_motor_of_a_tendon_is_at_its_shaft(tmp_path, capsys) -> None:
-    """And the file has the tendon alone: a shaft that nothing turns is made anew."""
     out, hand = tmp_path / "motors.yaml", str(ROBOTS / "shadow_hand.xml")
     assert main(["export", hand, "--to", "yaml", "-o", str(out), "--json"]) == 0
     shown = capsys.readouterr()
@@ -61,7 +58,6 @@ WRITTEN = {
 
 @pytest.mark.parametrize("target", WRITTEN)
 def test_identified_friction_and_delay_are_in_the_file(target, tmp_path, capsys) -> None:
-    """No value becomes a zero; what is lost is in the last lines, with exit code 1 unless that is allowed."""
     motors, out = tmp_path / "motors.json", tmp_path / "out"
     arguments = ["export", ARM, "--to", target, "-o", str(out), "--config", str(motors), "--dt", "0.002"]
     motors.write_text(IDENTIFIED % ', "motor_load": 0.1')

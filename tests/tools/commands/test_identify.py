@@ -16,8 +16,7 @@ pytestmark = pytest.mark.skipif(core is None, reason="the native core is not bui
 
 def written_log(path: Path, *, degrees: bool = False) -> Path:
     log = hidden_log(PENDULUM, {"hinge": hidden_motor()}, ["hinge"])
-    scale = 180 / np.pi if degrees else 1.0
-    rows = np.c_[log.time, log.command[:, 0], scale * log.position[:, 0]]
+    rows = np.c_[log.time, log.command[:, 0], (180 / np.pi if degrees else 1.0) * log.position[:, 0]]
     np.savetxt(path, rows, delimiter=",", header="time,hinge/command,hinge/position", comments="")
     return path
 
@@ -59,11 +58,8 @@ def test_columns_are_fitted_or_named(tmp_path, capsys) -> None:
     chosen = ["--fit", "torque_constant", "--model", "Coulomb friction", "--report", str(report), "--json"]
     assert main([*given, *chosen]) == 0
     answer = json.loads(capsys.readouterr().out)
-    assert {row["name"]: row["use"] for row in answer["columns"]} == {
-        "current": "fitted",
-        "velocity": "not fitted",
-        "temperature": "not fitted",
-    }
+    uses = {row["name"]: row["use"] for row in answer["columns"]}
+    assert uses == {"current": "fitted", "velocity": "not fitted", "temperature": "not fitted"}
     assert "velocity of hinge is not fitted: it follows from positions." in answer["notes"]
     assert "temperature of hinge is not fitted: no motor of a fit simulates it." in answer["notes"]
     assert value_of(aa.load_motors(out)["hinge"], "torque_constant") == pytest.approx(0.8, rel=0.03)
@@ -77,8 +73,7 @@ def test_json_and_a_motor_file(tmp_path, known, capsys) -> None:
     given = ["identify", PENDULUM, str(log), "--config", str(known), "--out", str(out), "--model", "viscous friction"]
     # which does not explain dry friction
     assert main([*given, "--json"]) == 1
-    answer = json.loads(capsys.readouterr().out)
-    assert {row["name"] for row in answer["parameters"]} >= {"viscous", "delay"}
+    assert {row["name"] for row in json.loads(capsys.readouterr().out)["parameters"]} >= {"viscous", "delay"}
     assert value_of(aa.load_motors(out)["hinge"], "viscous") > 0
 
 

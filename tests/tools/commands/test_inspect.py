@@ -24,9 +24,8 @@ def test_tables_are_readable(capsys, monkeypatch) -> None:
     monkeypatch.setenv("COLUMNS", "100")
     assert main(["inspect", str(ROBOTS / "so101.usda")]) == 0
     text = capsys.readouterr().out
-    for words in (
-        *("/World/SO101", "shoulder_lift", "PD(kp=17.8, kd=0.6)", "velocity_limit=4.71", "N·m·s/rad", "so101.usda"),
-    ):
+    stage = ["/World/SO101", "so101.usda"]
+    for words in (*stage, "shoulder_lift", "PD(kp=17.8, kd=0.6)", "velocity_limit=4.71", "N·m·s/rad"):
         assert words in text
 
 
@@ -48,9 +47,8 @@ def test_a_drive_is_told_as_a_law(tmp_path, capsys) -> None:
     file = edited(tmp_path, without(OF_SHOULDER), number(SHOULDER, "drive:angular:physics:stiffness", 1.0))
     assert main(["inspect", str(file), "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["actuators"]
-    assert ("USD drive", ["shoulder"], "PD(kp=57.2958, kd=0)") in [
-        (row["actuator"], row["joints"], row["pipeline"]) for row in rows
-    ]
+    shown = [(row["actuator"], row["joints"], row["pipeline"]) for row in rows]
+    assert ("USD drive", ["shoulder"], "PD(kp=57.2958, kd=0)") in shown
 
 
 def test_motors_of_a_file_take_the_place_of_those_of_the_robot(tmp_path, capsys) -> None:
@@ -62,7 +60,6 @@ def test_motors_of_a_file_take_the_place_of_those_of_the_robot(tmp_path, capsys)
 
 
 def test_broken_prims_are_told_and_make_it_wrong(tmp_path, capsys) -> None:
-    """With exit code 1, and all the rest."""
     assert main(["inspect", str(edited(tmp_path, number(OF_SHOULDER, "newton:kp", -1.0))), "--json"]) == 1
     said = json.loads(capsys.readouterr().out)
     assert "newton:kp = -1.0" in said["problems"][0]["problem"]
@@ -92,8 +89,7 @@ def test_an_actuator_without_limit_is_noted(tmp_path, capsys) -> None:
 def test_friction_is_compared_with_the_limit_of_its_motor(assumed, tmp_path, capsys) -> None:
     numbers = {"coulomb": 6.0, "static": 15.0, "assumedInertia": assumed}
     edits = [number(OF_SHOULDER, f"actuator:friction:{name}", value) for name, value in numbers.items()]
-    file = edited(tmp_path, schema(OF_SHOULDER, "ActuatorFrictionAPI"), *edits)
-    assert main(["inspect", str(file), "--json"]) == 0
+    assert main(["inspect", str(edited(tmp_path, schema(OF_SHOULDER, "ActuatorFrictionAPI"), *edits)), "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
     values = {row["parameter"]: row["value"] for row in said["values"] if row["law"] == "friction"}
     assert (values["coulomb"], values["static"]) == (6.0, 15.0)
@@ -114,9 +110,8 @@ def test_geared_motor_is_told_on_both_sides(tmp_path, capsys) -> None:
     said = json.loads(capsys.readouterr().out)
     (row,) = (row for row in said["actuators"] if row["joints"] == ["shoulder"])
     assert row["pipeline"] == "PD(kp=2, kd=0.1) → max effort 3 → transmission(ratio=-10)"
-    assert said["notes"] == [
-        "At shoulder, behind a gear of ratio -10, kp = 200 and kd = 10 (2 and 0.1 of the motor), largest effort 30 N·m."
-    ]
+    gains = "At shoulder, behind a gear of ratio -10, kp = 200 and kd = 10 (2 and 0.1 of the motor)"
+    assert said["notes"] == [f"{gains}, largest effort 30 N·m."]
 
 
 @pytest.mark.parametrize(

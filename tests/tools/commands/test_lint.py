@@ -63,9 +63,8 @@ def test_motors_of_a_file_take_the_place_of_those_of_the_robot(tmp_path, capsys)
         code, found = said(capsys, file, "--config", config, "--dt", "0.005")
         rules = {(row["rule"], row["where"]) for row in found["findings"]}
         assert code == 1 and ("limit-above-joint", "shoulder") in rules
-        assert "unstable-gains" in {rule for rule, _ in rules} and "unusable-actuator" not in {
-            rule for rule, _ in rules
-        }
+        names = {rule for rule, _ in rules}
+        assert "unstable-gains" in names and "unusable-actuator" not in names
     for option in (["--untrusted"], ["--fix", tmp_path / "fixed.usda"]):
         assert main(["lint", str(broken), "--config", str(config), *map(str, option)]) == 1
         assert "--config: must not be beside" in capsys.readouterr().err
@@ -88,7 +87,6 @@ def test_wrong_arguments(tmp_path, capsys) -> None:
 
 
 def test_a_note_makes_nothing_wrong(tmp_path, capsys) -> None:
-    """Notes are listed and counted, and the exit code is 0."""
     file = edited(tmp_path, motor("shoulder", GearedPDControlConfig(8.0, 0.8, 5.0), MaxEffortClampingConfig(60.0)))
     code, found = said(capsys, file)
     assert (code, [row["severity"] for row in found["findings"]]) == (0, ["note"])

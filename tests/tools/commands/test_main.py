@@ -11,7 +11,7 @@ from isaacsim.core.experimental.actuators.tools.commands import doctor, main
 from isaacsim.core.experimental.actuators.tools.commands.answer import Answer, Table
 from isaacsim.core.experimental.actuators.tools.commands.arguments import FIRST, SUBCOMMANDS
 from isaacsim.core.experimental.actuators.tools.commands.show import show, show_json
-from refusals import refused
+from refusals import cases, refused
 from warm_python import warm_python
 
 _TABLE = Table(
@@ -40,16 +40,14 @@ def test_json_holds_the_same(capsys) -> None:
     assert said["notes"] == ["Two joints."] and said["is_wrong"] is True
 
 
-@pytest.mark.parametrize("wrong", [False, True])
+@cases("wrong", False, True)
 def test_exit_code_says_whether_something_is_wrong(wrong, monkeypatch) -> None:
     monkeypatch.setattr(doctor, "answer", lambda arguments: Answer(is_wrong=wrong))
     assert main.main(["doctor"]) == int(wrong)
 
 
-@pytest.mark.parametrize("error", [ValueError("a: must be b.\nc: must be d."), FileNotFoundError("no e")])
+@cases("error", ValueError("a: must be b.\nc: must be d."), FileNotFoundError("no e"))
 def test_errors_are_shown_without_a_trace(error, monkeypatch, capsys) -> None:
-    """One line each, on standard error, with exit code 1."""
-
     def answer(_) -> Answer:
         raise error
 
@@ -83,13 +81,12 @@ def test_defects_keep_their_trace(monkeypatch) -> None:
 
 
 def test_wrong_arguments_are_refused(capsys) -> None:
-    """With exit code 2."""
     with pytest.raises(SystemExit) as stopped:
         main.main(["doctor", "--jsn"])
     assert stopped.value.code == 2 and "--jsn" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252"])
+@cases("encoding", "ascii", "latin-1", "cp1252")
 def test_output_that_lacks_signs_is_no_error(encoding, monkeypatch) -> None:
     for put in (show, show_json):
         shown = io.BytesIO()
@@ -128,12 +125,11 @@ def test_a_near_command_is_named(capsys) -> None:
 
 
 def test_parity_names_its_place(capsys) -> None:
-    """A command of 1.0, with its options."""
     assert main.main(["parity", "--peer", "newton"]) == 1
     assert "no longer in the package: run `./python.sh -m benchmarks.parity`" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", SUBCOMMANDS)
+@cases("command", *SUBCOMMANDS)
 def test_help_shows_what_an_option_takes(command, capsys) -> None:
     with pytest.raises(SystemExit) as ended:
         main.main([command.lower(), "--help"])

@@ -17,8 +17,7 @@ def test_all_motors_are_listed() -> None:
 
 
 def test_single_motors_have_their_sources(capsys) -> None:
-    answer = motors.answer(Motors(names=("mini_cheetah", "feetech_sts3215")))
-    shown, sources = answer.tables
+    shown, sources = motors.answer(Motors(names=("mini_cheetah", "feetech_sts3215"))).tables
     assert len(shown.rows) == 2
     assert len(sources.rows) == sum(len(MOTORS[name].sources) for name in ("mini_cheetah", "feetech_sts3215"))
     assert all(row["value"] is not None and row["source"] for row in sources.rows)

@@ -76,7 +76,7 @@ def test_what_cannot_be_drawn_is_an_error(arguments, message, tmp_path, capsys) 
     assert message in shown.err and shown.out == "" and not picture.exists()
 
 
-@pytest.mark.parametrize("command", re.findall(r"^\./actuators (.*)$", PAGE, re.MULTILINE))
+@cases("command", *re.findall(r"^\./actuators (.*)$", PAGE, re.MULTILINE))
 @pytest.mark.slow
 def test_command_of_the_page_runs(command, tmp_path, monkeypatch, capsys) -> None:
     (tmp_path / "data").symlink_to(REPOSITORY / "data")
@@ -86,9 +86,8 @@ def test_command_of_the_page_runs(command, tmp_path, monkeypatch, capsys) -> Non
 
 def test_step_of_a_joint_with_friction(tmp_path, capsys) -> None:
     motors = tmp_path / "motors.yaml"
-    aa.save_motors(
-        motors, {".*": [aa.PDControlConfig(200.0, 20.0), aa.MaxEffortClampingConfig(30.0), aa.FrictionConfig(6.0)]}
-    )
+    motor = [aa.PDControlConfig(200.0, 20.0), aa.MaxEffortClampingConfig(30.0), aa.FrictionConfig(6.0)]
+    aa.save_motors(motors, {".*": motor})
     arm = str(REPOSITORY / "data" / "robots" / "arm_2dof.usda")
     options = ["--config", str(motors), "--seconds", "0.5", "-o", str(tmp_path / "step.png"), "--json"]
     assert main(["plot", "step", arm, "shoulder", *options]) == 0

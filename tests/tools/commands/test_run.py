@@ -27,15 +27,14 @@ def ran(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0):
 
 
 # the motors of the hand in MJCF are at its tendons
-@pytest.mark.parametrize("file", [*sorted(ROBOTS.glob("*.usda")), ROBOTS / "arm_2dof.xml"], ids=lambda file: file.name)
+@cases("file", *sorted(ROBOTS.glob("*.usda")), ROBOTS / "arm_2dof.xml", ids=lambda file: file.name)
 def test_shipped_robots_hold_their_pose(file, capsys) -> None:
     said = ran(capsys, str(file), "--seconds", "0.5")
     assert said["joints"] and not said["is_wrong"] and all(row["largest_error"] < 0.2 for row in said["joints"])
     if file.suffix == ".xml":
         assert all(row["largest_effort"] is None for row in said["joints"])
-        assert said["notes"] == [
-            "No actuator found: the simulator's joint drives move shoulder, extension; their efforts are unknown."
-        ]
+        assert [note.split(":")[0] for note in said["notes"]] == ["No actuator found"]
+        assert "the simulator's joint drives move shoulder, extension; their efforts are unknown." in said["notes"][0]
     else:
         assert any(row["largest_effort"] is not None for row in said["joints"])
 
@@ -67,9 +66,8 @@ def test_clamps_that_limit_are_named(tmp_path, capsys) -> None:
 
 def test_friction_has_columns_where_there_is_some(tmp_path, capsys) -> None:
     motors, record = tmp_path / "motors.yaml", tmp_path / "out.npz"
-    aa.save_motors(
-        motors, {".*": [aa.PDControlConfig(200.0, 20.0), aa.MaxEffortClampingConfig(30.0), aa.FrictionConfig(6.0)]}
-    )
+    motor = [aa.PDControlConfig(200.0, 20.0), aa.MaxEffortClampingConfig(30.0), aa.FrictionConfig(6.0)]
+    aa.save_motors(motors, {".*": motor})
     arm = str(ROBOTS / "arm_2dof.usda")
     options = ["--targets", "step", "--seconds", "1", "--config", str(motors), "--record", str(record)]
     shoulder, extension = ran(capsys, arm, *options)["joints"]
@@ -183,8 +181,7 @@ def test_fault_is_wrong(monkeypatch, capsys) -> None:
 
 def test_robots_that_differ_are_named_one_by_one(tmp_path, capsys) -> None:
     stage = stage_of(ROBOTS / "pendulum.usda")
-    other = stage.DefinePrim("/World/Other")
-    other.GetReferences().AddReference(str(ROBOTS / "arm_2dof.usda"), "/World/Arm")
+    stage.DefinePrim("/World/Other").GetReferences().AddReference(str(ROBOTS / "arm_2dof.usda"), "/World/Arm")
     file = tmp_path / "two.usda"
     stage.Export(str(file))
     assert main(["run", str(file), "--steps", "3"]) == 1 and "/World/Other" in capsys.readouterr().err
@@ -219,7 +216,7 @@ def test_what_cannot_be_run_is_an_error(arguments, message, capsys) -> None:
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no such device")
-@pytest.mark.parametrize("option", ["--record", "--plot"])
+@cases("option", "--record", "--plot")
 def test_full_disk_is_one_line(option, tmp_path, capsys) -> None:
     out = tmp_path / ("out.npz" if option == "--record" else "out.png")
     out.symlink_to("/dev/full")
@@ -280,9 +277,8 @@ def test_view_lasts_until_it_is_closed_or_interrupted(monkeypatch, capsys) -> No
     assert signal.getsignal(signal.SIGINT) is handler
 
 
-@pytest.mark.parametrize("file", ["robots/pendulum.usda", "graphs/manual_stepping.usda"])
+@cases("file", "robots/pendulum.usda", "graphs/manual_stepping.usda")
 def test_interrupted_run_has_results_up_to_there(file, tmp_path, monkeypatch, capsys) -> None:
-    """Table, recording and a note that comes first; Ctrl+C is a finding."""
     step, handler, robots = aa.Simulation.step, signal.getsignal(signal.SIGINT), file.startswith("robots")
 
     def interrupted(simulation: aa.Simulation, *arguments) -> None:
@@ -328,7 +324,7 @@ def test_missing_file_of_targets_is_named(capsys) -> None:
     assert "error: no.csv: no such file. Give the path of a .csv file, or one of hold, sine" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("named", ["home", "0"])
+@cases("named", "home", "0")
 def test_a_robot_begins_in_a_keyframe(named, tmp_path, capsys) -> None:
     """By name or number; `hold` holds its pose, and single joints can be placed in addition."""
     file = tmp_path / "arm.xml"

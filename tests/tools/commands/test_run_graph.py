@@ -75,7 +75,6 @@ def test_port_that_cannot_be_watched_is_an_error(port, message, capsys) -> None:
     [("missing.usda", "missing.usda: no such file."), (str(REPOSITORY / "data" / "robots" / "README.md"), "README.md")],
 )
 def test_file_that_cannot_be_run_is_an_error(file, message, capsys) -> None:
-    """Exit code 1, and the reason."""
     assert main(["run", file]) == 1 and message in capsys.readouterr().err
 
 

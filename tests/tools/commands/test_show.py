@@ -3,7 +3,6 @@
 import re
 from pathlib import Path
 
-import pytest
 from isaacsim.core.experimental.actuators import inspect_robots
 from isaacsim.core.experimental.actuators.tools.commands.answer import Answer, Table
 from isaacsim.core.experimental.actuators.tools.commands.main import main
@@ -74,9 +73,8 @@ ANSWER = Answer(
 )
 
 
-@pytest.mark.parametrize("width", [40, 60, 80])
+@cases("width", 40, 60, 80)
 def test_lines_are_broken_between_words(width, capsys, monkeypatch) -> None:
-    """What all rows have in common stands above, equal rows are one, nothing beside the largest is 0."""
     monkeypatch.setenv("COLUMNS", str(width))
     show(ANSWER)
     text = capsys.readouterr().out
@@ -90,7 +88,7 @@ def test_lines_are_broken_between_words(width, capsys, monkeypatch) -> None:
 ROBOTS = Path(__file__).parents[3] / "data" / "robots"
 
 
-@pytest.mark.parametrize("robot", sorted(path.name for path in ROBOTS.glob("*.usda")))
+@cases("robot", *sorted(path.name for path in ROBOTS.glob("*.usda")))
 def test_robots_fit_two_screens(robot, capsys, monkeypatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     assert main(["inspect", str(ROBOTS / robot)]) == 0

@@ -95,7 +95,6 @@ def test_effort_mode_is_a_remedy_and_has_a_column(tmp_path, capsys) -> None:
 
 @pytest.mark.parametrize("linked", [["shoulder", "extension"], ["extension"]])
 def test_joint_without_gains_makes_the_verdict_unknown(linked, tmp_path, capsys) -> None:
-    """Whether other joints have a margin or not."""
     motors: dict[str, list] = {name: [aa.PDControlConfig(200.0, 20.0)] for name in ("shoulder", "extension")}
     for name in linked:
         motors[name].append(aa.LinkageConfig([name], [2.0]))

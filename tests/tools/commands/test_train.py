@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.tools.commands.main import main
 from isaacsim.core.experimental.actuators.tools.training import ActuatorLog
+from refusals import cases
 
 
 def write_log(folder: Path) -> str:
@@ -22,17 +23,14 @@ def test_log_becomes_a_network(tmp_path, capsys) -> None:
     log, out, report = write_log(tmp_path), tmp_path / "knee.safetensors", tmp_path / "report"
     options = ["--epochs", "3", "--test", log, "--report", str(report), "-o", str(out)]
     assert main(["train", log, *options, "--json"]) == 0
-    said = json.loads(capsys.readouterr().out)
-    assert [row["on"] for row in said["errors"]] == ["training", "validation", "test"]
+    assert [row["on"] for row in json.loads(capsys.readouterr().out)["errors"]] == ["training", "validation", "test"]
     assert main(["train", log, "--epochs", "1", "-o", str(out)]) == 0
     printed = capsys.readouterr().out
     assert "rms [N·m]  largest [N·m]" in printed and "N·m or N" not in printed
     assert out.is_file() and (report / "training.png").is_file()
 
 
-@pytest.mark.parametrize(
-    ("out", "message"), [("knee.pt", "must end with .onnx or .safetensors"), ("nowhere/knee.onnx", "nowhere")]
-)
+@cases("out, message", ("knee.pt", "must end with .onnx or .safetensors"), ("nowhere/knee.onnx", "nowhere"))
 def test_place_is_looked_at_before_training(out, message, tmp_path, capsys) -> None:
     assert main(["train", write_log(tmp_path), "-o", str(tmp_path / out)]) == 1
     assert message in capsys.readouterr().err

@@ -22,7 +22,6 @@ QUICK = ["--quick", "--poses", "3"]
     (["--rule", "inertia", "--frequency", "1"], 0, ["Gains by --rule inertia"]),
 )
 def test_verdict_comes_first_then_the_table_then_reasons(options, code, says, capsys, monkeypatch) -> None:
-    """In at most 80 columns up to the end of the table."""
     monkeypatch.setenv("COLUMNS", "80")
     assert main(["tune", ARM, *QUICK, *options]) == code
     said = capsys.readouterr().out
@@ -31,7 +30,7 @@ def test_verdict_comes_first_then_the_table_then_reasons(options, code, says, ca
     assert max(map(len, table.splitlines())) <= 80
 
 
-@pytest.mark.parametrize("name", ["motors.usda", "motors.yaml"])
+@cases("name", "motors.usda", "motors.yaml")
 def test_motors_are_read_back(name, tmp_path, capsys) -> None:
     out = tmp_path / name
     assert main(["tune", ARM, *QUICK, "--settle", "0.5", "-o", str(out), "--json"]) == 0
@@ -45,7 +44,6 @@ def test_motors_are_read_back(name, tmp_path, capsys) -> None:
 
 
 def test_motors_of_the_catalogue(tmp_path, capsys) -> None:
-    """For a robot without motors: limit and armature are those of the motor, and gains follow from them."""
     out = tmp_path / "motors.yaml"
     given = ["--motor", "unitree_go1_hip", "--settle", "0.5", "-o", str(out)]
     assert main(["tune", str(ROBOTS / "pendulum.usda"), *QUICK, *given]) == 0

@@ -84,10 +84,8 @@ def test_friction_of_a_stage_and_of_the_simulator() -> None:
 
 
 def test_the_gear_of_a_law_is_a_gear() -> None:
-    first, second = (
-        {".*": aa.MotorConfig(aa.GearedPDControlConfig(kp=kp, kd=0.1, gear=gear))}
-        for kp, gear in ((2.0, 10.0), (3.0, 5.0))
-    )
+    laws = (aa.GearedPDControlConfig(kp=kp, kd=0.1, gear=gear) for kp, gear in ((2.0, 10.0), (3.0, 5.0)))
+    first, second = ({".*": aa.MotorConfig(law)} for law in laws)
     sides = ran(side_of(ARM, first), side_of(ARM, second))
     assert differing(*sides) == ["gains", "gear ratio"] and differing(*put_equal("gains", *sides)) == ["gear ratio"]
     assert differing(*put_equal("gear ratio", *sides)) == ["gains"]
@@ -103,8 +101,7 @@ def test_gains_of_drives() -> None:
 
 def test_ranges_and_steps() -> None:
     side = side_of(ARM)
-    other = dataclasses.replace(side.with_property("upper limit", {"shoulder": 1.0}), dt=0.001)
-    sides = ran(side, other)
+    sides = ran(side, dataclasses.replace(side.with_property("upper limit", {"shoulder": 1.0}), dt=0.001))
     assert differing(*sides) == ["physics step", "range of joints"]
     assert differing(*put_equal("physics step", *sides)) == ["range of joints"]
     assert differing(*put_equal("range of joints", *sides)) == ["physics step"]
@@ -125,8 +122,7 @@ def test_contacts_are_switched_off_on_both_sides() -> None:
     file = ROBOTS / "unitree_go1.usda"
     same = ran(side_of(file), side_of(file))
     assert "contact" not in differing(*same)
-    cause = BY_NAME["contact"]
-    pair = cause.put_equal(*same, {})
+    pair = BY_NAME["contact"].put_equal(*same, {})
     assert pair is not None and [side.contacts for side in pair] == [False, False]
 
 

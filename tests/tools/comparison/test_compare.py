@@ -47,7 +47,7 @@ def test_equal_sides_agree_to_the_bit() -> None:
     assert (found.difference.largest, named(found), found.unexplained, list(found.idle)) == (0.0, [], 0.0, [])
 
 
-@pytest.mark.parametrize("fault", [fault for fault in MOTOR_FAULTS if fault not in ALONE])
+@cases("fault", *[fault for fault in MOTOR_FAULTS if fault not in ALONE])
 @pytest.mark.slow
 def test_a_seeded_fault_is_among_the_first_two(fault) -> None:
     cause, change = MOTOR_FAULTS[fault]
@@ -57,10 +57,9 @@ def test_a_seeded_fault_is_among_the_first_two(fault) -> None:
     assert found.differs and cause in named(found)[:2]
 
 
-@pytest.mark.parametrize("fault", [fault for fault in MOTOR_FAULTS if fault not in NOT_IN_LAB])
+@cases("fault", *[fault for fault in MOTOR_FAULTS if fault not in NOT_IN_LAB])
 @pytest.mark.slow
 def test_a_seeded_fault_in_cfgs_of_isaac_lab_is_among_the_first_two(fault, tmp_path) -> None:
-    """In a file of Python against motors in USD; what is no fault alone, beside values off by a few per cent."""
     cause, change = MOTOR_FAULTS[fault]
     motors = joint_motors() if fault in ALONE else slightly_other(joint_motors())
     change(motors)
@@ -69,7 +68,7 @@ def test_a_seeded_fault_in_cfgs_of_isaac_lab_is_among_the_first_two(fault, tmp_p
     assert found.differs and cause in named(found)[:2]
 
 
-@pytest.mark.parametrize("fault", ALONE)
+@cases("fault", *ALONE)
 def test_a_fault_alone_explains_all(fault) -> None:
     cause, change = MOTOR_FAULTS[fault]
     motors = good_motors()
@@ -106,10 +105,8 @@ def test_another_mass(tmp_path) -> None:
 
 @pytest.mark.slow
 def test_drives_of_a_file_against_other_gains() -> None:
-    motors = {
-        "shoulder": MotorConfig(PDControlConfig(100.0, 20.0)),
-        "extension": MotorConfig(PDControlConfig(2e3, 1e2)),
-    }
+    laws = {"shoulder": PDControlConfig(100.0, 20.0), "extension": PDControlConfig(2e3, 1e2)}
+    motors = {joint: MotorConfig(law) for joint, law in laws.items()}
     found = compared(side_of(ARM_XML), side_of(ARM_XML, motors))
     assert {"gains", "effort mode"} <= set(named(found)) and found.unexplained == 0.0
 
@@ -122,7 +119,7 @@ def test_what_is_left_between_simulators() -> None:
     assert found.finer < 0.6 * found.remaining.mean
 
 
-@pytest.mark.parametrize(("robot", "cause"), [("franka_panda", "speed limits"), ("unitree_go1", "contact")])
+@cases("robot, cause", ("franka_panda", "speed limits"), ("unitree_go1", "contact"))
 def test_what_simulators_compute_in_ways_of_their_own(robot, cause) -> None:
     file = ROBOTS / f"{robot}.usda"
     found = compared(side_of(file), side_of(file, engine=installed("physx")))
@@ -149,7 +146,7 @@ def newton() -> None:
 
 
 @pytest.mark.usefixtures("newton")
-@pytest.mark.parametrize("robot", ["pendulum", "arm_2dof"])
+@cases("robot", "pendulum", "arm_2dof")
 def test_newton_reads_a_robot_as_we_do(robot) -> None:
     file = ROBOTS / f"{robot}.usda"
     found = compared(side_of(file), side_of(file, engine="newton"))
@@ -178,7 +175,7 @@ def test_what_newton_leaves_out_of_a_joint_is_named(written, cause, tmp_path) ->
 
 
 @pytest.mark.usefixtures("newton")
-@pytest.mark.parametrize(("robot", "rest"), [("anymal_c", "contact"), ("unitree_go1", "armature")])
+@cases("robot, rest", ("anymal_c", "contact"), ("unitree_go1", "armature"))
 @pytest.mark.slow
 def test_order_of_newton_is_named_before_all_others(robot, rest) -> None:
     """By a program that goes by number: most of any difference is gone where robots only fall, without stops, say."""

@@ -18,12 +18,13 @@ from neural_twin import random_network, write_network
 from physics_engines import ENGINES, installed
 from places import ROBOTS
 from pxr import Usd
-from refusals import cases
+from refusals import cases, refused
 from seeded_faults import ARM, joint_motors, usd_file
 
 pytestmark = pytest.mark.skipif(core is None, reason="the native core is not built")
 BOTH = {"joint_names_expr": [".*"]}
 GAINS = {"stiffness": {"shoulder": 150.0, "extension": 900.0}, "damping": {"shoulder": 15.0, "extension": 60.0}}
+FRICTIONS = {"friction": 2.0, "dynamic_friction": 1.0, "viscous_friction": 0.5}
 MOTOR = isaac_lab.BamMotorCfg(
     model="m4",
     **{"kt": 1.4, "resistance": 0.5, "error_gain": 0.15, "friction_base": 0.2, "friction_viscous": 0.3},
@@ -37,18 +38,12 @@ CFGS: dict[str, dict] = {
         "all": isaac_lab.DCMotorCfg(
             **BOTH,
             **GAINS,
-            **{
-                "saturation_effort": 4.0,
-                "actuator_effort_limit": 3.0,
-                "actuator_velocity_limit": 20.0,
-                "gear_ratio": 10.0,
-            },
+            **{"saturation_effort": 4.0, "actuator_effort_limit": 3.0, "actuator_velocity_limit": 20.0},
+            gear_ratio=10.0,
             armature={"shoulder": 0.5},
         )
     },
-    "frictions": {
-        "all": isaac_lab.IdealPDActuatorCfg(**BOTH, **GAINS, friction=2.0, dynamic_friction=1.0, viscous_friction=0.5)
-    },
+    "frictions": {"all": isaac_lab.IdealPDActuatorCfg(**BOTH, **GAINS, **FRICTIONS)},
     "mixed": {
         "turns": isaac_lab.DelayedPDActuatorCfg(
             joint_names_expr=["sh.*"], stiffness=150.0, damping=15.0, min_delay=3, max_delay=3, joint_velocity_limit=0.4
@@ -91,8 +86,8 @@ def by_groups(groups: dict, side: Side, plan: Plan, monkeypatch: pytest.MonkeyPa
         return run(Side(side.file, side.engine, side.dt, {}, {}, side.joints), plan)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("name", CFGS)
+@cases("engine", *ENGINES)
+@cases("name", *CFGS)
 def test_it_moves_as_with_groups(name, engine, monkeypatch) -> None:
     side = side_of(ARM, engine=installed(engine), groups=CFGS[name])
     plan = short(side, side)
@@ -124,8 +119,7 @@ def test_a_network_has_the_scales_of_its_cfg(tmp_path, monkeypatch) -> None:
 
 
 def test_delays_that_are_drawn_have_the_largest() -> None:
-    cfg = isaac_lab.DelayedPDActuatorCfg(**BOTH, **GAINS, min_delay=1, max_delay=3)
-    side = side_of(ARM, groups={"legs": cfg})
+    side = side_of(ARM, groups={"legs": isaac_lab.DelayedPDActuatorCfg(**BOTH, **GAINS, min_delay=1, max_delay=3)})
     assert side.motors["shoulder"].delay == aa.DelayConfig(3)
     assert side.remarks == (
         "The motors of Isaac Lab's cfgs are this package's implementation of its models; Isaac Lab does not run.",
@@ -134,9 +128,8 @@ def test_delays_that_are_drawn_have_the_largest() -> None:
 
 
 def test_what_a_cfg_leaves_out_is_that_of_the_robot() -> None:
-    cfg = {
-        "all": isaac_lab.IdealPDActuatorCfg(**BOTH, stiffness={"shoulder": 9.0}, damping=1.0, armature={"sh.*": 0.5})
-    }
+    values = {"stiffness": {"shoulder": 9.0}, "damping": 1.0, "armature": {"sh.*": 0.5}}
+    cfg = {"all": isaac_lab.IdealPDActuatorCfg(**BOTH, **values)}
     file = ROBOTS / "arm_2dof.xml"
     documented, coded = (side_of(file, groups=cfg, rules=rules) for rules in ("documentation", "code"))
     assert documented.motors["extension"].controller == aa.PDControlConfig(2000.0, 1.0)
@@ -186,14 +179,8 @@ def test_a_motor_without_the_speed_curve_of_the_cfg(tmp_path) -> None:
     aa.add_motors("/World/Arm", {".*": [aa.PDControlConfig(900.0, 60.0), limit]}, stage=stage, overwrite_existing=True)
     stage.Export(str(tmp_path / "arm.usda"))
     stage.Reload()
-    cfg = isaac_lab.DCMotorCfg(
-        **BOTH,
-        stiffness=900.0,
-        damping=60.0,
-        saturation_effort=30.0,
-        actuator_effort_limit=30.0,
-        actuator_velocity_limit=0.7,
-    )
+    limits = {"saturation_effort": 30.0, "actuator_effort_limit": 30.0, "actuator_velocity_limit": 0.7}
+    cfg = isaac_lab.DCMotorCfg(**BOTH, stiffness=900.0, damping=60.0, **limits)
     found = compared(side_of(tmp_path / "arm.usda"), side_of(tmp_path / "arm.usda", groups={"all": cfg}))
     assert [one.cause for one in found.blames] == ["limits"] and found.unexplained == 0.0
 
@@ -209,5 +196,4 @@ def test_a_motor_without_the_speed_curve_of_the_cfg(tmp_path) -> None:
     ),
 )
 def test_what_is_no_side(given, why) -> None:
-    with pytest.raises(ValueError, match=why):
-        side_of(ARM, **given)
+    refused(ValueError, lambda: side_of(ARM, **given), why)

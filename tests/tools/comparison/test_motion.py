@@ -12,8 +12,7 @@ def motion(positions: np.ndarray, dt: float = 0.1) -> Motion:
 
 def test_where_motions_part() -> None:
     first = np.zeros((5, 2))
-    second = first + [[0, 0], [0, 5e-4], [2e-3, 3e-3], [9e-3, 0], [0, 0]]
-    found = difference(motion(first), motion(second))
+    found = difference(motion(first), motion(first + [[0, 0], [0, 5e-4], [2e-3, 3e-3], [9e-3, 0], [0, 0]]))
     assert found.parting(1e-3) == Parting(pytest.approx(0.2), "b") and found.parting(1e-2) is None
     assert found.largest == pytest.approx(9e-3) and found.mean == pytest.approx((5e-4 + 2e-3 + 3e-3 + 9e-3) / 10)
     assert found.by_joint == {"a": pytest.approx(2.2e-3), "b": pytest.approx(7e-4)}
@@ -28,6 +27,5 @@ def test_other_steps_are_interpolated() -> None:
 
 def test_what_diverged_differs_by_no_more_than_half_a_turn() -> None:
     """Neither infinite nor unknown, so that means can be compared."""
-    second = np.array([[0.0, 0.0], [1e12, 0.0], [np.nan, np.nan]])
-    found = difference(motion(np.zeros((3, 2))), motion(second))
+    found = difference(motion(np.zeros((3, 2))), motion(np.array([[0.0, 0.0], [1e12, 0.0], [np.nan, np.nan]])))
     assert found.errors.tolist() == [[0.0, 0.0], [np.pi, 0.0], [np.pi, np.pi]]

@@ -20,6 +20,7 @@ from isaacsim.core.experimental.actuators.tools.comparison.notes import (
 from isaacsim.core.experimental.actuators.tools.comparison.plan import plan_of
 from isaacsim.core.experimental.actuators.tools.comparison.side import Side, both_driven_alike, side_of
 from isaacsim.core.experimental.actuators.tools.export import export, read_robot
+from refusals import cases
 from seeded_faults import ARM, ARM_XML
 
 pytestmark = pytest.mark.skipif(core is None, reason="the native core is not built")
@@ -64,8 +65,7 @@ def test_motors_that_the_other_file_cannot_hold_come_first(tmp_path: Path) -> No
 @pytest.mark.slow
 def test_a_side_that_diverges_and_a_joint_of_one_side() -> None:
     wild = side_of(ARM, {".*": MotorConfig(PDControlConfig(1e9, 0.0))})
-    fewer = dataclasses.replace(side_of(ARM), joints=("shoulder",))
-    text, _ = noted(fewer, wild)
+    text, _ = noted(dataclasses.replace(side_of(ARM), joints=("shoulder",)), wild)
     assert "The second simulation diverged at" in text and "Only the second has extension: not compared." in text
 
 
@@ -83,7 +83,7 @@ def test_values() -> None:
     assert text([1.0, 2.0, 3.0]) == "1, 2, 3" and text([1.0, 0, 0, 0, 2.0, 0, 0, 0, 3.0]) == "1, 2, 3"
 
 
-@pytest.mark.parametrize("factor", [180 / math.pi, math.pi / 180])
+@cases("factor", 180 / math.pi, math.pi / 180)
 def test_degrees_are_told_by_their_factor(factor: float) -> None:
     (hint,) = hints([Row(("knee",), "PD.kp", 20.0, 20.0 * factor)])
     assert "degrees in place of radians?" in hint and "knee" in hint
@@ -94,8 +94,6 @@ def test_a_limit_that_is_none() -> None:
     assert "no limit?" in hint
 
 
-@pytest.mark.parametrize(
-    "row", [Row(("a",), "kp", 1.0, 50.0), Row(("a",), "kp", 0.0, 57.3), Row(("a",), "kp", None, 1)]
-)
+@cases("row", Row(("a",), "kp", 1.0, 50.0), Row(("a",), "kp", 0.0, 57.3), Row(("a",), "kp", None, 1))
 def test_other_values_have_no_hint(row: Row) -> None:
     assert hints([row]) == []

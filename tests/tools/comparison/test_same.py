@@ -40,10 +40,8 @@ def test_what_one_side_lacks_differs() -> None:
 def test_of_a_law_that_the_other_lacks_only_its_own_numbers_are_told() -> None:
     plain = aa.MotorConfig(aa.PDControlConfig(2.0, 1.0))
     rich = aa.MotorConfig(aa.PDControlConfig(2.0, 1.0), delay=aa.DelayConfig(3), others=[aa.ImplicitConfig()])
-    assert same_module.stage_values(rich, ["delay", "effort_mode"], plain) == {
-        "delay.delay_steps": 3,
-        "implicit": "yes",
-    }
+    shown = same_module.stage_values(rich, ["delay", "effort_mode"], plain)
+    assert shown == {"delay.delay_steps": 3, "implicit": "yes"}
     assert "implicit.load_share" in same_module.stage_values(rich, ["effort_mode"], rich)
     assert same_module.stage_values(plain, ["controller"]) == {"PD.kp": 2.0, "PD.kd": 1.0, "PD.const_effort": 0.0}
 
@@ -82,8 +80,7 @@ def test_the_same_robot_has_nothing_exchanged() -> None:
 
 def test_commands_by_number_are_an_order() -> None:
     side = side_of(ARM)
-    second = values(dataclasses.replace(side, order=SWAPPED))
-    assert same_module.exchanged_places(values(side), second) == SWAPPED
+    assert same_module.exchanged_places(values(side), values(dataclasses.replace(side, order=SWAPPED))) == SWAPPED
 
 
 def by_leg(file: Path) -> Side:
@@ -100,8 +97,7 @@ def test_joints_of_their_own_names_are_an_order(tmp_path: Path) -> None:
     plan = plan_of(side, side, seconds=0.01)
     runs = [run(one, plan) for one in (side, other)]
     assert same_module.exchanged_places(*(one.values for one in runs)) == {}
-    exchanged = same_module.exchanged_joints(*runs)
-    right = same_module.with_order(other, exchanged)
+    right = same_module.with_order(other, same_module.exchanged_joints(*runs))
     assert {joint: right.own(joint) for joint in side.joints} == {joint: joint for joint in side.joints}
     assert same_module.exchanged_joints(runs[0], run(right, plan)) == {}
     first, second = side_of(ARM_XML), dataclasses.replace(side_of(exchanged_names(tmp_path)), order=SWAPPED)
@@ -117,8 +113,7 @@ def test_order_of_joints_is_named_before_contact(tmp_path: Path) -> None:
 
 def test_motors_on_each_others_joints() -> None:
     good = good_motors()
-    bad = {name: good[other] for name, other in SWAPPED.items()}
-    first, second = side_of(ARM, good), side_of(ARM, bad)
+    first, second = side_of(ARM, good), side_of(ARM, {name: good[other] for name, other in SWAPPED.items()})
     assert same_module.exchanged_motors(values(first), values(second)) == SWAPPED
     assert dict(same_module.with_motors_of(second, SWAPPED).motors) == dict(first.motors)
     one = {**good, "shoulder": good["extension"]}

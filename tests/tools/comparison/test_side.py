@@ -46,9 +46,8 @@ def test_joints_without_a_motor_in_a_configuration_have_the_drive_of_the_file(tm
         stage.Export(str(file := tmp_path / f"arm_{stiffness:g}.usda"))
         side = side_of(file, motor)
         assert list(side.motors) == ["shoulder"]
-        assert dict(side.drives) == {
-            "extension": MotorConfig(PDControlConfig(stiffness, 0.0), [MaxEffortClampingConfig(100.0)])
-        }
+        drive = MotorConfig(PDControlConfig(stiffness, 0.0), [MaxEffortClampingConfig(100.0)])
+        assert dict(side.drives) == {"extension": drive}
         assert [remark.partition(": ")[2] for remark in side.remarks] == ["extension."]
         with opened(side) as (simulation, robot, _):
             simulation.play()
@@ -81,9 +80,8 @@ def test_changes_leave_the_side_as_it_is() -> None:
 
 
 def test_a_file_of_several_robots_is_refused(tmp_path) -> None:
-    text = ARM_XML.read_text().replace(
-        "</worldbody>", '<body name="two" pos="3 0 0"><joint name="j"/><geom size=".1"/></body></worldbody>'
-    )
+    body = '<body name="two" pos="3 0 0"><joint name="j"/><geom size=".1"/></body>'
+    text = ARM_XML.read_text().replace("</worldbody>", f"{body}</worldbody>")
     path = tmp_path / "two.xml"
     path.write_text(text)
     with pytest.raises(ValueError, match="must have the same"):

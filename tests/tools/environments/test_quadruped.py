@@ -31,7 +31,6 @@ def test_gymnasium_checks_it() -> None:
 
 
 def test_it_is_what_gymnasium_makes_of_single_ones() -> None:
-    """Observations, rewards and ends, through episodes that end at different times; without random motors."""
     ours = Quadrupeds(3, 0.3, vary={})
     theirs = gymnasium.vector.SyncVectorEnv([partial(Quadruped, seconds=0.3, vary={})] * 3)
     for name in ("single_observation_space", "single_action_space", "observation_space", "action_space"):

@@ -25,7 +25,6 @@ def robots() -> Iterator[Quadrupeds]:
 
 
 def test_who_falls_starts_over(robots) -> None:
-    """The episode of that robot ends with a reward of -1, the step after begins the next; the others go on."""
     observations, _ = robots.reset(seed=1)
     poses = robots._robots.get_world_poses()[0].numpy()
     robots._robots.set_world_poses(poses[1:2] + [0, 0, 1], [[0.0, 1.0, 0.0, 0.0]], indices=[1])

@@ -59,8 +59,7 @@ def test_steps_are_those_of_the_environment(adapter) -> None:
 def test_a_fall_is_no_truncation(adapter) -> None:
     adapter.reset()
     robots = adapter.envs._robots
-    poses = robots.get_world_poses()[0].numpy()
-    robots.set_world_poses(poses[1:2] + [0, 0, 1], [[0.0, 1.0, 0.0, 0.0]], indices=[1])
+    robots.set_world_poses(robots.get_world_poses()[0].numpy()[1:2] + [0, 0, 1], [[0.0, 1.0, 0.0, 0.0]], indices=[1])
     _, rewards, done, infos = adapter.step(np.zeros((3, 12), np.float32))
     assert done.tolist() == [False, True, False] and not infos[1]["TimeLimit.truncated"]
     assert infos[1]["episode"]["r"] == pytest.approx(rewards[1]) and rewards[1] < -0.9

@@ -4,7 +4,6 @@ import re
 from dataclasses import replace
 
 import isaacsim.core.experimental.actuators as aa
-import pytest
 from isaacsim.core.experimental.actuators.laws.contract import catalogue
 from isaacsim.core.experimental.actuators.specs.config import Config
 from isaacsim.core.experimental.actuators.specs.motors import motor_of
@@ -30,7 +29,7 @@ def test_kinds_are_carried_or_refused() -> None:
         assert config.KIND == kind and reason(config).startswith("is of a kind that a C header cannot have")
 
 
-@pytest.mark.parametrize("config", REFUSED.values(), ids=REFUSED)
+@cases("config", *REFUSED.values(), ids=REFUSED)
 def test_kinds_are_refused_by_name(config) -> None:
     (line,) = [one for one in refused(joint_of(PD, config)) if config.KIND in one]
     assert line.startswith(f"elbow: {config.KIND} ")
@@ -64,11 +63,9 @@ def test_networks_are_refused() -> None:
 
 
 def test_stages_as_they_act() -> None:
-    gear = aa.TransmissionConfig(9.0, efficiency=0.8)
-    found = stages_of(joint_of(gear, aa.MaxEffortClampingConfig(3.0), PD))
-    assert [type(one) for one in found] == [
-        *(aa.PDControlConfig, aa.MaxEffortClampingConfig, aa.TransmissionConfig, aa.FrictionConfig)
-    ]
+    found = stages_of(joint_of(aa.TransmissionConfig(9.0, efficiency=0.8), aa.MaxEffortClampingConfig(3.0), PD))
+    kinds = [aa.PDControlConfig, aa.MaxEffortClampingConfig, aa.TransmissionConfig, aa.FrictionConfig]
+    assert [type(one) for one in found] == kinds
     assert found[-1].motor_load > 0.0 and stages_of(joint_of(PD, aa.FrictionConfig(1.0, in_engine=True))) == [PD]
     assert stages_of(replace(joint_of(PD), motor=None)) == []
 
@@ -82,8 +79,7 @@ def test_friction_of_the_simulator_is_named(tmp_path) -> None:
 
 def test_armature_and_friction_without_a_stage_are_named(tmp_path) -> None:
     own = replace(motor_of([PD]), armature=0.02, friction=0.3)
-    said = export(read_robot(ROBOTS / "pendulum.usda", {".*": own}), "c", tmp_path / "motors.h", strict=True)
-    assert said == [
+    assert export(read_robot(ROBOTS / "pendulum.usda", {".*": own}), "c", tmp_path / "motors.h", strict=True) == [
         "Left to the robot: armature of 1 joint (0.02 kg·m²): hinge.",
         "Left to the robot: dry friction of 1 joint (0.3 N·m): hinge.",
     ]

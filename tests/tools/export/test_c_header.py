@@ -51,10 +51,8 @@ def test_robots_of_the_package(name: str, tmp_path: Path) -> None:
 
 def test_what_c_cannot_have_is_refused() -> None:
     robot = read_robot(ARM, {".*": [aa.PDControlConfig(1.0, 0.1)]})
-    motors = (
-        motor_of([aa.NeuralControlConfig("net.pt")]),
-        motor_of([aa.PDControlConfig(1.0, 0.1), aa.FrictionConfig(1.0)]),
-    )
+    stages = [aa.NeuralControlConfig("net.pt")], [aa.PDControlConfig(1.0, 0.1), aa.FrictionConfig(1.0)]
+    motors = map(motor_of, stages)
     joints = tuple(replace(joint, motor=motor) for joint, motor in zip(robot.joints, motors, strict=True))
     with pytest.raises(ValueError, match=r"shoulder: controller neural .*\nextension: passive friction "):
         c_text(replace(robot, joints=joints), [])

@@ -2,28 +2,24 @@
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
-import pytest
 from cfg_text import events_of
 from isaacsim.core.experimental.actuators.compat import isaac_lab
 from isaacsim.core.experimental.actuators.tools.export.lab import lab_text, losses
 from isaacsim.core.experimental.actuators.tools.export.losses import said_together
 from isaacsim.core.experimental.actuators.tools.export.robot import read_robot
 from places import ROBOTS
+from refusals import cases
 
 ARM = ROBOTS / "arm_2dof.usda"
 JOINTS = ["shoulder", "extension"]
 MOTORS: dict[str, list] = {
     "IdealPDActuatorCfg": [aa.PDControlConfig(80.3, 2.1), aa.MaxEffortClampingConfig(17.0)],
-    "DCMotorCfg": [
-        aa.PDControlConfig(80.3, 2.1),
-        aa.DCMotorClampingConfig(30.0, 3.0, 25.0),
-        aa.MaxEffortClampingConfig(20.0),
-    ],
+    "DCMotorCfg": [aa.PDControlConfig(80.3, 2.1), aa.DCMotorClampingConfig(30, 3, 25), aa.MaxEffortClampingConfig(20)],
     "DelayedPDActuatorCfg": [aa.PDControlConfig(80.3, 2.1), aa.DelayConfig(3), aa.MaxEffortClampingConfig(17.0)],
 }
 
 
-@pytest.mark.parametrize("name", MOTORS)
+@cases("name", *MOTORS)
 def test_its_models_compute_the_same(name, tmp_path) -> None:
     file = tmp_path / "lab.py"
     file.write_text(lab_text(read_robot(ARM, {".*": MOTORS[name]}), ["a loss\nimport os"]))
@@ -72,8 +68,5 @@ def test_intervals_are_events(monkeypatch) -> None:
     assert gains["func"] == "mdp.randomize_actuator_gains" and gains["mode"] == "reset"
     assert gains["params"] == {"asset_cfg": entity, "operation": "abs", "stiffness_distribution_params": (70.0, 90.0)}
     assert armature["params"] == {"asset_cfg": entity, "operation": "abs", "armature_distribution_params": (0.0, 0.5)}
-    assert friction_term["params"] == {
-        "asset_cfg": entity,
-        "operation": "scale",
-        "friction_distribution_params": (0.5, 2.0),
-    }
+    expected = {"asset_cfg": entity, "operation": "scale", "friction_distribution_params": (0.5, 2.0)}
+    assert friction_term["params"] == expected

@@ -14,17 +14,15 @@ from pxr import Usd
 def test_each_stage_that_is_not_said_is_named() -> None:
     motor = aa.MotorConfig(aa.PDControlConfig(3.0, 1.0), delay=aa.DelayConfig(2), others=[aa.EncoderConfig()])
     robot = read_robot(ROBOTS / "arm_2dof.usda", {".*": motor})
-    said = losses.said_together(losses.losses_of(robot, {"kp", "kd", "position_limits"}))
-    assert said == [
+    assert losses.said_together(losses.losses_of(robot, {"kp", "kd", "position_limits"})) == [
         "Lost: law feedback encoder of 2 joints: shoulder, extension.",
         "Lost: command delay of 2 joints (2 physics steps): shoulder, extension.",
     ]
 
 
 def test_one_step_is_no_steps() -> None:
-    robot = read_robot(
-        ROBOTS / "arm_2dof.usda", {".*": aa.MotorConfig(aa.PDControlConfig(3.0, 1.0), delay=aa.DelayConfig(1))}
-    )
+    motor = aa.MotorConfig(aa.PDControlConfig(3.0, 1.0), delay=aa.DelayConfig(1))
+    robot = read_robot(ROBOTS / "arm_2dof.usda", {".*": motor})
     (said,) = losses.said_together(losses.losses_of(robot, {"kp", "kd", "position_limits"}))
     assert said == "Lost: command delay of 2 joints (1 physics step): shoulder, extension."
 
@@ -48,9 +46,8 @@ def test_a_shaft_that_nothing_turns_is_nobodys(tmp_path) -> None:
     export(robot, "yaml", tmp_path / "motors.yaml")
     assert aa.load_motors(tmp_path / "motors.yaml") == motors
     (shown,) = aa.inspect_robots(file)
-    assert [name for one in shown.actuators for law, name in one.values if law == "linkage"] == [
-        *("joints", "coefficients", "offset", "rows", "unilateral")
-    ]
+    names = [name for one in shown.actuators for law, name in one.values if law == "linkage"]
+    assert names == ["joints", "coefficients", "offset", "rows", "unilateral"]
 
 
 def test_a_joint_without_a_motor_is_named() -> None:
@@ -63,9 +60,8 @@ def test_a_position_limit_on_one_side_is_named(tmp_path) -> None:
     text = (ROBOTS / "arm_2dof.usda").read_text()
     (file := tmp_path / "arm.usda").write_text(re.sub(r"float physics:lowerLimit = -143.*\n", "", text))
     robot = read_robot(file)
-    assert losses.said_together(losses.on_one_side(robot)) == [
-        "Lost: position limit on one side of 1 joint (lower -inf rad, upper 2.5 rad): shoulder."
-    ]
+    said = "Lost: position limit on one side of 1 joint (lower -inf rad, upper 2.5 rad): shoulder."
+    assert losses.said_together(losses.on_one_side(robot)) == [said]
     for target in ("urdf", "ros2"):
         out = tmp_path / target
         assert losses.said_together(losses.on_one_side(robot))[0] in export(robot, target, out, lossy=True)

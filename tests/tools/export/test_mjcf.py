@@ -28,9 +28,8 @@ def model(folder: Path):
 
 def test_a_file_puts_it_beside_a_robot(tmp_path) -> None:
     (tmp_path / "motors.xml").write_text(mjcf_text(read_robot(ROBOTS / "arm_2dof.xml", MOTORS), []))
-    (tmp_path / "both.xml").write_text(
-        f'<mujoco><include file="{ROBOTS / "arm_2dof.xml"}"/><include file="motors.xml"/></mujoco>'
-    )
+    included = f'<include file="{ROBOTS / "arm_2dof.xml"}"/><include file="motors.xml"/>'
+    (tmp_path / "both.xml").write_text(f"<mujoco>{included}</mujoco>")
     loaded = mujoco.MjModel.from_xml_path(str(tmp_path / "both.xml"))
     assert [loaded.actuator(at).name for at in range(loaded.nu)][-2:] == ["shoulder", "extension"]
 
@@ -66,7 +65,6 @@ def test_attributes_of_joints_are_comments(tmp_path) -> None:
 
 @pytest.mark.parametrize("robot", ["arm_2dof.xml", "arm_2dof.usda"])
 def test_a_whole_model_has_the_motors(robot, tmp_path) -> None:
-    """Put into its own file, or into that of another: read back, they have the same efforts, and numbers of joints."""
     into = None if robot.endswith(".xml") else ROBOTS / "arm_2dof.xml"
     exported, out = read_robot(ROBOTS / robot, MOTORS), tmp_path / "arm.xml"
     export(exported, "mjcf", out, into=into)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from isaacsim.core.experimental.actuators import MaxEffortClampingConfig, MotorConfig, PDControlConfig
 from isaacsim.core.experimental.actuators.tools.export import export, read_robot
+from refusals import cases
 
 mujoco = pytest.importorskip("mujoco")
 MOTOR = MotorConfig(PDControlConfig(80.0, 2.0), [MaxEffortClampingConfig(17.0)])
@@ -54,9 +55,8 @@ def test_actuators_that_stay_lose_nothing(tmp_path) -> None:
 def test_a_joint_has_one_actuator(tmp_path) -> None:
     actuators = ACTUATORS.replace("</actuator>", '<damper name="more" joint="a" kv="1" ctrlrange="0 1"/></actuator>')
     sensors = '<sensor><actuatorfrc name="s" actuator="more"/><jointpos name="q" joint="a"/></sensor>'
-    model, said = whole(
-        tmp_path, BODIES + actuators + sensors + '<keyframe><key qpos="1 2 3" ctrl="1 2 3 0"/></keyframe>'
-    )
+    keys = '<keyframe><key qpos="1 2 3" ctrl="1 2 3 0"/></keyframe>'
+    model, said = whole(tmp_path, BODIES + actuators + sensors + keys)
     assert names(model) == ["first", "", "last"] and model.nsensor == 1
     assert model.key_qpos.tolist() == [[1.0, 2.0, 3.0]] and not model.key_ctrl.any()
     assert [one for one in said if "left out" in one] == [
@@ -109,27 +109,23 @@ def test_included_files_are_in_it(tmp_path) -> None:
     assert "The files that robot.xml includes are in it: sub/bodies.xml, more.xml." in said
 
 
-@pytest.mark.parametrize(
-    "compiler", ["", 'meshdir="assets"', 'assetdir="none" meshdir="assets"', 'assetdir="assets" texturedir="none"']
-)
-@pytest.mark.parametrize("out", ["out.xml", "other/out.xml"])
+@cases("compiler", "", 'meshdir="assets"', 'assetdir="none" meshdir="assets"', 'assetdir="assets" texturedir="none"')
+@cases("out", "out.xml", "other/out.xml")
 def test_assets_are_found_from_another_folder(compiler, out, tmp_path) -> None:
     (tmp_path / "assets").mkdir()
     (tmp_path / ("assets/m.obj" if compiler else "m.obj")).write_text(CUBE)
     (tmp_path / "part.xml").write_text('<mujoco><worldbody><body name="p"><geom size="1"/></body></worldbody></mujoco>')
     assets = '<asset><mesh name="m" file="m.obj"/><model name="part" file="part.xml"/></asset>'
     used = '<worldbody><geom type="mesh" mesh="m"/><attach model="part" body="p" prefix="p_"/></worldbody>'
-    option = f"<compiler {compiler}/>" if compiler else ""
-    model, _ = whole(tmp_path, option + assets + used + BODIES, out=out)
+    model, _ = whole(tmp_path, (f"<compiler {compiler}/>" if compiler else "") + assets + used + BODIES, out=out)
     assert model.nmesh == 1 and model.body("p_p").id
 
 
 def test_a_joint_of_another_kind_is_refused(tmp_path) -> None:
     (file := tmp_path / "robot.xml").write_text(f"<mujoco>{BODIES}</mujoco>")
     default = '<default><default class="x"><joint type="slide"/></default></default>'
-    (into := tmp_path / "into.xml").write_text(
-        f"<mujoco>{default}{BODIES}</mujoco>".replace('name="a"', 'class="x" name="a"', 1)
-    )
+    bodies = BODIES.replace('name="a"', 'class="x" name="a"', 1)
+    (into := tmp_path / "into.xml").write_text(f"<mujoco>{default}{bodies}</mujoco>")
     with pytest.raises(ValueError, match=r"into\.xml: joint 'a' slides: must be one that turns, as that of"):
         export(read_robot(file, {"a": MOTOR}), "mjcf", tmp_path / "out.xml", into=into)
     assert not (tmp_path / "out.xml").exists()

@@ -34,9 +34,8 @@ def test_numbers_are_those_of_the_motors(monkeypatch) -> None:
         ),
     }
     text = mjlab_text(read_robot(ROBOTS / "arm_2dof.usda", motors), ["a loss"])
-    shoulder, extension = cfgs_of(
-        text, "mjlab.actuator", {name: stand_in(name) for name in _FIELDS}, monkeypatch
-    ).values()
+    classes = {name: stand_in(name) for name in _FIELDS}
+    shoulder, extension = cfgs_of(text, "mjlab.actuator", classes, monkeypatch).values()
     assert vars(shoulder) == {
         **{"name": "DcMotorActuatorCfg", "target_names_expr": ("shoulder",), "stiffness": 80.3, "damping": 2.1},
         **{"effort_limit": 25.0, "saturation_effort": 30.0, "velocity_limit": 3.0},
@@ -51,8 +50,7 @@ def test_numbers_are_those_of_the_motors(monkeypatch) -> None:
 def test_zeros_of_given_motors_are_written(monkeypatch) -> None:
     motors = {".*": aa.MotorConfig(aa.PDControlConfig(1.0, 0.1), armature=0.0, friction=0.0, viscous_friction=0.0)}
     text = mjlab_text(read_robot(ROBOTS / "so101.usda", motors), [])
-    cfgs = cfgs_of(text, "mjlab.actuator", {name: stand_in(name) for name in _FIELDS}, monkeypatch)
-    for cfg in cfgs.values():
+    for cfg in cfgs_of(text, "mjlab.actuator", {name: stand_in(name) for name in _FIELDS}, monkeypatch).values():
         assert (cfg.armature, cfg.frictionloss, cfg.viscous_damping) == (0.0, 0.0, 0.0)
 
 

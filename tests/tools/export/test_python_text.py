@@ -7,7 +7,6 @@ from isaacsim.core.experimental.actuators.tools.export.robot import ExportedJoin
 
 
 def test_names_are_literals() -> None:
-    name = 'a"]\nimport os\n.*'
-    joint = ExportedJoint(name, False, None, {"kp": 1.0, "kd": 0.5}, ())
+    joint = ExportedJoint('a"]\nimport os\n.*', False, None, {"kp": 1.0, "kd": 0.5}, ())
     text = lab_text(ExportedRobot("r\nimport os", "/r", (joint,)), ["loss\nimport os"])
     assert [one for one in ast.walk(ast.parse(text)) if isinstance(one, ast.Import)] == [] and r"\\.\\*" in text

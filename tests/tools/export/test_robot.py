@@ -20,10 +20,8 @@ ARM = ROBOTS / "arm_2dof.usda"
 
 def test_motors_of_the_file() -> None:
     shoulder, extension = robot_module.read_robot(ARM).joints
-    assert (shoulder.name, shoulder.is_linear, extension.name, extension.is_linear) == (
-        *("shoulder", False),
-        *("extension", True),
-    )
+    assert (shoulder.name, shoulder.is_linear) == ("shoulder", False)
+    assert (extension.name, extension.is_linear) == ("extension", True)
     assert (shoulder.features["kp"], shoulder.features["max_effort"]) == (200.0, 60.0)
     # in the file in degrees, in single precision
     assert shoulder.largest_effort == 60.0 and shoulder.position_limits == (-2.5, 2.5)
@@ -160,9 +158,8 @@ def test_friction_of_a_stage_replaces_that_of_the_joint() -> None:
 
 
 def test_a_geared_joint_has_the_gains_of_its_motor() -> None:
-    motor = aa.MotorConfig(
-        aa.PDControlConfig(3.0, 1.0), [aa.MaxEffortClampingConfig(5.0)], others=[aa.TransmissionConfig(9.0)]
-    )
+    law, limit = aa.PDControlConfig(3.0, 1.0), aa.MaxEffortClampingConfig(5.0)
+    motor = aa.MotorConfig(law, [limit], others=[aa.TransmissionConfig(9.0)])
     joint = robot_module.read_robot(ARM, {".*": motor}).joints[0]
     assert joint.is_geared and not joint.has_gains and joint.largest_effort == math.inf
     assert joint.value("kp") == 3.0 and joint.value("max_effort") == 5.0
@@ -184,11 +181,8 @@ def test_the_peak_of_a_dc_motor_is_a_limit() -> None:
 
 @pytest.mark.parametrize("value", [0.1, -80.0, 2.1, 1e-7, 3.4e38, 1 / 3, 123456789.0])
 def test_the_same_float_comes_back(value: float) -> None:
-    assert (
-        np.float32(robot_module.text_of(value)) == np.float32(value)
-        and robot_module.text_of(0.1) == "0.1"
-        and robot_module.text_of(-80.0) == "-80"
-    )
+    assert np.float32(robot_module.text_of(value)) == np.float32(value)
+    assert [robot_module.text_of(one) for one in (0.1, -80.0)] == ["0.1", "-80"]
 
 
 def test_a_law_of_ones_own_is_named_by_its_schema() -> None:

@@ -28,9 +28,8 @@ def test_what_is_read_back_has_the_same_efforts(tmp_path) -> None:
 
 def test_a_message_changes_gains_and_nan_keeps_them(tmp_path) -> None:
     write_ros2(read_robot(ARM, MOTORS), tmp_path, [])
-    (tmp_path / "gains.yaml").write_text(
-        "name: [shoulder, extension]\nposition: [.nan, 5.0]\nvelocity: [1.5, .nan]\neffort: []\n"
-    )
+    text = "name: [shoulder, extension]\nposition: [.nan, 5.0]\nvelocity: [1.5, .nan]\neffort: []\n"
+    (tmp_path / "gains.yaml").write_text(text)
     found = read_ros2(tmp_path)
     assert (found["shoulder"].controller.kp, found["shoulder"].controller.kd) == (80.3, 1.5)
     assert found["extension"].controller == aa.PDControlConfig(5.0, 20.0)

@@ -10,6 +10,7 @@ from isaacsim.core.experimental.actuators.tools.commands.arguments import Export
 from isaacsim.core.experimental.actuators.tools.export.robot import FEATURES, read_robot
 from isaacsim.core.experimental.actuators.tools.export.targets import TARGETS, export
 from places import REPOSITORY, ROBOTS
+from refusals import cases
 
 ARM = ROBOTS / "arm_2dof.usda"
 PAGE = REPOSITORY / "docs" / "tutorials" / "out_to_the_robot.md"
@@ -43,7 +44,7 @@ def test_names_of_joints_are_patterns_in_a_motor_file(tmp_path) -> None:
     assert all(re.fullmatch(pattern, name) for pattern, name in zip(patterns, names, strict=True))
 
 
-@pytest.mark.parametrize("target", [name for name in TARGETS if name not in ("yaml", "c")])
+@cases("target", *[name for name in TARGETS if name not in ("yaml", "c")])
 def test_strict_refuses_a_loss_and_writes_nothing(target, tmp_path) -> None:
     motor = aa.MotorConfig(aa.PDControlConfig(3.0, 1.0), others=[aa.EncoderConfig()])
     robot, out = read_robot(ARM, {".*": motor}), tmp_path / "out"
@@ -58,19 +59,16 @@ def test_strict_refuses_a_loss_and_writes_nothing(target, tmp_path) -> None:
     assert all(one.startswith("Lost: ") is (at >= first) for at, one in enumerate(said))
 
 
-@pytest.mark.parametrize(
-    "target", [name for name, one in TARGETS.items() if "max_effort" in one.says and "dc_motor" not in one.says]
-)
+@cases("target", *[name for name, one in TARGETS.items() if "max_effort" in one.says and "dc_motor" not in one.says])
 def test_a_limit_of_the_effort_is_the_peak_of_a_dc_motor(target, tmp_path) -> None:
     limits = [aa.DCMotorClampingConfig(30.0, 3.0, 12.25), aa.MaxEffortClampingConfig(17.3)]
-    export(
-        read_robot(ARM, {".*": [aa.PDControlConfig(3.0, 1.0), *limits]}), target, out := tmp_path / "out", lossy=True
-    )
+    robot = read_robot(ARM, {".*": [aa.PDControlConfig(3.0, 1.0), *limits]})
+    export(robot, target, out := tmp_path / "out", lossy=True)
     text = "".join(one.read_text("utf-8") for one in (out.iterdir() if out.is_dir() else [out]))
     assert "12.25" in text and "17.3" not in text
 
 
-@pytest.mark.parametrize("target", TARGETS)
+@cases("target", *TARGETS)
 def test_setpoint_of_limited_velocity_is_carried_or_named(target, tmp_path) -> None:
     law = aa.SlewedPIDControlConfig(3.0, 0.5, 1.0, max_rate=2.0, integral_max=0.25)
     robot, out = read_robot(ARM, {".*": aa.MotorConfig(law)}), tmp_path / ("out.yaml" if target == "yaml" else "out")
@@ -82,7 +80,7 @@ def test_setpoint_of_limited_velocity_is_carried_or_named(target, tmp_path) -> N
         assert gains == {"kp": 3.0, "ki": 0.5, "kd": 1.0, "integral_max": 0.25, "max_rate": 2.0} and joint.laws == ()
 
 
-@pytest.mark.parametrize("target", TARGETS)
+@cases("target", *TARGETS)
 def test_laws_that_a_target_lacks_are_said_in_part_or_have_no_actuator(target, tmp_path) -> None:
     motors = {"shoulder": [aa.StartupPDControlConfig(3.0, 1.0, 0.5)], "extension": [aa.StepperControlConfig(1.0, 200)]}
     said = export(read_robot(ARM, motors), target, tmp_path / f"out.{target}", lossy=True)
@@ -93,7 +91,7 @@ def test_laws_that_a_target_lacks_are_said_in_part_or_have_no_actuator(target, t
     assert (idle in said) is (lacks and target != "urdf")
 
 
-@pytest.mark.parametrize("target", TARGETS)
+@cases("target", *TARGETS)
 def test_rounded_delays_are_noted_where_they_are_steps(target, tmp_path) -> None:
     robot = read_robot(ARM, {".*": [aa.PDControlConfig(3.0, 1.0), aa.TimedDelayConfig(0.0113)]}, dt=0.004)
     said = export(robot, target, tmp_path / f"out.{target}", lossy=True)

@@ -84,7 +84,6 @@ def test_a_robot_with_these_attributes_has_them(tmp_path) -> None:
 
 @pytest.mark.parametrize("robot", ["arm_2dof.usda", "arm.urdf"])
 def test_a_whole_robot_has_the_limits(robot, tmp_path) -> None:
-    """Put into its own file, or into that of another: read back, they cut the same efforts."""
     file = urdf(tmp_path)
     is_other = robot.endswith(".usda")
     exported = read_robot(ROBOTS / robot if is_other else file, {".*": MOTOR})
@@ -129,9 +128,8 @@ def test_a_limit_stays_where_motors_have_none(tmp_path) -> None:
 def test_a_joint_of_another_kind_is_refused(tmp_path) -> None:
     into = urdf(tmp_path, ARM.replace('"prismatic"', '"revolute"'))
     with pytest.raises(ValueError, match=r"joint 'extension' turns: must be one that slides, as that of the motor\."):
-        export(
-            read_robot(ROBOTS / "arm_2dof.usda", {".*": MOTOR}), "urdf", tmp_path / "out.urdf", into=into, lossy=True
-        )
+        robot = read_robot(ROBOTS / "arm_2dof.usda", {".*": MOTOR})
+        export(robot, "urdf", tmp_path / "out.urdf", into=into, lossy=True)
     assert not (tmp_path / "out.urdf").exists()
 
 

@@ -4,7 +4,6 @@ import re
 from collections.abc import Sequence
 
 import numpy as np
-import pytest
 from isaacsim.core.experimental.actuators.tools.identification.checks import check_log, notes_on, notes_on_all, too_fast
 from isaacsim.core.experimental.actuators.tools.identification.log import MotorLog
 from motor_logs import JOINTS, following
@@ -15,10 +14,8 @@ DEGREES = 180.0 / np.pi
 
 
 def changed(log: MotorLog, command=None, position=None, time=None) -> MotorLog:
-    signals = {
-        "command": log.command if command is None else command,
-        "position": log.position if position is None else position,
-    }
+    given = {"command": command, "position": position}
+    signals = {name: getattr(log, name) if values is None else values for name, values in given.items()}
     return MotorLog(log.time if time is None else time, log.joints, signals, "a.csv")
 
 
@@ -30,8 +27,8 @@ def require_one(problems: Sequence[str], said: str) -> None:
     assert len(problems) == 1 and re.fullmatch(said, problems[0]), problems
 
 
-@pytest.mark.parametrize("limits", [None, LIMITS])
-@pytest.mark.parametrize("lag", [0.01, 0.04, 0.15])
+@cases("limits", None, LIMITS)
+@cases("lag", 0.01, 0.04, 0.15)
 def test_healthy_log_has_no_problems(limits, lag) -> None:
     assert check_log(following(lag=lag), limits) == [] and notes_on(following(lag=lag)) == []
 
@@ -82,8 +79,7 @@ def test_soft_joint_past_its_resonance_is_no_wrong_sign() -> None:
 )
 def test_degrees(limits, said) -> None:
     log, factors = following(), [1.0, DEGREES, 1.0]
-    broken = changed(log, scaled(log.command, factors), scaled(log.position, factors))
-    require_one(check_log(broken, limits), said)
+    require_one(check_log(changed(log, scaled(log.command, factors), scaled(log.position, factors)), limits), said)
 
 
 def test_wheel_may_turn_far() -> None:
@@ -92,7 +88,7 @@ def test_wheel_may_turn_far() -> None:
     assert check_log(broken, dict.fromkeys(JOINTS, (-np.inf, np.inf))) == []
 
 
-@pytest.mark.parametrize(("signal", "ratio"), [("command", r"6\d\.\d"), ("position", r"0\.01\d+")])
+@cases("signal, ratio", ("command", r"6\d\.\d"), ("position", r"0\.01\d+"))
 def test_one_signal_in_degrees(signal, ratio) -> None:
     log = following()
     broken = changed(log, **{signal: scaled(log.signals[signal], [DEGREES, 1.0, 1.0])})
@@ -100,7 +96,7 @@ def test_one_signal_in_degrees(signal, ratio) -> None:
     require_one(check_log(broken, dict.fromkeys(JOINTS, (-np.inf, np.inf))), said)
 
 
-@pytest.mark.parametrize("lag", [0.01, 0.15])
+@cases("lag", 0.01, 0.15)
 def test_wrong_sign(lag) -> None:
     log = following(lag=lag)
     broken = changed(log, position=scaled(log.position, [1.0, 1.0, -1.0]))
@@ -124,7 +120,7 @@ def test_joints_in_another_order() -> None:
     require_one(check_log(changed(log, position=log.position[:, [1, 2, 0]])), said)
 
 
-@pytest.mark.parametrize("signal", ["command", "position"])
+@cases("signal", "command", "position")
 def test_joint_that_never_moved(signal) -> None:
     log = following()
     values = np.array(log.signals[signal])
@@ -179,9 +175,8 @@ def test_notes_on_rate_and_duration() -> None:
     assert short == "log: 2.98 s: estimates are uncertain below 5 s. Log for longer."
 
 
-@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@cases("kind", np.float32, np.float64)
 def test_note_on_resolution(kind) -> None:
-    """Steps of an encoder of 12 bits, also in single precision; one of 18 bits hides nothing."""
     log = following()
     position = np.array(log.position)
     for column, bits in [(0, 12), (2, 18)]:

@@ -19,7 +19,6 @@ def moving(joints: list[str], seconds: float = 2.0, dt: float = 0.005) -> MotorL
 
 
 def test_pendulum_has_its_closed_form() -> None:
-    """A bob of 1 kg at 0.5 m."""
     links = Links(PENDULUM, ["hinge"])
     try:
         found = links.decouple(moving(["hinge"]), np.array([0.1]))

@@ -130,6 +130,5 @@ def test_a_robot_that_cannot_rest_is_refused() -> None:
         one.require_rest(Motion(zeros, zeros, efforts, zeros > 0, {}))
     efforts[10, 1], efforts[100, 1] = 0.0, 48.0
     one.require_rest(Motion(zeros, zeros, efforts, zeros > 0, {}))
-    assert [(kind, found.joint) for kind, found in one.broken(Motion(zeros, zeros, efforts, zeros > 0, {}))] == [
-        ("ramp", 1)
-    ]
+    ((kind, found),) = one.broken(Motion(zeros, zeros, efforts, zeros > 0, {}))
+    assert (kind, found.joint) == ("ramp", 1)

@@ -33,12 +33,10 @@ def test_a_spring_is_found_in_place_of_a_delay_and_other_gains() -> None:
 
 def test_a_startup_force_is_found() -> None:
     others = [aa.FrictionConfig(coulomb=1.5, viscous=0.2), aa.EncoderConfig(velocity="register")]
-    true = replace(hidden_motor(), controller=aa.StartupPDControlConfig(40.0, 1.0, 0.8), others=others)
-    found = identified(true)
+    found = identified(replace(hidden_motor(), controller=aa.StartupPDControlConfig(40.0, 1.0, 0.8), others=others))
     assert value_of(found.motors["hinge"], "startup") == pytest.approx(0.8, rel=0.1)
     assert value_of(found.motors["hinge"], "coulomb") == pytest.approx(1.5, rel=0.1) and found.error < 1e-3
 
 
 def test_what_friction_explains_has_no_other_effects() -> None:
-    found = identified(hidden_motor(bias=0.0))
-    assert not NAMES & {one.name for one in found.estimates}
+    assert not NAMES & {one.name for one in identified(hidden_motor(bias=0.0)).estimates}

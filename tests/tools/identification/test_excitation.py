@@ -11,7 +11,7 @@ from isaacsim.core.experimental.actuators.tools.identification.options import Fi
 from isaacsim.core.experimental.actuators.tools.identification.parameters import value_of
 from isaacsim.core.experimental.actuators.tools.identification.waves import WAVES
 from places import ROBOTS
-from refusals import refused
+from refusals import cases, refused
 
 ARM = str(ROBOTS / "arm_2dof.usda")
 FIXED = ["pendulum.usda", "arm_2dof.usda", "arm_2dof.xml", "franka_panda.usda", "so101.usda"]
@@ -37,8 +37,8 @@ def assert_safe(found: Excitation) -> None:
     np.testing.assert_allclose(found.command[[0, -1]], np.tile(limits.start, (2, 1)), atol=1e-6)
 
 
-@pytest.mark.parametrize("kind", list(WAVES))
-@pytest.mark.parametrize("robot", FIXED)
+@cases("kind", *list(WAVES))
+@cases("robot", *FIXED)
 @pytest.mark.slow
 def test_motions_stay_within_limits(robot, kind) -> None:
     found = excitation(ROBOTS / robot, plan=ExcitationPlan(seconds=10.0, rate=100.0, kinds=[kind]))
@@ -83,9 +83,8 @@ def test_a_seed_means_one_excitation() -> None:
 @pytest.mark.slow
 def test_chosen_joints_move_and_others_hold() -> None:
     told: list[float] = []
-    found = excitation(
-        ROBOTS / "franka_panda.usda", plan=ExcitationPlan(joints=["panda_joint[24]"], seconds=20.0, rate=50.0)
-    )
+    plan = ExcitationPlan(joints=["panda_joint[24]"], seconds=20.0, rate=50.0)
+    found = excitation(ROBOTS / "franka_panda.usda", plan=plan)
     assert found.joints == ("panda_joint2", "panda_joint4")
     assert [part.kind for part in found.parts] == ["ramp", *WAVES, "ramp"]
     excitation(PENDULUM, plan=SHORT, progress=lambda _, share: told.append(share))

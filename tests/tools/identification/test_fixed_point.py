@@ -1,9 +1,9 @@
 import numpy as np
-import pytest
 from isaacsim.core.experimental.actuators.tools.identification.fixed_point import fixed_point
+from refusals import cases
 
 
-@pytest.mark.parametrize("largest", [0.5, -1.6, 3.0])
+@cases("largest", 0.5, -1.6, 3.0)
 def test_a_linear_function_that_turns_changes_into_larger_ones(largest) -> None:
     """Repeated calls would diverge with the two last ones."""
     draw = np.random.default_rng(0)

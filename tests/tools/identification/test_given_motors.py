@@ -38,8 +38,7 @@ def test_joints_that_a_shaft_moves_need_no_motor() -> None:
 
 def test_values_are_those_of_the_joint() -> None:
     law = PDControlConfig({"s.*": 9.0, "ext.*": 4.0}, 1.0)  # pyright: ignore[reportArgumentType]
-    motor = MotorConfig(law, [MaxEffortClampingConfig("joint")])
-    assert given_motors(ARM, {".*": motor}, ["shoulder"]) == {
+    assert given_motors(ARM, {".*": MotorConfig(law, [MaxEffortClampingConfig("joint")])}, ["shoulder"]) == {
         "shoulder": MotorConfig(PDControlConfig(9.0, 1.0), [MaxEffortClampingConfig(60.0)]),
         "extension": MotorConfig(PDControlConfig(4.0, 1.0), [MaxEffortClampingConfig(100.0)]),
     }

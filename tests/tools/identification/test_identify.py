@@ -90,7 +90,6 @@ def test_a_joint_at_its_limit_is_named() -> None:
 
 
 def test_links_that_are_wrong_are_noticed() -> None:
-    """A log of one robot does not fit another: the table shows it, and no error is small."""
     log = hidden_log(PENDULUM, {"hinge": hidden_motor()}, ["hinge"])
     found = identify(ARM, [type(log)(log.time, ["shoulder"], log.signals)], {".*": known_motor()}, COULOMB)
     assert found.error > 5e-3
@@ -150,11 +149,9 @@ def servo(torque_constant: float, resistance: float, *others: object) -> aa.Moto
 def test_a_current_tells_the_winding_of_a_servo() -> None:
     friction, encoder = hidden_motor(coulomb=0.1, viscous=0.05, bias=0.0).others
     true = servo(0.8, 2.0, friction, encoder)
-    logs = [
-        hidden_log(PENDULUM, {"hinge": true}, ["hinge"], seed=seed, columns=["current", "velocity"]) for seed in (0, 1)
-    ]
-    options = FitOptions(gains=True, models=["Coulomb friction"])
-    found = identify(PENDULUM, logs, {"hinge": servo(0.6, 3.0)}, options)
+    logged = {"columns": ["current", "velocity"]}
+    logs = [hidden_log(PENDULUM, {"hinge": true}, ["hinge"], seed=seed, **logged) for seed in (0, 1)]
+    found = identify(PENDULUM, logs, {"hinge": servo(0.6, 3.0)}, FitOptions(gains=True, models=["Coulomb friction"]))
     for name, value in (("torque_constant", 0.8), ("resistance", 2.0), ("viscous", 0.05)):
         assert value_of(found.motors["hinge"], name) == pytest.approx(value, rel=0.03), name
     assert found.fitted_columns == ["position", "current"]

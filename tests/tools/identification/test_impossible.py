@@ -50,7 +50,6 @@ def test_gain_of_a_register_on_a_law_in_newton_meters() -> None:
 
 
 def test_limits_behind_a_gear_are_not_those_of_the_joint() -> None:
-    motor = aa.MotorConfig(
-        PD, clamping=[DC], others=[aa.TransmissionConfig(ratio=10.0), aa.FrictionConfig(coulomb=9.0)]
-    )
+    gear, friction = aa.TransmissionConfig(ratio=10.0), aa.FrictionConfig(coulomb=9.0)
+    motor = aa.MotorConfig(PD, clamping=[DC], others=[gear, friction])
     assert impossible({"hinge": motor}, [log_of(9.0)], {}) == []

@@ -50,7 +50,6 @@ def width_of(cases: list[Decoupled], mass_error: float = 0.0, name: str = "coulo
 
 
 def test_a_mean_of_logs_has_the_interval_of_a_mean() -> None:
-    """Of sittings, if logs name them; else with few degrees of freedom. The order of the logs does not matter."""
     error = np.std(LEVELS, ddof=1) / np.sqrt(8)
     assert width_of(cases_of()) == pytest.approx(stats.t.ppf(0.95, 3) * error)
     assert width_of(cases_of()[::-1]) == pytest.approx(width_of(cases_of()))
@@ -63,8 +62,7 @@ def test_neighbors_that_are_alike_widen_it() -> None:
     cases = cases_of()
     for case, level in zip(cases, alike, strict=True):
         object.__setattr__(case.log, "settings", {"level": level})
-    error = np.std(alike[::2], ddof=1) / 2
-    assert width_of(cases) == pytest.approx(stats.t.ppf(0.95, 3) * error)
+    assert width_of(cases) == pytest.approx(stats.t.ppf(0.95, 3) * (np.std(alike[::2], ddof=1) / 2))
 
 
 def test_masses_widen_it() -> None:
@@ -125,10 +123,8 @@ def made_up(generator: np.random.Generator, sittings: int) -> tuple[dict[str, fl
             position = position + step * velocity
     positions += generator.normal(0.0, 1e-4, positions.shape)
     pairs = zip(command, positions, strict=True)
-    return true, [
-        MotorLog(time, ["hinge"], {"command": sent[:, None], "position": seen[:, None]}, f"{k}.csv")
-        for k, (sent, seen) in enumerate(pairs)
-    ]
+    signals = [{"command": sent[:, None], "position": seen[:, None]} for sent, seen in pairs]
+    return true, [MotorLog(time, ["hinge"], one, f"{k}.csv") for k, one in enumerate(signals)]
 
 
 @pytest.mark.slow

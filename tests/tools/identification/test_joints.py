@@ -26,8 +26,7 @@ def joints_of(motors: dict[str, aa.MotorConfig], options: FitOptions | None = No
     time = np.arange(5) * dt
     still = np.zeros((5, len(motors)))
     log = MotorLog(time, list(motors), {"command": still, "position": still})
-    armatures = np.full(len(motors), 0.01)
-    return Joints(motors, options or FitOptions(), armatures, [log], lambda _words, _share: None)
+    return Joints(motors, options or FitOptions(), np.full(len(motors), 0.01), [log], lambda _words, _share: None)
 
 
 def test_what_is_fitted_follows_from_motor_log_and_options() -> None:
@@ -94,23 +93,18 @@ def test_backlash_is_found() -> None:
 
 def test_what_rollouts_leave_out_of_an_encoder_is_said() -> None:
     plain, late = (servo(aa.EncoderConfig(velocity="register", bias=0.1, latency=latency)) for latency in (0.0, 0.01))
-    none = [Fit({}, {}, np.zeros((0, 0)), 0.0)] * 2
-    words = joints_of({"hip": plain, "knee": late}).warnings(none)
-    assert [one for one in words if "encoder" in one] == [
-        "knee: resolution, latency, noise and filter of the encoder are left out of the fit."
-    ]
+    words = joints_of({"hip": plain, "knee": late}).warnings([Fit({}, {}, np.zeros((0, 0)), 0.0)] * 2)
+    said = "knee: resolution, latency, noise and filter of the encoder are left out of the fit."
+    assert [one for one in words if "encoder" in one] == [said]
 
 
 def test_a_column_that_some_logs_lack_is_fitted_and_named() -> None:
-    fit = Fit(
-        {}, {}, np.zeros((0, 0)), 0.0, {"pwm": (0.5, 0.1)}, {"pwm": "it is 0 throughout", "velocity": "it is late"}
-    )
+    unused = {"pwm": "it is 0 throughout", "velocity": "it is late"}
+    fit = Fit({}, {}, np.zeros((0, 0)), 0.0, {"pwm": (0.5, 0.1)}, unused)
     found = joints_of({"hip": servo()}).columns([fit])
     assert [(one.name, one.unused, one.size) for one in found[:1]] == [("pwm", "", 0.5)]
-    assert [(one.name, one.unused) for one in found[1:]] == [
-        ("pwm", "in some logs, it is 0 throughout"),
-        ("velocity", "it is late"),
-    ]
+    reasons = {"pwm": "in some logs, it is 0 throughout", "velocity": "it is late"}
+    assert [(one.name, one.unused) for one in found[1:]] == [*reasons.items()]
 
 
 @pytest.mark.slow

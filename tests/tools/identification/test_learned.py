@@ -23,9 +23,8 @@ COULOMB = ("Coulomb friction",)
 
 def odd_motor() -> aa.MotorConfig:
     motor = hidden_motor(bias=0.0)
-    return replace(
-        motor, others=[aa.FrictionCurveConfig(lookup_speeds=SPEEDS, lookup_efforts=EFFORTS), motor.others[1]]
-    )
+    curve = aa.FrictionCurveConfig(lookup_speeds=SPEEDS, lookup_efforts=EFFORTS)
+    return replace(motor, others=[curve, motor.others[1]])
 
 
 @pytest.fixture(scope="module")
@@ -66,10 +65,8 @@ def test_a_network_needs_pd_control_of_its_own(case) -> None:
 
 @pytest.mark.slow
 def test_the_network_has_the_gains_in_itself(tmp_path) -> None:
-    """It adds the learned law of position error and velocity to the PD effort, at any physics step."""
     pytest.importorskip("torch")
-    generator = np.random.default_rng(0)
-    position, velocity, target = generator.uniform(-1.0, 1.0, (3, 3000))
+    position, velocity, target = np.random.default_rng(0).uniform(-1.0, 1.0, (3, 3000))
     effort = 2.0 * np.tanh(3.0 * velocity) + (target - position) ** 2
     path = tmp_path / "hinge.safetensors"
     pd = aa.MotorConfig(aa.PDControlConfig(40.0, 3.0, const_effort=0.5), armature=0.1)

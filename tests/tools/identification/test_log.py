@@ -54,7 +54,6 @@ def test_columns_are_those_of_joints_in_their_order() -> None:
 
 
 def test_evenly_interpolates() -> None:
-    """Samples are on a line between those of the log, and times start at 0."""
     log = made([1.0, 1.1, 1.3], position=[[0, 0], [1, -1], [3, -3]]).evenly(0.05)
     np.testing.assert_allclose(log.time, np.arange(7) * 0.05)
     np.testing.assert_allclose(log.position[:, 0], np.arange(7) * 0.5)

@@ -1,12 +1,12 @@
 import itertools
 
-import pytest
 from isaacsim.core.experimental.actuators.tools.identification.identified import ModelScore
 from isaacsim.core.experimental.actuators.tools.identification.models import FIRST, MODELS, is_clearly_better
 from isaacsim.core.experimental.actuators.tools.identification.parameters import OF_LOG, PARAMETERS, fields_of
+from refusals import cases
 
 
-@pytest.mark.parametrize("model", MODELS)
+@cases("model", *MODELS)
 def test_models_name_parameters_of_laws(model) -> None:
     names = MODELS[model]
     assert set(names) <= set(PARAMETERS) - set(OF_LOG)

@@ -25,11 +25,8 @@ def test_parameters_and_groups_are_of_the_joints_of_their_pattern() -> None:
         bounds={"electrical.inductance": (0.0, 0.01)},
         shared=["delay", ".*_knee/coulomb"],
     )
-    assert [options.further(joint) for joint in JOINTS] == [
-        ["max_effort", "electrical.inductance"],
-        ["electrical.inductance"],
-        ["electrical.inductance"],
-    ]
+    inductance = ["electrical.inductance"]
+    assert [options.further(joint) for joint in JOINTS] == [["max_effort", *inductance], inductance, inductance]
     assert options.rules("hip")["electrical.inductance"].bounds == (0.0, 0.01)
     assert options.alike("delay", JOINTS) == [[0, 1, 2]] and options.alike("coulomb", JOINTS) == [[1, 2]]
     assert options.alike("viscous", JOINTS) == []

@@ -69,15 +69,13 @@ def test_a_network_in_the_folder_is_named_relative_to_the_layer(tmp_path) -> Non
         (tmp_path / "networks", "./networks/hinge.safetensors"),
         (tmp_path.parent, str(tmp_path.parent)),
     ):
-        motor = dataclasses.replace(
-            found.motors["hinge"], controller=aa.NeuralControlConfig(folder / "hinge.safetensors")
-        )
+        law = aa.NeuralControlConfig(folder / "hinge.safetensors")
+        motor = dataclasses.replace(found.motors["hinge"], controller=law)
         output.save_identified(dataclasses.replace(found, motors={"hinge": motor}), tmp_path / "motors.usda")
         assert f"asset newton:modelPath = @{named}" in (tmp_path / "motors.usda").read_text("utf-8")
 
 
 def test_what_cannot_be_written_is_refused(tmp_path) -> None:
-    """Nothing is written: another ending, a robot that is no USD file, the robot itself, a joint it lacks."""
     found = made_up()
     for changed, name, match in (
         (found, "motors.txt", r"must end in \.usda, .*\.json\. Rename it"),
@@ -102,9 +100,8 @@ def test_units_are_those_of_the_joints(turns, milli, unit) -> None:
     found = dataclasses.replace(found, replays=replays, estimates=[of_joint, of_all])
     assert output.units_of_errors(found).milli == milli
     assert [output.unit_at_joint(found, one) for one in found.estimates] == [unit, unit]
-    assert f"6 {milli}; with" in output.summary(found)[2] and output.summary(found)[-2 - len(found.warnings)].endswith(
-        unit
-    )
+    lines = output.summary(found)
+    assert f"6 {milli}; with" in lines[2] and lines[-2 - len(found.warnings)].endswith(unit)
 
 
 @pytest.mark.parametrize("ending", [".usda", ".yaml"])

@@ -8,9 +8,8 @@ from isaacsim.core.experimental.actuators.tools.identification import parameters
 @pytest.mark.parametrize("name", parameters.PARAMETERS)
 def test_a_motor_has_what_it_was_given(name) -> None:
     clamping = [aa.MaxEffortClampingConfig(5.0)]
-    motor = aa.MotorConfig(
-        aa.PDControlConfig(10.0, 1.0), clamping, others=[aa.ElectricalConfig(0.5, 1.0, voltage=12.0)]
-    )
+    winding = aa.ElectricalConfig(0.5, 1.0, voltage=12.0)
+    motor = aa.MotorConfig(aa.PDControlConfig(10.0, 1.0), clamping, others=[winding])
     before = parameters.value_of(motor, name)
     rule = parameters.PARAMETERS[name]
     assert math.isnan(before) == (rule.law is not None or not rule.places) and parameters.has_place(motor, name)
@@ -26,9 +25,8 @@ def test_breakaway_is_the_excess_over_coulomb() -> None:
 
 
 def test_a_delay_in_steps_is_replaced_and_other_stages_stay() -> None:
-    motor = aa.MotorConfig(
-        aa.PDControlConfig(10.0, 1.0), delay=aa.DelayConfig(2), others=[aa.FrictionConfig(coulomb=0.1)]
-    )
+    friction = aa.FrictionConfig(coulomb=0.1)
+    motor = aa.MotorConfig(aa.PDControlConfig(10.0, 1.0), delay=aa.DelayConfig(2), others=[friction])
     found = parameters.with_values(motor, {"delay": 0.01, "viscous": 0.5})
     assert parameters.value_of(found, "delay") == 0.01 and len(found.stages) == 3
     assert (parameters.value_of(found, "coulomb"), parameters.value_of(found, "viscous")) == (0.1, 0.5)
@@ -46,10 +44,8 @@ def test_any_number_of_a_stage_is_a_parameter() -> None:
     rule = parameters.rule_of("electrical.inductance", (0.0, 0.01))
     assert (rule.unit, rule.bounds, rule.kind, rule.fields) == ("H", (0.0, 0.01), "electrical", ("inductance",))
     assert parameters.value_of(motor, "electrical.inductance") == 1e-3
-    assert (
-        parameters.value_of(parameters.with_values(motor, {"electrical.inductance": 2e-3}), "electrical.inductance")
-        == 2e-3
-    )
+    changed = parameters.with_values(motor, {"electrical.inductance": 2e-3})
+    assert parameters.value_of(changed, "electrical.inductance") == 2e-3
     assert not parameters.has_place(motor, "transmission.ratio")
     for name in ("friktion", "magic.kp"):
         with pytest.raises(ValueError, match=rf"{name}: must be one of armature, .*electrical \([^)]*inductance"):
@@ -69,9 +65,8 @@ def test_a_supply_takes_the_voltage_of_the_winding() -> None:
 
 
 def test_fields_have_kinds() -> None:
-    found = parameters.fields_of(
-        ["resistance", "supply_resistance", "delay"], {"resistance": 2.0, "supply_resistance": 0.5}
-    )
+    values = {"resistance": 2.0, "supply_resistance": 0.5}
+    found = parameters.fields_of(["resistance", "supply_resistance", "delay"], values)
     assert found == {"electrical.resistance": 2.0, "supply.resistance": 0.5}
 
 

@@ -18,7 +18,7 @@ from isaacsim.core.experimental.actuators.tools.identification.parts import (
     where_moving,
 )
 from physics_engines import installed
-from refusals import refused
+from refusals import cases, refused
 
 
 def log_of(source: str, samples: int = 41) -> MotorLog:
@@ -26,7 +26,7 @@ def log_of(source: str, samples: int = 41) -> MotorLog:
     return MotorLog(np.arange(samples) * 0.01, ["hinge"], {"command": still, "position": still}, source, {"kp": 3.0})
 
 
-@pytest.mark.parametrize(("count", "held_out"), [(2, 0), (3, 2)])
+@cases("count, held_out", (2, 0), (3, 2))
 def test_the_last_logs_are_held_out(count, held_out) -> None:
     logs = [log_of(str(number)) for number in range(count)]
     training, validation = split(logs, held_out)
@@ -35,7 +35,7 @@ def test_the_last_logs_are_held_out(count, held_out) -> None:
     refused(ValueError, lambda: split(logs, count), f"held_out = {count}: must be less than the {count} logs")
 
 
-@pytest.mark.parametrize("count", [1, 5])
+@cases("count", 1, 5)
 def test_replays_beside_other_work_are_the_same(count) -> None:
     pytest.importorskip("scipy")
     motors, logs = {"hinge": known_motor()}, [log_of(str(number)) for number in range(count)]
@@ -52,8 +52,7 @@ def test_errors_before_are_of_logs_in_which_a_joint_moves() -> None:
 
 def test_what_is_not_waited_for_ends_early() -> None:
     pytest.importorskip("scipy")
-    log = log_of("a.csv", 100_000)
-    with Shipped(PENDULUM, {"hinge": known_motor()}, [log]) as shipped:
+    with Shipped(PENDULUM, {"hinge": known_motor()}, [log_of("a.csv", 100_000)]) as shipped:
         began = time.monotonic()
     assert time.monotonic() - began < 1.0
     refused(CancelledError, shipped.errors)

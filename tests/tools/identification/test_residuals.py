@@ -68,15 +68,11 @@ def test_when_a_command_is_read_does_not_count(case) -> None:
     residuals = residuals_of(case, 1)
     rate = np.gradient(case.log.command, case.log.time, axis=0)
     late = np.interp(case.log.time - TRUE["delay"], case.log.time, rate[:, 0])[:, None]
-    moved = type(case.log)(
-        case.log.time, ["hinge"], {**case.log.signals, "effort": case.log.signals["effort"] + 0.08 * late}
-    )
+    signals = {**case.log.signals, "effort": case.log.signals["effort"] + 0.08 * late}
+    moved = type(case.log)(case.log.time, ["hinge"], signals)
     names = ("inertia", "load", "slope", "place", "velocity", "least")
-    other = Residuals(
-        Rollout("hinge", wound_motor(), list(TRUE), 1, COLUMNS),
-        [type(case)(log=moved, **{name: getattr(case, name) for name in names})],
-        0,
-    )
+    again = type(case)(log=moved, **{name: getattr(case, name) for name in names})
+    other = Residuals(Rollout("hinge", wound_motor(), list(TRUE), 1, COLUMNS), [again], 0)
     before, after = (one.by_column([TRUE])["effort"] for one in (residuals, other))
     np.testing.assert_allclose(after, before, atol=1e-9)
 

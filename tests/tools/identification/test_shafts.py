@@ -11,6 +11,7 @@ from isaacsim.core.experimental.actuators.tools.identification.identify import i
 from isaacsim.core.experimental.actuators.tools.identification.log import MotorLog
 from isaacsim.core.experimental.actuators.tools.identification.options import FitOptions
 from isaacsim.core.experimental.actuators.tools.identification.shafts import Shafts
+from refusals import cases
 
 # hangs, so that what the tendon does not see of its motion stays small
 FINGER = """
@@ -58,11 +59,9 @@ def test_a_shaft_has_the_motion_of_its_joints(robot) -> None:
 
 
 def test_the_motor_of_a_shaft_is_found(robot) -> None:
-    """Friction, rotor and delay, beside a joint by itself, and the whole robot repeats the log."""
     others = [aa.ShaftFrictionConfig(0.15, 0.1), aa.ShaftInertiaConfig(0.02), TENDON]
     hidden = dataclasses.replace(KNOWN["near"], delay=aa.TimedDelayConfig(seconds=0.008), others=others)
-    log = log_of(robot, {"near": hidden, "tip": KNOWN["tip"]})
-    found = identify(robot, [log], KNOWN, FitOptions(gains=False))
+    found = identify(robot, [log_of(robot, {"near": hidden, "tip": KNOWN["tip"]})], KNOWN, FitOptions(gains=False))
     motor = found.motors["near"]
     friction, rotor, tendon = (
         next(one for one in motor.others if isinstance(one, kind))
@@ -73,9 +72,7 @@ def test_the_motor_of_a_shaft_is_found(robot) -> None:
     assert tendon == TENDON and found.error < 0.01
 
 
-@pytest.mark.parametrize(
-    ("tendon", "joints"), [(TENDON, ["near", "tip"]), (dataclasses.replace(TENDON, unilateral=True), JOINTS)]
-)
+@cases("tendon, joints", (TENDON, ["near", "tip"]), (dataclasses.replace(TENDON, unilateral=True), JOINTS))
 def test_linkages_that_logs_do_not_tell_are_refused(tendon, joints) -> None:
     with pytest.raises(ValueError, match="near: the linkage of its motor, of joints near, far: must have constant"):
         Shafts({"near": aa.MotorConfig(PD, others=[tendon])}, joints)

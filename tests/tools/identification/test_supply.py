@@ -21,9 +21,8 @@ JOINTS = ["shoulder", "extension"]
 def servo(constant: float, kp: float, supply: aa.SupplyConfig, *others: object) -> aa.MotorConfig:
     winding = aa.ElectricalConfig(constant, 2.0, command="voltage")
     limit = aa.MaxEffortClampingConfig(500.0)
-    return aa.MotorConfig(
-        aa.ServoControlConfig(kp, 1.0, 24.0), clamping=[limit], armature=0.2, others=[winding, supply, *others]
-    )
+    others = [winding, supply, *others]
+    return aa.MotorConfig(aa.ServoControlConfig(kp, 1.0, 24.0), clamping=[limit], armature=0.2, others=others)
 
 
 def servos(supply: aa.SupplyConfig, *, hidden: bool) -> dict[str, aa.MotorConfig]:

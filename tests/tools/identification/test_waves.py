@@ -1,6 +1,6 @@
 import numpy as np
-import pytest
 from isaacsim.core.experimental.actuators.tools.identification.waves import WAVES, Span, paces
+from refusals import cases
 
 KINDS = list(WAVES)
 
@@ -13,8 +13,8 @@ def made(kind: str, of: Span, pace: float | None = None) -> np.ndarray:
     return WAVES[kind](of, np.full(of.joints, paces(kind, of)[1] if pace is None else pace))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("joints", [1, 4, 40])
+@cases("kind", *KINDS)
+@cases("joints", 1, 4, 40)
 def test_motions_begin_and_end_at_zero_and_reach_one(kind, joints) -> None:
     found = made(kind, span(joints))
     assert found.shape == (1800, joints)
@@ -22,20 +22,20 @@ def test_motions_begin_and_end_at_zero_and_reach_one(kind, joints) -> None:
     assert np.abs(found).max() <= 1.0 + 1e-9 and np.abs(found).max() > 0.9
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@cases("kind", *KINDS)
 def test_joints_move_differently(kind) -> None:
     """So that the motion of one is told from the reactions to the others."""
     assert np.abs(np.corrcoef(made(kind, span()).T) - np.eye(4)).max() < 0.5
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@cases("kind", *KINDS)
 def test_a_seed_means_one_motion(kind) -> None:
     first = made(kind, span(seed=3))
     np.testing.assert_array_equal(first, made(kind, span(seed=3)))
     assert np.abs(first - made(kind, span(seed=4))).max() > 0.1
 
 
-@pytest.mark.parametrize("kind", ["chirp", "multisine", "steps"])
+@cases("kind", "chirp", "multisine", "steps")
 def test_a_slower_pace_is_slower(kind) -> None:
     one = span()
     slow, fast = (np.abs(np.diff(made(kind, one, pace), axis=0)).max(axis=0) for pace in paces(kind, one))

@@ -41,12 +41,10 @@ def test_numbers_that_differ_are_told_in_si(tmp_path) -> None:
 def test_joints_and_actuators_of_one_side_only(tmp_path) -> None:
     bare = edited(tmp_path, without(OF_SHOULDER), without(EXTENSION), without(OF_EXTENSION))
     found = between(bare, ROBOTS / "arm_2dof.usda")
-    assert [(one.property, one.first, one.second) for one in found if one.joint == "extension"] == [
-        ("joint", None, "there")
-    ]
-    assert {one.property for one in found if one.joint == "shoulder"} == {
-        *("driven by", "PD.kp", "PD.kd", "PD.const_effort", "max effort.max_effort")
-    }
+    (there,) = (one for one in found if one.joint == "extension")
+    assert (there.property, there.first, there.second) == ("joint", None, "there")
+    names = {one.property for one in found if one.joint == "shoulder"}
+    assert names == {"driven by", "PD.kp", "PD.kd", "PD.const_effort", "max effort.max_effort"}
 
 
 def test_robots_are_the_same_by_path(tmp_path) -> None:

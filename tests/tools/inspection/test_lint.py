@@ -11,6 +11,7 @@ from isaacsim.core.experimental.actuators.tools.inspection.findings import split
 from isaacsim.core.experimental.actuators.tools.inspection.lint import fix
 from places import ROBOTS
 from pxr import Sdf, Usd, UsdGeom, UsdPhysics
+from refusals import cases, refused
 from robot_files import ARM, OF_EXTENSION, OF_SHOULDER, SHOULDER, edited, motor, number, renamed, schema, without
 
 
@@ -22,8 +23,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         (finding,) = lint(file)
         assert (finding.rule, finding.severity, finding.where) == ("unreadable-file", "error", str(file))
         assert "\n" not in finding.problem and not finding.problem.startswith(str(file)) and finding.remedy
-    with pytest.raises(FileNotFoundError):
-        lint(tmp_path / "nothing.usda")
+    refused(FileNotFoundError, lambda: lint(tmp_path / "nothing.usda"))
 
 
 def test_files_without_robots(tmp_path: Path) -> None:
@@ -32,10 +32,9 @@ def test_files_without_robots(tmp_path: Path) -> None:
     assert finding.rule == "no-robot"
 
 
-@pytest.mark.parametrize("dt", [0.0, -1.0, float("nan"), float("inf")])
+@cases("dt", 0.0, -1.0, float("nan"), float("inf"))
 def test_a_step_that_is_none_is_refused(dt: float) -> None:
-    with pytest.raises(ValueError, match="dt = "):
-        lint("nothing.usda", dt)
+    refused(ValueError, lambda: lint("nothing.usda", dt), "dt = ")
 
 
 def test_what_cannot_be_simulated_is_told_with_a_step(tmp_path: Path) -> None:
@@ -58,9 +57,8 @@ def test_what_cannot_be_simulated_is_told_with_a_step(tmp_path: Path) -> None:
 
 
 def test_of_broken_robots_stability_is_not_asked(tmp_path: Path) -> None:
-    assert [one.rule for one in lint(edited(tmp_path, number(OF_SHOULDER, "newton:kp", -1.0)), 0.004)] == [
-        "unusable-actuator"
-    ]
+    (finding,) = lint(edited(tmp_path, number(OF_SHOULDER, "newton:kp", -1.0)), 0.004)
+    assert finding.rule == "unusable-actuator"
 
 
 def test_a_joint_of_an_unusable_actuator_is_told_once(tmp_path: Path) -> None:
@@ -130,9 +128,8 @@ def test_overlay_lints_cleaner_and_the_file_stays(tmp_path: Path, capfd: pytest.
     assert len({finding.rule for finding in found}) == 5
     fixed, left = fix(file, overlay)
     assert file.read_bytes() == before
-    assert {finding.rule for finding in fixed} == {
-        *("without-effect", "drive-and-actuator", "limit-above-joint", "stall-below-peak")
-    }
+    rules = {"without-effect", "drive-and-actuator", "limit-above-joint", "stall-below-peak"}
+    assert {finding.rule for finding in fixed} == rules
     assert [finding.rule for finding in left] == ["undamped"] == [finding.rule for finding in aa.lint(overlay)]
     assert capfd.readouterr().err == "", "USD has nothing to warn of"
 
@@ -153,10 +150,8 @@ def test_overlay_says_what_it_corrects_and_nothing_else(tmp_path: Path) -> None:
 
 
 def test_overlay_keeps_the_units_of_the_stage(tmp_path: Path) -> None:
-    edits = (
-        lambda stage: stage.SetMetadata("metersPerUnit", 0.01),
-        number(SHOULDER, "drive:angular:physics:maxForce", 40.0),
-    )
+    limit = number(SHOULDER, "drive:angular:physics:maxForce", 40.0)
+    edits = (lambda stage: stage.SetMetadata("metersPerUnit", 0.01), limit)
     file, overlay = edited(tmp_path, *edits), tmp_path / "fixed.usda"
     fixed, left = fix(file, overlay)
     assert ([finding.rule for finding in fixed], left) == (["limit-above-joint"], [])
@@ -164,9 +159,7 @@ def test_overlay_keeps_the_units_of_the_stage(tmp_path: Path) -> None:
     assert math.isclose(stage.GetPrimAtPath(OF_SHOULDER).GetAttribute("newton:maxEffort").Get(), 40.0, rel_tol=1e-6)
 
 
-@pytest.mark.parametrize(
-    "applied", ["newtonActuatorDelayAPI", "NewtonActuatorDelay\u200bAPI", "N\u0435wtonActuatorDelay"]
-)
+@cases("applied", "newtonActuatorDelayAPI", "NewtonActuatorDelay\u200bAPI", "N\u0435wtonActuatorDelay")
 def test_schema_that_looks_like_another_is_replaced(tmp_path: Path, applied: str) -> None:
     file, overlay = edited(tmp_path, schema(OF_SHOULDER, applied)), tmp_path / "fixed.usda"
     fixed, left = fix(file, overlay)
@@ -182,7 +175,7 @@ RENAMED = {
 }
 
 
-@pytest.mark.parametrize("beside", [True, False])
+@cases("beside", True, False)
 def test_schemas_of_earlier_names_are_renamed(tmp_path: Path, beside: bool) -> None:
     law, clamps = aa.GearedPDControlConfig(8.0, 0.8, 5.0), (aa.DCMotorCutoffClampingConfig(50.0, 9.0, 40.0),)
     edits = [motor("shoulder", law, *clamps, aa.MaxEffortClampingConfig(60.0))]
@@ -226,8 +219,7 @@ def test_drive_of_a_misspelt_actuator_is_left(tmp_path: Path) -> None:
 def test_what_else_follows_from_a_doubtful_actuator_is_left(tmp_path: Path) -> None:
     limit = (without(f"{OF_SHOULDER}.newton:maxEffort"), number(OF_SHOULDER, "newton:maxEfort", 20.0))
     geared = (motor("shoulder", aa.GearedPDControlConfig(8.0, 0.8, 5.0), aa.MaxEffortClampingConfig(60.0)), *MISSPELT)
-    refused = (number(OF_SHOULDER, "newton:kp", -400.0), STIFF)
-    for at, edits in enumerate((limit, geared, refused)):
+    for at, edits in enumerate((limit, geared, (number(OF_SHOULDER, "newton:kp", -400.0), STIFF))):
         fixed, left = fix(edited(tmp_path, *edits, name=f"{at}.usda"), tmp_path / "fixed.usda")
         assert fixed == [] and any(finding.where == OF_SHOULDER for finding in left)
 
@@ -241,12 +233,9 @@ def test_nothing_to_correct_writes_nothing(tmp_path: Path) -> None:
 
 def test_places_that_are_refused(tmp_path: Path) -> None:
     file = edited(tmp_path, *BROKEN)
-    with pytest.raises(ValueError, match="stays as it is"):
-        fix(file, file)
-    with pytest.raises(ValueError, match="must end in"):
-        fix(file, tmp_path / "fixed.txt")
-    with pytest.raises(ValueError, match="not USD"):
-        fix(ROBOTS / "arm_2dof.xml", tmp_path / "fixed.usda")
+    refused(ValueError, lambda: fix(file, file), "stays as it is")
+    refused(ValueError, lambda: fix(file, tmp_path / "fixed.txt"), "must end in")
+    refused(ValueError, lambda: fix(ROBOTS / "arm_2dof.xml", tmp_path / "fixed.usda"), "not USD")
 
 
 def test_an_overlay_is_replaced(tmp_path: Path) -> None:

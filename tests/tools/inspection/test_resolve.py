@@ -8,7 +8,7 @@ from isaacsim.core.experimental.actuators.base.errors import ActuatorParseError
 from isaacsim.core.experimental.actuators.compat.isaac_lab import DCMotorCfg, ImplicitActuatorCfg, to_usd
 from isaacsim.core.experimental.actuators.tools.inspection.resolve import Resolved, resolve, resolve_groups
 from places import ROBOTS
-from refusals import refused
+from refusals import cases, refused
 from robot_files import ARM as ARM_PATH
 from robot_files import OF_SHOULDER, SHOULDER, edited, number, without
 
@@ -20,7 +20,7 @@ def table(rows: list[Resolved]) -> dict[tuple[str, str], Resolved]:
     return {(row.joint, row.property): row for row in rows}
 
 
-@pytest.mark.parametrize("file", sorted([*ROBOTS.glob("*.usda"), ROBOTS / "arm_2dof.xml"]), ids=lambda file: file.name)
+@cases("file", *sorted([*ROBOTS.glob("*.usda"), ROBOTS / "arm_2dof.xml"]), ids=lambda file: file.name)
 def test_of_a_file_alone_its_values_hold(file) -> None:
     rows = resolve(file)
     assert rows
@@ -30,21 +30,16 @@ def test_of_a_file_alone_its_values_hold(file) -> None:
             assert row.applied == pytest.approx(row.file, rel=1e-5), row
         elif row.applied is not None:
             assert row.rule in ("default", "nothing drives it")
-    plain = {"kp", "kd", "actuator_limit", "effort_limit", "velocity_limit", "armature"} | {
-        "friction",
-        "viscous_friction",
-    }
+    plain = {*"kp kd actuator_limit effort_limit velocity_limit armature friction viscous_friction".split()}
     assert {row.property for row in rows} - {"delay.delay_steps"} == plain
-    delayed = {
-        joint for robot in aa.inspect_robots(file) for one in robot.actuators if one.delay for joint in one.joints
-    }
+    actuators = [one for robot in aa.inspect_robots(file) for one in robot.actuators]
+    delayed = {joint for one in actuators if one.delay for joint in one.joints}
     assert {row.joint for row in rows if row.property == "delay.delay_steps"} == delayed
 
 
 def test_stages_without_a_row_of_their_own_have_their_parameters() -> None:
-    found = table(resolve(ARM, {".*": [aa.PDControlConfig(80.0, 4.0), aa.DelayConfig(3)]}))[
-        "shoulder", "delay.delay_steps"
-    ]
+    rows = table(resolve(ARM, {".*": [aa.PDControlConfig(80.0, 4.0), aa.DelayConfig(3)]}))
+    found = rows["shoulder", "delay.delay_steps"]
     assert (found.file, found.config, found.applied, found.unit) == (None, 3.0, 3.0, "physics steps")
 
 
@@ -102,9 +97,8 @@ def test_motor_of_a_tendon_is_resolved_at_its_shaft() -> None:
 
 
 def test_a_value_by_pattern_and_a_motor_limit() -> None:
-    motor = aa.MotorConfig(
-        aa.PDControlConfig({"shoulder": 10.0, "extension": 20.0}, 1.0), [aa.DCMotorClampingConfig(30.0, 5.0, 25.0)]
-    )
+    law = aa.PDControlConfig({"shoulder": 10.0, "extension": 20.0}, 1.0)
+    motor = aa.MotorConfig(law, [aa.DCMotorClampingConfig(30.0, 5.0, 25.0)])
     found = table(resolve(ARM, {".*": motor}))
     assert [found[joint, "kp"].applied for joint in ("shoulder", "extension")] == [10.0, 20.0]
     assert [found[joint, "kp"].config for joint in ("shoulder", "extension")] == [10.0, 20.0]
@@ -113,8 +107,7 @@ def test_a_value_by_pattern_and_a_motor_limit() -> None:
 
 def test_drives_hold_where_there_is_no_actuator(tmp_path) -> None:
     file = edited(tmp_path, without(OF_SHOULDER), number(SHOULDER, "drive:angular:physics:stiffness", 1.0))
-    found = table(resolve(file))
-    kp = found["shoulder", "kp"]
+    kp = table(resolve(file))["shoulder", "kp"]
     assert kp.file == pytest.approx(math.degrees(1.0)) and kp.applied == pytest.approx(math.degrees(1.0))
     assert kp.rule == "drive of the file"
     bare = table(resolve(edited(tmp_path, without(OF_SHOULDER), name="bare.usda")))
@@ -172,6 +165,6 @@ def test_each_value_has_its_reason(tmp_path) -> None:
     assert armature.applied == armature.file and all(row.robot == ARM_PATH for row in rows.values())
 
 
-@pytest.mark.parametrize(("file", "words"), [("arm_2dof.usda", "isaacLab:actuatorGroups"), ("arm_2dof.xml", "not USD")])
+@cases("file, words", ("arm_2dof.usda", "isaacLab:actuatorGroups"), ("arm_2dof.xml", "not USD"))
 def test_files_without_groups_are_refused(file: str, words: str) -> None:
     refused(ValueError, lambda: resolve_groups(ROBOTS / file), words)

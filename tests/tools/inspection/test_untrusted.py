@@ -71,12 +71,8 @@ def test_time_limit_is_reported(tmp_path) -> None:
 @pytest.mark.slow
 def test_memory_limit_is_reported(tmp_path) -> None:
     file = tmp_path / "large.usda"
-    classes = [
-        f'class "C{level}" {{\n'
-        + "".join(f'def "P{at}" (references = </C{level + 1}>) {{}}\n' for at in range(10))
-        + "}\n"
-        for level in range(9)
-    ]
+    parts = ["".join(f'def "P{at}" (references = </C{level}>) {{}}\n' for at in range(10)) for level in range(1, 10)]
+    classes = [f'class "C{level}" {{\n{text}}}\n' for level, text in enumerate(parts)]
     file.write_text("#usda 1.0\n" + "".join(classes) + 'class "C9" {}\ndef "A" (references = </C0>) {}\n')
     assert problem_of(file, memory=1 << 30) == "reading this file takes more than 1.1 GB of memory."
 

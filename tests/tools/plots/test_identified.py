@@ -1,21 +1,20 @@
 """Measured against simulated positions: curves and errors of each joint."""
 
 import numpy as np
-import pytest
 from isaacsim.core.experimental.actuators.tools.plots.identified import (
     Comparison,
     TwoMotions,
     draw_comparison,
     draw_two_motions,
 )
+from refusals import cases
 
 
 def test_each_joint_has_positions_and_errors() -> None:
     time = np.linspace(0.0, 1.0, 50)
     measured = np.stack([np.sin(time), np.cos(time)], axis=1)
     simulated, kinds = measured + [0.002, -0.03], [True, False]
-    drawn = draw_comparison(Comparison("robot", ["hip", "slide"], time, measured, measured, simulated, kinds))
-    panels = drawn.axes
+    panels = draw_comparison(Comparison("robot", ["hip", "slide"], time, measured, measured, simulated, kinds)).axes
     titles = [panel.get_title(loc="left") for panel in panels]
     assert titles[::2] == ["hip: mean absolute error 2 mrad", "slide: mean absolute error 30 mm"]
     named = ["position [rad]", "error\n[mrad]", "position [m]", "error\n[mm]"]
@@ -25,15 +24,14 @@ def test_each_joint_has_positions_and_errors() -> None:
     np.testing.assert_allclose(panels[3].lines[1].get_ydata(), -30.0)
 
 
-@pytest.mark.parametrize("parted", [None, 0.25])
+@cases("parted", None, 0.25)
 def test_each_joint_has_positions_and_differences(parted: float | None) -> None:
     """Differences are in thousandths; a line stands where the motions part."""
     time = np.linspace(0.0, 1.0, 50)
     first = np.stack([np.sin(time), np.cos(time)], axis=1)
     errors = np.full_like(first, 0.002)
-    found = TwoMotions(
-        "title", ("here", "there"), ["hip", "slide"], time, first, first, first + errors, errors, 0 * errors, parted
-    )
+    motions = first, first, first + errors, errors, 0 * errors
+    found = TwoMotions("title", ("here", "there"), ["hip", "slide"], time, *motions, parted)
     panels = draw_two_motions(found).axes
     assert [panel.get_title(loc="left") for panel in panels] == ["hip", "", "slide", ""]
     assert {text.get_text() for text in panels[0].texts} == {"target", "here", "there"}
@@ -42,9 +40,7 @@ def test_each_joint_has_positions_and_differences(parted: float | None) -> None:
     assert len(panels[0].lines) == (3 if parted is None else 4)
 
 
-@pytest.mark.parametrize(
-    ("turns", "units"), [([True, False], [("rad", "mrad"), ("m", "mm")]), (None, [("rad or m", "mrad or mm")] * 2)]
-)
+@cases("turns, units", ([True, False], [("rad", "mrad"), ("m", "mm")]), (None, [("rad or m", "mrad or mm")] * 2))
 def test_panels_have_the_unit_of_their_joint(turns: list[bool | None] | None, units: list[tuple[str, str]]) -> None:
     time, motion = np.linspace(0.0, 1.0, 5), np.zeros((5, 2))
     found = TwoMotions("title", ("a", "b"), ["hip", "slide"], time, *[motion] * 5, None, turns)
@@ -55,7 +51,6 @@ def test_panels_have_the_unit_of_their_joint(turns: list[bool | None] | None, un
 
 
 def test_labels_of_a_low_panel_are_apart() -> None:
-    """Two differences that end at the same value have labels a line apart."""
     time, motion = np.linspace(0.0, 1.0, 5), np.zeros((5, 1))
     _, below = draw_two_motions(TwoMotions("title", ("a", "b"), ["hip"], time, *[motion] * 5, None)).axes
     low, high = sorted(text.xy[1] for text in below.texts)

@@ -35,8 +35,7 @@ def test_curves_are_named_where_they_end(tmp_path) -> None:
 
 
 def test_many_curves_differ() -> None:
-    drawn = style.figure(4, 3)
-    panel = drawn.subplots()
+    panel = style.figure(4, 3).subplots()
     style.lines(panel, np.arange(2), np.random.default_rng(0).random((2, 28)))
     assert len({(line.get_color(), str(line._dash_pattern)) for line in panel.lines}) == 28
     style.lines(panel, np.arange(2), np.zeros((2, 9)), colors=[style.GREY])
@@ -103,8 +102,7 @@ def test_what_is_shown_ends_when_all_curves_rest() -> None:
     time = np.arange(0.0, 10.0, 0.01)
     quick, slow = np.exp(-4.0 * time), np.exp(-2.0 * time)
     rests = np.log(50.0) / 2.0
-    shown = style.until_rest(time, np.stack([quick, slow], axis=1))
-    assert time[shown][-1] == pytest.approx(1.6 * rests, abs=0.05)
+    assert time[style.until_rest(time, np.stack([quick, slow], axis=1))][-1] == pytest.approx(1.6 * rests, abs=0.05)
     assert style.until_rest(time, np.stack([quick, np.sin(9.0 * time)], axis=1)) == slice(0, len(time))
 
 

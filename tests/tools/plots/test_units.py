@@ -1,6 +1,5 @@
 """Units of joints: one kind has its own, both are named only where both are shown."""
 
-import pytest
 from isaacsim.core.experimental.actuators.tools.plots import units as units_module
 from refusals import cases
 
@@ -22,10 +21,8 @@ def test_units_are_those_of_the_joints(turns, units) -> None:
 
 def test_numbers_have_a_unit_if_it_is_known() -> None:
     """Two units beside a number would be none."""
-    assert (
-        units_module.with_unit("80", units_module.TURNING.effort) == "80 N·m"
-        and units_module.with_unit("80", units_module.BOTH.effort) == "80"
-    )
+    assert units_module.with_unit("80", units_module.TURNING.effort) == "80 N·m"
+    assert units_module.with_unit("80", units_module.BOTH.effort) == "80"
 
 
 @cases(
@@ -39,9 +36,8 @@ def test_numbers_have_a_unit_if_it_is_known() -> None:
     (None, "effort [N·m or N]"),
 )
 def test_heading_has_the_unit_of_all_joints_below_it(turns, words) -> None:
-    assert units_module.heading("effort", "effort", turns) == words and units_module.are_mixed(turns) == (
-        words == "effort"
-    )
+    assert units_module.heading("effort", "effort", turns) == words
+    assert units_module.are_mixed(turns) == (words == "effort")
 
 
 @cases(
@@ -56,7 +52,7 @@ def test_parameter_has_the_unit_of_its_joint(unit, turns, said) -> None:
     assert units_module.unit_of(unit, turns) == said
 
 
-@pytest.mark.parametrize("turns", [None, [True, True], [None, False]])
+@cases("turns", None, [True, True], [None, False])
 def test_numbers_below_a_unit_stay_numbers(turns) -> None:
     assert units_module.numbers_of(["2000", None], "stiffness", turns) == ["2000", "-"]
 

@@ -26,12 +26,10 @@ def moved(signals=None, second=PD) -> aa.Recording:
 
 
 def test_states_of_the_winding_are_recorded() -> None:
-    """Current times torque constant is the effort; voltage times current is the power; nothing without a winding."""
     log = moved()
     np.testing.assert_allclose(log.currents[..., 0] * K, log.applied_efforts[..., 0], rtol=1e-5, atol=1e-5)
-    np.testing.assert_allclose(
-        log.terminal_voltages[..., 0], R * log.currents[..., 0] + K * log.velocities[..., 0], rtol=1e-4, atol=1e-4
-    )
+    voltages = R * log.currents[..., 0] + K * log.velocities[..., 0]
+    np.testing.assert_allclose(log.terminal_voltages[..., 0], voltages, rtol=1e-4, atol=1e-4)
     np.testing.assert_allclose(log.electrical_power, log.terminal_voltages * log.currents, rtol=1e-5)
     for name in ("currents", "terminal_voltages", "electrical_power", "losses"):
         assert not getattr(log, name)[..., 1].any(), name
@@ -43,8 +41,7 @@ def test_states_of_the_winding_are_recorded() -> None:
 def test_losses_are_what_does_not_become_motion() -> None:
     """R·i², but for the change of the velocity in the step, which the voltage does not know without an inertia."""
     log = moved()
-    heat = R * log.currents[..., 0].astype(float) ** 2
-    missing = log.losses[..., 0] - heat
+    missing = log.losses[..., 0] - (R * log.currents[..., 0].astype(float) ** 2)
     late = log.motor_efforts[..., 0] ** 2 * DT / INERTIA / 2
     np.testing.assert_allclose(missing[:-1], -late[:-1], rtol=2e-3, atol=2e-3)
 
@@ -76,8 +73,7 @@ def test_nothing_electrical_is_recorded_without_a_winding() -> None:
 
 
 def test_losses_bring_what_they_follow_from() -> None:
-    log = moved(["losses"])
-    assert {"electrical_power", "loss_power", "motor_efforts", "velocities", "losses"} == {*log.signals}
+    assert {"electrical_power", "loss_power", "motor_efforts", "velocities", "losses"} == {*moved(["losses"]).signals}
 
 
 def test_files_keep_them(tmp_path) -> None:
@@ -87,5 +83,4 @@ def test_files_keep_them(tmp_path) -> None:
         again = aa.Recording.load(tmp_path / f"log{ending}")
         np.testing.assert_array_equal(again.currents, log.currents)
         assert again.motors() == log.motors()
-    figure = log.plot("hip")
-    assert {"current [A]", "voltage [V]"} <= {axes.get_ylabel() for axes in figure.axes}
+    assert {"current [A]", "voltage [V]"} <= {axes.get_ylabel() for axes in log.plot("hip").axes}

@@ -6,7 +6,7 @@ import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 from places import REPOSITORY
-from refusals import refused
+from refusals import cases, refused
 
 
 def recorded(signals=None, gain: float = 10.0) -> aa.Recording:
@@ -65,10 +65,9 @@ def test_what_the_law_asks_for_does_not_crush_what_is_applied() -> None:
     assert "computed reaches 780, beyond the panel" in figure.axes[1].get_title("left")
 
 
-@pytest.mark.parametrize("signals", [("positions",), ("computed_efforts",), ("velocities",), ("faults",)])
+@cases("signals", ("positions",), ("computed_efforts",), ("velocities",), ("faults",))
 def test_what_was_not_recorded_is_left_out(signals) -> None:
-    lines = sum(len(panel.lines) for panel in recorded(signals).plot().axes)
-    assert lines == (0 if signals == ("faults",) else 2)
+    assert sum(len(panel.lines) for panel in recorded(signals).plot().axes) == (0 if signals == ("faults",) else 2)
 
 
 def test_what_is_not_there_is_refused() -> None:
@@ -89,11 +88,8 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch) -> None:
 
 def rubbed() -> aa.Recording:
     """Two joints with friction that hold still in the first half and slide in the second."""
-    motor = [
-        aa.PDControlConfig(10.0, 0.0),
-        aa.MaxEffortClampingConfig(5.0),
-        aa.FrictionConfig(1.0, assumed_inertia=0.1),
-    ]
+    friction = aa.FrictionConfig(1.0, assumed_inertia=0.1)
+    motor = [aa.PDControlConfig(10.0, 0.0), aa.MaxEffortClampingConfig(5.0), friction]
     leg = aa.ActuatedArrays(["hip", "knee"], {".*": motor})
     q, qd, target = np.zeros((3, 2), np.float32)
     with leg.record() as log:

@@ -110,8 +110,8 @@ class Constant(aa.Controller):
         arguments[8].fill_(2.0)
 
 
-@pytest.mark.parametrize("native", [True, False])
-@pytest.mark.parametrize("capacity", [None, 2, 3, 4])
+@cases("native", True, False)
+@cases("capacity", None, 2, 3, 4)
 @cases(
     "reset, rows",
     (lambda arm: arm.reset(indices=[1]), [1]),
@@ -138,7 +138,7 @@ def test_velocity_that_is_not_finite_is_none_after_the_step_before() -> None:
     np.testing.assert_array_equal(log.power.ravel(), [2, np.nan, 6])
 
 
-@pytest.mark.parametrize("way", ["npz", "csv", "pickle"])
+@cases("way", "npz", "csv", "pickle")
 def test_power_is_kept_with_the_resets(tmp_path, way) -> None:
     log = pushed(reset=lambda arm: arm.reset(indices=[1]))
     if way == "pickle":

@@ -86,7 +86,6 @@ def test_new_arrays_are_noted_as_well_as_the_same_ones(way) -> None:
 
 
 def test_a_pendulum_is_recorded_as_it_swings(way) -> None:
-    """In a simulation a row has the inputs of the step: the state before physics, and the effort that acts then."""
     with aa.Simulation(PENDULUM) as sim:
         sim.play()
         actuators = aa.ArticulationActuators("/World/Pendulum")
@@ -316,7 +315,6 @@ def test_what_was_not_recorded_is_no_attribute() -> None:
 
 
 def test_a_file_has_what_ran_until_an_interrupt(way, tmp_path) -> None:
-    """Ctrl+C ends the block; other errors go on, and the file is there as well. Without a file it is an interrupt."""
     for error in (KeyboardInterrupt, None, ValueError):
         leg, file = Leg(), tmp_path / f"{error}.npz"
         expected = {KeyboardInterrupt: pytest.warns(UserWarning, match=r"\.npz: interrupted after 3 recorded steps\.")}

@@ -31,10 +31,8 @@ def recorded(signals: tuple[str, ...] | None = None, steps: int = 8) -> aa.Recor
 def test_saturation_of_a_known_case() -> None:
     """Share of time and longest interval, the largest share first, without clamps that never limited."""
     table = recorded().saturation()
-    assert [(one.robot, one.joint, one.clamp) for one in table] == [
-        ("robot 1", "knee", "ClampingMaxEffort"),
-        ("robot 0", "knee", "ClampingMaxEffort"),
-    ]
+    expected = [(robot, "knee", "ClampingMaxEffort") for robot in ("robot 1", "robot 0")]
+    assert [(one.robot, one.joint, one.clamp) for one in table] == expected
     assert [one.share for one in table] == pytest.approx([4 / 8, 2 / 8])
     assert [one.longest for one in table] == pytest.approx([3 * DT, 2 * DT])
     lines = str(table).splitlines()
@@ -55,14 +53,12 @@ def test_steps_of_other_lengths_weigh_as_long_as_they_last() -> None:
     with leg.record() as log:
         for dt, target in ((0.01, 1.0), (0.02, 1.0), (0.07, 0.0)):
             leg.step(q, q, q + np.float32(target), dt)
-    assert log.saturation() == [
-        aa.Saturation("robot 0", "hip", "ClampingMaxEffort", pytest.approx(0.3), pytest.approx(0.03))
-    ]
+    share, longest = pytest.approx(0.3), pytest.approx(0.03)
+    assert log.saturation() == [aa.Saturation("robot 0", "hip", "ClampingMaxEffort", share, longest)]
     assert log.time.tolist() == pytest.approx([0.0, 0.01, 0.03]) and log.dt == 0.07
 
 
 def test_without_limits_and_without_steps() -> None:
-    """A sentence instead of an empty table."""
     assert str(recorded(steps=0).saturation()) == str(aa.SaturationTable()) == "no effort was limited"
     assert np.isnan(recorded(steps=0).dt)
 
@@ -86,16 +82,14 @@ def test_files_give_the_same_back(tmp_path, extension, signals) -> None:
 
 
 def test_a_table_has_a_line_per_step_robot_and_joint(tmp_path) -> None:
-    """Names instead of numbers, for other programs."""
     log = recorded()
     log.save(tmp_path / "log.csv")
     with (tmp_path / "log.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 8 * 2 * 2
     row = rows[2 * 4 + 3]
-    assert (row["time"], row["robot"], row["joint"], row["limited_by"]) == (
-        *("0.02", "robot 1", "knee", "ClampingMaxEffort"),
-    )
+    shown = [row[name] for name in ("time", "robot", "joint", "limited_by")]
+    assert shown == ["0.02", "robot 1", "knee", "ClampingMaxEffort"]
     assert float(row["applied_efforts"]) == log.applied_efforts[2, 1, 1] == 5.0
 
 

@@ -69,9 +69,8 @@ def test_what_limits_is_told_where_it_changes(tmp_path) -> None:
     tables = read(tmp_path / "log.rrd")
     table = tables["/robot 1/knee/limited_by"]
     words = ["ClampingMaxEffort", "nothing"] * 2
-    assert dict(zip(table["step"], np.ravel(table["TextLog:text"]).tolist(), strict=True)) == dict(
-        zip((2, 5, 6, 7), words, strict=True)
-    )
+    texts = np.ravel(table["TextLog:text"]).tolist()
+    assert sorted(zip(table["step"], texts, strict=True)) == list(zip((2, 5, 6, 7), words, strict=True))
     assert tables.get("/robot 1/hip/limited_by", {"step": []})["step"] == []
 
 
@@ -98,9 +97,8 @@ def test_it_joins_what_somebody_else_logs(tmp_path) -> None:
 
 def test_friction_is_beside_the_effort_of_the_motor_and_sticking_is_told_where_it_changes(tmp_path) -> None:
     pytest.importorskip("rerun", exc_type=ImportError)
-    leg = aa.ActuatedArrays(
-        ["hip"], {".*": [aa.PDControlConfig(10.0, 0.0), aa.FrictionConfig(1.0, assumed_inertia=0.1)]}
-    )
+    motor = [aa.PDControlConfig(10.0, 0.0), aa.FrictionConfig(1.0, assumed_inertia=0.1)]
+    leg = aa.ActuatedArrays(["hip"], {".*": motor})
     q, qd = np.zeros((2, 1), np.float32)
     with leg.record() as log:
         for speed in (0.0, 0.0, 0.5, 0.5, 0.0, 0.0):

@@ -69,13 +69,13 @@ ORDERS: dict[str, Callable[[list[Row]], list[Row]]] = {
 }
 
 
-@pytest.mark.parametrize("extension", ["csv", "parquet"])
-@pytest.mark.parametrize("order", ORDERS)
+@cases("extension", "csv", "parquet")
+@cases("order", *ORDERS)
 def test_order_of_lines_does_not_matter(tmp_path, extension, order) -> None:
     require_same(Recording.load(rewritten(tmp_path / f"log.{extension}", ORDERS[order])), recorded())
 
 
-@pytest.mark.parametrize("order", ORDERS)
+@cases("order", *ORDERS)
 def test_table_of_an_earlier_version_is_sorted_by_names(tmp_path, order) -> None:
     back, log = Recording.load(rewritten(tmp_path / "log.csv", ORDERS[order], without=NUMBERS)), recorded()
     assert sorted(back.robots) == log.robots and sorted(back.joints) == sorted(log.joints)
@@ -101,15 +101,15 @@ def test_part_of_a_table_is_a_recording(tmp_path) -> None:
     np.testing.assert_array_equal(log.max_efforts, recorded().max_efforts[:, 1:2])
 
 
-@pytest.mark.parametrize("extension", ["csv", "parquet"])
+@cases("extension", "csv", "parquet")
 def test_missing_line_is_told_by_name(tmp_path, extension) -> None:
     path = rewritten(tmp_path / f"log.{extension}", lambda rows: shuffled(rows[:9] + rows[11:]))
     said = r"has no line of time = 0.01, robot = 'robot 1', joint = 'knee', 2 of 66 are missing: each step, robot and"
     refused(ValueError, lambda: Recording.load(path), rf"log\.{extension} {said}")
 
 
-@pytest.mark.parametrize("extension", ["csv", "parquet"])
-@pytest.mark.parametrize("gap", [False, True])
+@cases("extension", "csv", "parquet")
+@cases("gap", False, True)
 def test_line_that_comes_twice_is_told_by_name(tmp_path, extension, gap) -> None:
     path = rewritten(tmp_path / f"log.{extension}", lambda rows: shuffled([*rows[gap:], rows[10]]))
     said = r"has time = 0.01, robot = 'robot 1', joint = 'hip' in more than one line: each step, robot and joint must"

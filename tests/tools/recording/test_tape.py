@@ -3,8 +3,8 @@
 import tracemalloc
 
 import numpy as np
-import pytest
 from isaacsim.core.experimental.actuators.tools.recording.tape import Tape
+from refusals import cases
 
 ROWS = {"wide": ((50_000,), np.dtype(np.float32)), "number": ((), np.dtype(np.float64))}
 
@@ -12,15 +12,14 @@ ROWS = {"wide": ((50_000,), np.dtype(np.float32)), "number": ((), np.dtype(np.fl
 def written(count: int, capacity: int | None = None) -> Tape:
     tape = Tape(ROWS, capacity)
     for number in range(count):
-        row = tape.next_row()
-        for array in row.values():
+        for array in tape.next_row().values():
             array[...] = number
         tape.advance()
     return tape
 
 
-@pytest.mark.parametrize("count", [0, 1, 4, 5, 6, 13])
-@pytest.mark.parametrize("capacity", [None, 1, 5])
+@cases("count", 0, 1, 4, 5, 6, 13)
+@cases("capacity", None, 1, 5)
 def test_rows_are_read_in_their_order(count, capacity) -> None:
     tape = written(count, capacity)
     expected = np.arange(count)[-(capacity or count) :] if count else np.arange(0)
@@ -31,8 +30,7 @@ def test_rows_are_read_in_their_order(count, capacity) -> None:
 
 def test_what_was_read_is_a_copy() -> None:
     tape = written(3)
-    found = tape.read("number")
-    found[:] = 7
+    tape.read("number")[:] = 7
     assert tape.read("number").tolist() == [0, 1, 2]
 
 

@@ -33,9 +33,8 @@ def test_shafts_turn_as_their_gears_make_them() -> None:
     np.testing.assert_allclose(log.max_efforts, [[0.4 * 12.0, 0.4]] * 2, rtol=1e-6)
     limited = np.abs(log.computed_efforts) > 0.4
     assert limited.any() and ((log.limited_by == "ClampingMaxEffort") == limited).all()
-    np.testing.assert_allclose(
-        np.abs(log.motor_efforts)[limited], (0.4 * np.abs(gear) + 0.0 * limited)[limited], rtol=1e-6
-    )
+    expected = (0.4 * np.abs(gear) + 0.0 * limited)[limited]
+    np.testing.assert_allclose(np.abs(log.motor_efforts)[limited], expected, rtol=1e-6)
 
 
 def test_table_of_the_joint_bounds_the_shaft() -> None:

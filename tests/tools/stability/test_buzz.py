@@ -4,20 +4,19 @@ import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 from places import ROBOTS
-from refusals import cases
+from refusals import cases, refused
 
 DT = 0.005
 TIME = np.arange(0.0, 2.0, DT)
 
 
-@pytest.mark.parametrize("frequency", [12.3, 31.0, 77.7, 100.0])
-@pytest.mark.parametrize("count", [400, 377])
+@cases("frequency", 12.3, 31.0, 77.7, 100.0)
+@cases("count", 400, 377)
 def test_tone_is_measured_in_spite_of_motion(frequency, count, rng) -> None:
     """Up to half the rate, within 1 %; the second joint moves and does not vibrate."""
     time = TIME[:count]
     moves = 0.3 * np.sin(2 * np.pi * 0.6 * time) + 1e-4 * rng.normal(size=count)
-    buzzing = moves + 0.01 * np.cos(2 * np.pi * frequency * time)
-    (found,) = aa.buzz(np.stack([moves, buzzing], axis=1), DT)
+    (found,) = aa.buzz(np.stack([moves, moves + 0.01 * np.cos(2 * np.pi * frequency * time)], axis=1), DT)
     assert found.joint == 1 and found.frequency == pytest.approx(frequency, rel=0.01)
     assert found.amplitude == pytest.approx(0.01, rel=0.03)
 
@@ -60,7 +59,7 @@ def recorded(kd: float, dt: float) -> np.ndarray:
         return np.array(positions)
 
 
-@pytest.mark.parametrize("dt", [1 / 60, 1 / 240])
+@cases("dt", 1 / 60, 1 / 240)
 @pytest.mark.filterwarnings("ignore:.*will vibrate")
 def test_simulation_that_is_told_to_vibrate_buzzes(dt) -> None:
     limit = 2 * 0.26 / dt
@@ -79,5 +78,4 @@ def test_simulation_that_is_told_to_vibrate_buzzes(dt) -> None:
     (np.zeros(50), 0.0, "dt = 0.0: must be"),
 )
 def test_recordings_that_cannot_be_read_are_refused(positions, dt, words) -> None:
-    with pytest.raises(ValueError, match=words):
-        aa.buzz(positions, dt)
+    refused(ValueError, lambda: aa.buzz(positions, dt), words)

@@ -1,9 +1,9 @@
 """Chatter of friction against the inertia that it assumes; `test_robots` has the warning on robots."""
 
 import numpy as np
-import pytest
 from isaacsim.core.experimental.actuators import ActuatedArrays, FrictionConfig, PDControlConfig
 from isaacsim.core.experimental.actuators.tools.stability.chatter import LARGEST_FACTOR, AssumedInertia
+from refusals import cases
 
 INERTIA, COULOMB, PUSH = 0.02, 0.5, 0.3
 
@@ -21,7 +21,7 @@ def speed_at_the_end(factor: float, dt: float) -> float:
     return float(np.sqrt(np.mean(np.square(speeds[-200:]))))
 
 
-@pytest.mark.parametrize("dt", [0.005, 0.001])
+@cases("dt", 0.005, 0.001)
 def test_joint_rests_up_to_the_factor_and_chatters_beyond(dt) -> None:
     assert all(speed_at_the_end(factor, dt) < 1e-6 for factor in (0.3, 1.0, LARGEST_FACTOR))
     assert speed_at_the_end(3.0, dt) > 1e-3

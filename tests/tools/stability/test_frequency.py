@@ -38,9 +38,9 @@ def stepped(case: tuple[float, ...], frequency: float, delay: int, seconds: floa
     return complex(fit[1], fit[0])
 
 
-@pytest.mark.parametrize("case", CASES[:2])
-@pytest.mark.parametrize("frequency", [0.5, 2.0, 17.0])
-@pytest.mark.parametrize("weight", [1.0, 33 / 64])
+@cases("case", *CASES[:2])
+@cases("frequency", 0.5, 2.0, 17.0)
+@cases("weight", 1.0, 33 / 64)
 def test_closed_loop_is_what_a_sine_does(case, frequency, weight) -> None:
     found = frequency_response("joint", case[:3], *case[3:], 3, weight)
     at = np.argmin(np.abs(found.frequencies - frequency))
@@ -48,7 +48,7 @@ def test_closed_loop_is_what_a_sine_does(case, frequency, weight) -> None:
     assert abs(found.closed_loop[at] - expected) < 2e-3 * abs(expected)
 
 
-@pytest.mark.parametrize("case", CASES)
+@cases("case", *CASES)
 def test_gain_margin_is_that_of_the_table_and_of_the_curve(case) -> None:
     """With all gains multiplied by it, the open loop passes through -1."""
     kp, kd, ki, inertia, dt = case
@@ -58,7 +58,7 @@ def test_gain_margin_is_that_of_the_table_and_of_the_curve(case) -> None:
     assert abs(found.gain_margin * found.open_loop[-1] + 1) < 1e-3
 
 
-@pytest.mark.parametrize("case", CASES)
+@cases("case", *CASES)
 def test_phase_margin_is_what_a_lag_may_take(case) -> None:
     """At the gain crossover, the phase differs from -180° by the margin."""
     found = frequency_response("joint", case[:3], *case[3:])
@@ -84,7 +84,7 @@ def test_loop_that_vibrates_follows_nothing() -> None:
         assert found.gain_margin < 1 and found.bandwidth is None
 
 
-@pytest.mark.parametrize("case", [(0.0, 0.0, 0.0, 1.0, 0.01), (1.0, 1.0, 0.0, 0.0, 0.01), (1.0, 1.0, 0.0, 1.0, 0.0)])
+@cases("case", (0.0, 0.0, 0.0, 1.0, 0.01), (1.0, 1.0, 0.0, 0.0, 0.01), (1.0, 1.0, 0.0, 1.0, 0.0))
 def test_what_is_no_loop_is_refused(case) -> None:
     refused(ValueError, lambda: frequency_response("knee", case[:3], *case[3:]), r"knee: kp = .*: must have a gain")
 
@@ -92,10 +92,8 @@ def test_what_is_no_loop_is_refused(case) -> None:
 @pytest.mark.filterwarnings("ignore:.*have no effort limit:UserWarning")
 @pytest.mark.slow
 def test_joint_of_a_robot(tmp_path) -> None:
-    motors = {
-        "shoulder": [aa.PDControlConfig(200.0, 20.0), aa.DelayConfig(2)],
-        "extension": [aa.PDControlConfig(2000.0, 100.0)],
-    }
+    shoulder, extension = aa.PDControlConfig(200.0, 20.0), aa.PDControlConfig(2000.0, 100.0)
+    motors = {"shoulder": [shoulder, aa.DelayConfig(2)], "extension": [extension]}
     with aa.Simulation(REPOSITORY / "data" / "robots" / "arm_2dof.usda") as simulation:
         actuators = aa.ArticulationActuators.from_configs("/World/Arm", motors)
         simulation.play()
@@ -120,13 +118,12 @@ def test_late_joint_of_a_robot() -> None:
         simulation.play()
         (shoulder, _), found = actuators.stability().joints, loop_response(actuators, "shoulder")
     assert shoulder.latency == pytest.approx(0.009, rel=1e-5) and found.gain_margin == shoulder.margin
-    expected = frequency_response(
-        "shoulder", (200.0, 20.0, 0.0), shoulder.inertia, 0.002, 2.5, timing=Timing.of(stages, 1)
-    )
+    timing = Timing.of(stages, 1)
+    expected = frequency_response("shoulder", (200.0, 20.0, 0.0), shoulder.inertia, 0.002, 2.5, timing=timing)
     np.testing.assert_allclose(found.closed_loop, expected.closed_loop, rtol=1e-4)
 
 
-@pytest.mark.parametrize("weight", [1.0, 33 / 64])
+@cases("weight", 1.0, 33 / 64)
 @cases(
     "joint",
     Joint((100.0, 8.0, 0.0), latency=4.7),

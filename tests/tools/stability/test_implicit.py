@@ -18,6 +18,7 @@ from laden import hold
 from one_inertia import tell
 from physics_engines import ENGINES, installed
 from places import ROBOTS
+from refusals import cases
 
 INERTIA, DT = 0.2, 0.005
 MATRIX = np.array([[0.5, 0.1], [0.1, 0.05]])
@@ -28,9 +29,8 @@ GAINS = [(8000.0, 100.0, 0.0), (0.0, 5000.0, 0.0), (200.0, 5.0, 0.0), (2e4, 400.
 def growth(ratio: float, gains: tuple[float, float, float], load: float, frequency: float = 0.0):
     """Growth per step of a joint that the engine moves, stepped with `ratio` times its inertia; `load` is followed."""
     kp, kd, ki = gains
-    arrays = aa.ActuatedArrays(
-        ["j"], {".*": [aa.PIDControlConfig(kp, ki, kd), aa.ImplicitConfig(ratio * INERTIA, load)]}
-    )
+    motor = [aa.PIDControlConfig(kp, ki, kd), aa.ImplicitConfig(ratio * INERTIA, load)]
+    arrays = aa.ActuatedArrays(["j"], {".*": motor})
     if not load:
         tell(arrays, {"load_is_whole": np.ones(1)})
     q, v = (0.0, 0.0) if frequency else (0.1, 0.3)
@@ -58,9 +58,9 @@ def implicit(ratio: float, load: float) -> Implicit:
     return Implicit.of_joint(ratio * INERTIA, load)
 
 
-@pytest.mark.parametrize("load", [0.0, 0.05, 1.0])
-@pytest.mark.parametrize("gains", GAINS)
-@pytest.mark.parametrize("ratio", [0.3, 1.0, 1.5, 2.5])
+@cases("load", 0.0, 0.05, 1.0)
+@cases("gains", *GAINS)
+@cases("ratio", 0.3, 1.0, 1.5, 2.5)
 def test_radius_is_the_growth_in_the_engine(ratio, gains, load) -> None:
     loop = Loop(np.array([[1 / INERTIA]]), np.array(gains)[:, None], implicit=implicit(ratio, load))
     # what decays fast is soon below the resolution of float32, and what is known of a load decays with its share
@@ -68,9 +68,9 @@ def test_radius_is_the_growth_in_the_engine(ratio, gains, load) -> None:
     assert max(loop.radius(DT), least) == pytest.approx(max(growth(ratio, gains, load), least), abs=3e-3)
 
 
-@pytest.mark.parametrize("load", [0.0, 0.05, 1.0])
-@pytest.mark.parametrize("gains", [(800.0, 40.0, 0.0), (800.0, 40.0, 2000.0)])
-@pytest.mark.parametrize("frequency", [0.5, 3.0, 41.0])
+@cases("load", 0.0, 0.05, 1.0)
+@cases("gains", (800.0, 40.0, 0.0), (800.0, 40.0, 2000.0))
+@cases("frequency", 0.5, 3.0, 41.0)
 def test_closed_loop_is_what_a_sine_does(frequency, gains, load) -> None:
     found = frequency_response("j", gains, INERTIA, DT, implicit=implicit(0.7, load))
     at = np.argmin(np.abs(found.frequencies - frequency))
@@ -90,7 +90,7 @@ def test_known_inertia_is_stable_at_any_gains() -> None:
         assert explicit.robots[0].implicit_helps is not explicit.stable
 
 
-@pytest.mark.parametrize(("share", "least"), [(1.0, 0.5), (0.05, 0.06)])
+@cases("share, least", (1.0, 0.5), (0.05, 0.06))
 def test_up_to_all_of_the_inertia_is_stable_at_any_gains(share, least, rng) -> None:
     for ratio, kp in product((least, 0.7, 1.0), 10 ** rng.uniform(-4, 8, 60)):
         gains = np.array([[kp], [10 ** rng.uniform(-6, 8)], [0.0]])
@@ -141,20 +141,15 @@ def test_text_and_json_have_the_effort_mode() -> None:
     assert [row.split()[:2] for row in rows] == [["hip", "implicit"], ["toe", "implicit"]]
     assert '"effort_mode": "implicit"' in table.to_json()
     explicit = str(aa.stability_of(MATRIX, DT, 1e4, 1e3, robot="/R"))
-    assert (
-        "Effort mode" not in explicit and explicit.splitlines()[-1] == '/R would be stable with effort_mode="implicit"'
-    )
+    assert "Effort mode" not in explicit
+    assert explicit.splitlines()[-1] == '/R would be stable with effort_mode="implicit"'
 
 
 def test_sensor_makes_a_joint_explicit() -> None:
-    encoder = aa.EncoderConfig(latency=0.012)
-    for late in ({"stages": [encoder]}, {"latency": [0.012, 0.0]}):
-        stages = list(late.get("stages", []))
-        others = {name: value for name, value in late.items() if name != "stages"}
-        table = aa.stability_of(
-            MATRIX, DT, 400.0, 10.0, joints=["hip", "toe"], stages=[*stages, aa.ImplicitConfig()], **others
-        )
-        sensed = ("hip", "toe") if stages else ("hip",)
+    for late in ({"stages": [aa.EncoderConfig(latency=0.012)]}, {"latency": [0.012, 0.0]}):
+        arguments = late | {"stages": [*late.get("stages", []), aa.ImplicitConfig()]}
+        table = aa.stability_of(MATRIX, DT, 400.0, 10.0, joints=["hip", "toe"], **arguments)
+        sensed = ("hip", "toe") if "stages" in late else ("hip",)
         assert table.sensed == sensed and "explicit, as a sensor measures them: hip" in str(table)
         modes = {one.joint: one.effort_mode for one in table.joints}
         assert modes == {name: "explicit" if name in sensed else "implicit" for name in ("hip", "toe")}
@@ -162,8 +157,8 @@ def test_sensor_makes_a_joint_explicit() -> None:
     assert aa.stability_of(MATRIX, DT, 1.0, 1.0, stages=[aa.DelayConfig(3), aa.ImplicitConfig()]).sensed == ()
 
 
-@pytest.mark.parametrize(
-    "other", [aa.RateConfig(4), aa.EffortDelayConfig(steps=1.0), aa.EffortLagConfig(0.01), aa.TransmissionConfig(20.0)]
+@cases(
+    "other", aa.RateConfig(4), aa.EffortDelayConfig(steps=1.0), aa.EffortLagConfig(0.01), aa.TransmissionConfig(20.0)
 )
 def test_stages_that_the_engine_refuses_are_refused(other) -> None:
     with pytest.raises(ValueError, match=f"stages has ImplicitConfig beside {type(other).__name__}: must be left out"):
@@ -195,10 +190,9 @@ def run(name: str, factor: float, *stages, steps: int = 400) -> tuple[aa.Stabili
     return table, len(aa.buzz(log.positions[steps // 2 :, 0], DT)), float(np.abs(log.velocities[-20:, 0]).max())
 
 
-@pytest.mark.parametrize("name", STIFF)
+@cases("name", *STIFF)
 @pytest.mark.slow
 def test_twenty_times_the_gains_are_stable_when_implicit(name) -> None:
-    """At 5 ms, in the prediction and in the simulation; explicit they vibrate in both."""
     explicit, vibrating, fastest = run(name, 20.0)
     assert not explicit.stable and explicit.robots[0].implicit_helps and vibrating and fastest > 0.5
     table, vibrating, fastest = run(name, 20.0, aa.ImplicitConfig())
@@ -206,9 +200,7 @@ def test_twenty_times_the_gains_are_stable_when_implicit(name) -> None:
     assert {joint.effort_mode for joint in table.joints} == {"implicit"}
 
 
-@pytest.mark.parametrize(
-    ("name", "path"), [("arm_2dof", "/World/Arm"), ("franka_panda", "/World/Panda"), ("anymal_c", "/World/Anymal")]
-)
+@cases("name, path", ("arm_2dof", "/World/Arm"), ("franka_panda", "/World/Panda"), ("anymal_c", "/World/Anymal"))
 @pytest.mark.slow
 def test_inertia_is_that_of_the_engine(name, path) -> None:
     with aa.Simulation(ROBOTS / f"{name}.usda", DT) as sim:
@@ -235,7 +227,7 @@ def without_signals(monkeypatch: pytest.MonkeyPatch, *stages) -> tuple[aa.Stabil
         return actuators.stability(), [str(one.message) for one in told]
 
 
-@pytest.mark.parametrize(("assumed", "says"), [(0.1, False), (0.25, False), (0.7, True)])
+@cases("assumed, says", (0.1, False), (0.25, False), (0.7, True))
 def test_assumed_inertia_above_that_of_the_joint_is_told(assumed, says, monkeypatch) -> None:
     """Where the simulator provides none, here of 0.26. Friction of an implicit joint assumes nothing."""
     friction = aa.FrictionConfig(coulomb=0.1, assumed_inertia=5.0)
@@ -247,10 +239,8 @@ def test_assumed_inertia_above_that_of_the_joint_is_told(assumed, says, monkeypa
     assert len(texts) == says
     if says:
         assert chatter is not None and chatter.implicit
-        assert (
-            "for its effort at the end of the step assumes too much inertia: hinge has assumed_inertia = 0.7"
-            in texts[0]
-        )
+        assert "for its effort at the end of the step assumes too much inertia" in texts[0]
+        assert ": hinge has assumed_inertia = 0.7" in texts[0]
         assert texts[0].endswith("Give at most the inertia; less is safe.")
 
 
@@ -274,7 +264,7 @@ def test_simulators_with_matrices_alone_tell_the_same(monkeypatch) -> None:
         assert other.stepped_inertia == pytest.approx(one.stepped_inertia, rel=1e-5)
 
 
-@pytest.mark.parametrize("tells", [True, False])
+@cases("tells", True, False)
 def test_warning_names_the_mode_as_a_remedy(tells, monkeypatch) -> None:
     remedy = 'or use effort_mode="implicit"'
     if not tells:
@@ -307,20 +297,15 @@ def test_bode_plot_is_that_of_the_implicit_loop() -> None:
         actuators = aa.ArticulationActuators.from_configs("/World/Pendulum", {"hinge": motor})
         sim.play()
         found, row = loop_response(actuators, "hinge"), actuators.stability().joints[0]
-        expected = frequency_response(
-            "hinge",
-            (row.kp, row.kd, row.ki),
-            row.inertia,
-            DT,
-            implicit=Implicit.of_joint(row.stepped_inertia, row.load_share),
-        )
+        implicit = Implicit.of_joint(row.stepped_inertia, row.load_share)
+        expected = frequency_response("hinge", (row.kp, row.kd, row.ki), row.inertia, DT, implicit=implicit)
         np.testing.assert_array_equal(found.open_loop, expected.open_loop)
         titles = [panel.get_title(loc="left") for panel in aa.plot_bode(actuators, "hinge").axes]
     assert found.gain_margin == np.inf and titles[0].startswith("Gain margin inf")
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("name", ["ANYmal", "Franka"])
+@cases("engine", *ENGINES)
+@cases("name", "ANYmal", "Franka")
 @pytest.mark.slow
 def test_laden_robots_in_contact_do_not_chatter(name, engine) -> None:
     found = hold(name, installed(engine), "implicit", 4.0)

@@ -17,16 +17,14 @@ def coupled(rng: np.random.Generator, joints: int) -> np.ndarray:
     return np.linalg.inv(root @ root.T + np.diag(rng.uniform(0.01, 1.0, joints)))
 
 
-@pytest.mark.parametrize(
-    ("dt", "kp", "limit"), [(1 / 200, 100.0, 99.79), (1 / 1000, 100.0, 500.15), (1 / 200, 2000, 95.04)]
-)
+@cases("dt, kp, limit", (1 / 200, 100.0, 99.79), (1 / 1000, 100.0, 500.15), (1 / 200, 2000, 95.04))
 def test_one_joint_is_stable_up_to_the_known_damping(dt, kp, limit) -> None:
     """`kd·dt + kp·dt²/2 < 2·I`, of an inertia of 0.2501 kg·m²."""
     inverse = np.array([[1 / 0.2501]])
     assert loop(inverse, kp, limit * 0.999).is_stable(dt) and not loop(inverse, kp, limit * 1.001).is_stable(dt)
 
 
-@pytest.mark.parametrize("gain", [1e308, np.inf])
+@cases("gain", 1e308, np.inf)
 def test_gains_that_no_number_holds_are_unstable(gain) -> None:
     unstable = loop(np.array([[1e6]]), gain, 0.0)
     assert unstable.radius(1.0) == np.inf and not unstable.is_stable(1.0)
@@ -42,7 +40,7 @@ def test_joints_together_are_stable_where_their_demand_is_below_two(rng) -> None
         assert loop(inverse, kp, kd).margin(dt) == pytest.approx(2 / largest, rel=2e-4)
 
 
-@pytest.mark.parametrize("weight", [1.0, 0.75, 33 / 64, 0.5])
+@cases("weight", 1.0, 0.75, 33 / 64, 0.5)
 def test_one_joint_with_positions_between_two_velocities(weight) -> None:
     """`kd·dt + (2·w − 1)·kp·dt²/2 <= 2·I`, and `kd >= (1 − w)·kp·dt`, independent of the inertia."""
     inertia, dt, kp = 0.25, 1 / 200, 2000.0
@@ -55,13 +53,12 @@ def test_one_joint_with_positions_between_two_velocities(weight) -> None:
         assert short.margin(dt) == 0.0 and short.smallest_armatures(dt, np.zeros(1)) == np.inf
         assert short.largest_step(dt) == pytest.approx(0.999 * dt, rel=2e-4)
     beyond = loop(np.array([[1 / inertia]]), kp, most * 1.1, weight=weight)
-    assert loop(
-        1 / (inertia + beyond.smallest_armatures(dt, np.zeros(1))[:, None]), kp, most * 1.1, weight=weight
-    ).margin(dt) == pytest.approx(1, rel=1e-3)
+    mended = inertia + beyond.smallest_armatures(dt, np.zeros(1))[:, None]
+    assert loop(1 / mended, kp, most * 1.1, weight=weight).margin(dt) == pytest.approx(1, rel=1e-3)
 
 
-@pytest.mark.parametrize("weight", [1.0, 33 / 64])
-@pytest.mark.parametrize("ki", [0.0, 300.0, 1e5])
+@cases("weight", 1.0, 33 / 64)
+@cases("ki", 0.0, 300.0, 1e5)
 @pytest.mark.slow
 def test_radius_is_the_growth_of_steps_taken_one_by_one(rng, ki, weight) -> None:
     inverse, dt = coupled(rng, 3), 1 / 100
@@ -94,7 +91,6 @@ def test_largest_step_is_where_it_turns(rng) -> None:
 
 
 def test_lacking_armature_is_just_enough(rng) -> None:
-    """With it the robot is stable, with 0.1 % less it is not; joints with enough need none."""
     inverse = coupled(rng, 5)
     kd = np.array([200.0, 100.0, 1e-3, 50.0, 0.0])
     one = loop(inverse, 50.0, kd)
@@ -108,7 +104,6 @@ def test_lacking_armature_is_just_enough(rng) -> None:
 
 
 def test_an_integral_against_no_damping_is_mended_by_no_step() -> None:
-    """It grows slowly at every rate; margin and step are 0 and the armature infinite."""
     one = loop(np.array([[4.0]]), 100.0, 0.0, 10.0)
     assert one.margin(0.005) == one.largest_step(0.005) == 0.0
     assert one.smallest_armatures(0.005, np.zeros(1)) == np.inf
@@ -142,8 +137,8 @@ ALONE = {
 }
 
 
-@pytest.mark.parametrize("weight", [1.0, 33 / 64])
-@pytest.mark.parametrize("name", ALONE)
+@cases("weight", 1.0, 33 / 64)
+@cases("name", *ALONE)
 def test_radius_is_the_growth_of_a_joint_stepped_one_by_one(name: str, weight: float) -> None:
     """With an inertia of 0.25, at 500 Hz."""
     inverse = np.array([[4.0]])
@@ -165,7 +160,6 @@ def test_coupled_joints_with_latencies_of_their_own(first: Joint, second: Joint)
 
 
 def test_states_are_only_those_that_are_needed() -> None:
-    """Position and velocity alone without latency; two more efforts for one and a half steps."""
     sizes = {
         name: len(StepMatrix(np.array([joint.gains]).T, DT, 1.0, timing_of([joint])).repeated(np.eye(1))[0])
         for name, joint in {"prompt": Joint((1.0, 1.0, 0.0)), **ALONE}.items()

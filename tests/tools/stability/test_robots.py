@@ -18,7 +18,7 @@ from own_components import OwnController
 from physics_engines import ENGINES, installed, set_iterations
 from places import ROBOTS
 from pxr import Sdf, Usd, UsdPhysics
-from refusals import cases
+from refusals import cases, refused
 
 # with limits, growth would become a vibration of constant amplitude
 pytestmark = pytest.mark.filterwarnings("ignore:.*have no effort limit:UserWarning")
@@ -94,8 +94,8 @@ def gains(inertia: np.ndarray, dt: float, stiff: float) -> tuple[np.ndarray, np.
     return stiff * 4 * inertia / dt**2, (1 - stiff) * 2 * inertia / dt
 
 
-@pytest.mark.parametrize(("dt", "delay"), list(product(STEPS, DELAYS)))
-@pytest.mark.parametrize("engine", ENGINES)
+@cases("dt, delay", *list(product(STEPS, DELAYS)))
+@cases("engine", *ENGINES)
 def test_pendulum_vibrates_from_the_limit_on(engine: str, dt: float, delay: int) -> None:
     """Within 5 %, at any step, share of stiffness and delay of targets: 30 combinations on each simulator."""
     bench = Bench("pendulum", "/World/Pendulum", [0.0], dt, delay, engine)
@@ -108,7 +108,7 @@ def test_pendulum_vibrates_from_the_limit_on(engine: str, dt: float, delay: int)
         assert bench.grows_from(told.robots[0].margin, kp, kd, within=0.05)
 
 
-@pytest.mark.parametrize("iterations", [1, 2, 4, 32, 255])
+@cases("iterations", 1, 2, 4, 32, 255)
 def test_iterations_of_physx_count(iterations: int) -> None:
     """Each has its own limit, within 5 %."""
     stage = weightless("pendulum")
@@ -122,7 +122,7 @@ def test_iterations_of_physx_count(iterations: int) -> None:
         assert bench.grows_from(told.margin, kp, kd, within=0.05)
 
 
-@pytest.mark.parametrize("dt", [1 / 60, 1 / 240, 1 / 1000])
+@cases("dt", 1 / 60, 1 / 240, 1 / 1000)
 def test_stiffness_demands_damping_on_physx(dt: float) -> None:
     """Below it motion grows at any gains of that proportion, above it decays; within 5 %."""
     bench = Bench("pendulum", "/World/Pendulum", [0.0], dt, 0, "physx")
@@ -159,8 +159,8 @@ LATENCIES = {
 }
 
 
-@pytest.mark.parametrize("delay", DELAYS)
-@pytest.mark.parametrize("name", LATE)
+@cases("delay", *DELAYS)
+@cases("name", *LATE)
 def test_late_pendulum_vibrates_from_the_limit_on(name: str, delay: int) -> None:
     """Within 5 %, with latency of the encoder and of the effort; the delay of targets does not enter."""
     bench = Bench("pendulum", "/World/Pendulum", [0.0], 1 / 500, delay, more=LATE[name])
@@ -195,8 +195,8 @@ def test_gains_that_a_latency_makes_vibrate_are_told_at_play() -> None:
     assert "needs kd >= 3.2, as its effort acts 0.008 s late. Raise the damping; stability()" in text
 
 
-@pytest.mark.parametrize(("dt", "delay"), [(1 / 60, 0), (1 / 240, 2), (1 / 1000, 0)])
-@pytest.mark.parametrize("engine", ENGINES)
+@cases("dt, delay", (1 / 60, 0), (1 / 240, 2), (1 / 1000, 0))
+@cases("engine", *ENGINES)
 def test_arm_vibrates_from_the_limit_on(engine: str, dt: float, delay: int) -> None:
     """Within 10 %, for any of its joints: 12 combinations on each simulator."""
     bench = Bench("arm_2dof", "/World/Arm", [0.3, 0.2], dt, delay, engine)
@@ -207,17 +207,14 @@ def test_arm_vibrates_from_the_limit_on(engine: str, dt: float, delay: int) -> N
         assert bench.grows_from(bench.actuators.stability().robots[0].margin, kp, kd, within=0.1)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@cases("engine", *ENGINES)
 def test_coupled_arm_vibrates_from_the_limit_on(engine: str) -> None:
-    """The whole robot decides: each joint of the Panda alone has a larger margin than all together."""
-    pose = [0.0, -0.6, 0.0, -2.2, 0.5, 1.6, 0.8]
-    bench = Bench("franka_panda", "/World/Panda", pose, 1 / 240, 0, engine)
+    bench = Bench("franka_panda", "/World/Panda", [0.0, -0.6, 0.0, -2.2, 0.5, 1.6, 0.8], 1 / 240, 0, engine)
     bench.robot.set_dof_armatures(0.0)
     # growth is measured by velocity
     bench.robot.set_dof_max_velocities(np.inf)
     bench.robot.set_dof_positions(bench.rest)
-    inertia = np.array([row.inertia for row in bench.actuators.stability().joints])
-    kp, kd = gains(inertia, 1 / 240, 0.1)
+    kp, kd = gains(np.array([row.inertia for row in bench.actuators.stability().joints]), 1 / 240, 0.1)
     bench.set_gains(kp, kd)
     told = bench.actuators.stability()
     assert min(joint.margin for joint in told.joints) > 1.2 * told.robots[0].margin
@@ -225,8 +222,8 @@ def test_coupled_arm_vibrates_from_the_limit_on(engine: str) -> None:
     assert bench.grows_from(told.robots[0].margin, kp, kd, within=0.05)
 
 
-@pytest.mark.parametrize("stiff", [0.4, 0.8])
-@pytest.mark.parametrize("engine", ENGINES)
+@cases("stiff", 0.4, 0.8)
+@cases("engine", *ENGINES)
 def test_implicit_coupled_arm_vibrates_from_the_limit_on(engine: str, stiff: float) -> None:
     """Coupled joints that follow loads at once have a limit of stiffness, within 5 %; each of them alone has none."""
     pose = [0.0, -0.6, 0.0, -2.2, 0.5, 1.6, 0.8]
@@ -257,13 +254,12 @@ def panda() -> Iterator[Any]:
         sim.close()
 
 
-@pytest.mark.parametrize("rate", PANDA_ARMATURE)
+@cases("rate", *PANDA_ARMATURE)
 @pytest.mark.filterwarnings("ignore:.*will vibrate")
 @pytest.mark.slow
 def test_panda_needs_the_armature_that_it_was_measured_to_need(panda: Any, rate: int) -> None:
-    verdicts = {
-        armature: panda(1 / rate, armature).stability().stable for armature in (0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
-    }
+    armatures = (0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
+    verdicts = {armature: panda(1 / rate, armature).stability().stable for armature in armatures}
     assert next(armature for armature, stable in verdicts.items() if stable) == PANDA_ARMATURE[rate]
 
 
@@ -280,7 +276,6 @@ def test_cures_cure(panda: Any) -> None:
 
 
 def test_warning_gives_the_numbers_once(panda: Any) -> None:
-    """Before the first step if physics already runs when the wrapper is made; it names the joints and remedies."""
     actuators = panda(1 / 240, 0.0)
     with pytest.warns(UserWarning, match="will vibrate") as told:
         actuators.step_actuators(1 / 240)
@@ -311,12 +306,11 @@ def test_warning_comes_with_play_and_once() -> None:
         many[0].play()
 
 
-@pytest.mark.parametrize(("viscous", "warns"), [(0.0, True), (2.0, False)])
+@cases("viscous, warns", (0.0, True), (2.0, False))
 def test_too_little_damping_is_told_where_the_simulator_divides_its_step(viscous: float, warns: bool) -> None:
     stage = weightless("pendulum")
-    stage.GetPrimAtPath("/World/Pendulum/joints/hinge").CreateAttribute("newton:damping", Sdf.ValueTypeNames.Float).Set(
-        np.radians(viscous)
-    )
+    hinge = stage.GetPrimAtPath("/World/Pendulum/joints/hinge")
+    hinge.CreateAttribute("newton:damping", Sdf.ValueTypeNames.Float).Set(np.radians(viscous))
     sim = aa.Simulation(stage, 1 / 240, engine=installed("physx"))
     motor = {"hinge": [aa.PDControlConfig(400.0, 0.5), aa.MaxEffortClampingConfig(10.0)]}
     actuators = aa.ArticulationActuators.from_configs("/World/Pendulum", motor)
@@ -364,9 +358,8 @@ def test_robots_with_gains_of_their_own_have_rows_of_their_own() -> None:
 def test_joints_without_known_law_are_named(robots: Path) -> None:
     sim = aa.Simulation(robots / "arm_2dof.usda")
     ones = [wp.ones(1, dtype=wp.float32, device="cpu") for _ in range(5)]
-    actuators = aa.ArticulationActuators.from_actuators(
-        "/World/Arm", [(aa.ActuatorConfig(OwnController(*ones)), "shoulder")]
-    )
+    pairs = [(aa.ActuatorConfig(OwnController(*ones)), "shoulder")]
+    actuators = aa.ArticulationActuators.from_actuators("/World/Arm", pairs)
     sim.play()
     table = actuators.stability()
     assert table.unknown == ("shoulder",) and table.joints == () and table.robots[0].verdict == "unknown"
@@ -399,22 +392,18 @@ def test_a_wrapper_without_actuators_says_so() -> None:
 
 
 def test_stopped_physics_says_so() -> None:
-    with pytest.raises(HostError, match="play"):
-        pendulums(1 / 60, 5.0)[1].stability()
+    refused(HostError, pendulums(1 / 60, 5.0)[1].stability, "play")
 
 
-@pytest.mark.parametrize(("assumed", "chatters"), [(0.5, False), (1.9, False), (2.6, True)])
-def test_friction_that_assumes_too_much_inertia_is_named(
-    assumed: float, chatters: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@cases("assumed, chatters", (0.5, False), (1.9, False), (2.6, True))
+def test_friction_that_assumes_too_much_inertia_is_named(assumed, chatters, monkeypatch) -> None:
     stage = ROBOTS / "pendulum.usda"
     monkeypatch.delattr(MujocoArticulation, "joint_signals")
     motor = [aa.PDControlConfig(100.0, 5.0), aa.MaxEffortClampingConfig(10.0)]
     with aa.Simulation(stage, 1 / 240) as sim:
         sim.play()
         without = aa.ArticulationActuators.from_configs("/World/Pendulum", {"hinge": motor}).stability()
-    inertia = without.joints[0].inertia
-    friction = aa.FrictionConfig(coulomb=0.5, viscous=0.1, assumed_inertia=assumed * inertia)
+    friction = aa.FrictionConfig(coulomb=0.5, viscous=0.1, assumed_inertia=assumed * without.joints[0].inertia)
     with aa.Simulation(stage, 1 / 240) as sim, warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         actuators = aa.ArticulationActuators.from_configs("/World/Pendulum", {"hinge": [*motor, friction]})
@@ -441,7 +430,6 @@ def test_inertia_of_the_simulator_is_not_assumed() -> None:
 
 
 def test_viscous_friction_of_an_actuator_counts_as_damping(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As that of its joint does: the warning of vibration does not come, the margins stay those of the gains."""
     # a simulator that divides its step needs damping
     weight = 33 / 64
     monkeypatch.setattr(MujocoArticulation, "get_velocity_weights", lambda _, *, indices: np.full(len(indices), weight))
@@ -470,9 +458,8 @@ def test_geared_motor_is_the_same_motor_at_the_joint() -> None:
     geared, direct = tables
     assert geared.left_out == direct.left_out == geared.unknown == ()
     for one, other in zip(geared.joints, direct.joints, strict=True):
-        values = [
-            (getattr(one, name), getattr(other, name)) for name in ("kp", "kd", "inertia", "margin", "largest_step")
-        ]
+        names = ("kp", "kd", "inertia", "margin", "largest_step")
+        values = [(getattr(one, name), getattr(other, name)) for name in names]
         np.testing.assert_allclose(*zip(*values, strict=True), rtol=1e-5)
 
 
@@ -486,12 +473,10 @@ GRIPPER = """<mujoco model="gripper"><option timestep="0.002" gravity="0 0 0"/><
 
 
 @pytest.mark.filterwarnings("ignore:.*will vibrate:UserWarning")
-@pytest.mark.parametrize("is_sparse", [False, True])
-@pytest.mark.parametrize("joints", ["left", ".*"])
-@pytest.mark.parametrize(("base", "is_held"), [("", "false"), ("<freejoint/>", "true")])
-def test_stability_of_joints_that_are_tied(
-    base: str, is_held: str, joints: str, is_sparse: bool, tmp_path: Path
-) -> None:
+@cases("is_sparse", False, True)
+@cases("joints", "left", ".*")
+@cases("base, is_held", ("", "false"), ("<freejoint/>", "true"))
+def test_stability_of_joints_that_are_tied(base, is_held, joints, is_sparse, tmp_path) -> None:
     """A follower counts, and a loop, as soft as MuJoCo has them: robots are at rest up to the margin."""
     text = GRIPPER.format(base, is_held).replace("<option", f'<option jacobian="{"sparse" if is_sparse else "dense"}"')
     (file := tmp_path / "gripper.xml").write_text(text)

@@ -29,7 +29,6 @@ def test_rows_say_what_each_joint_has_and_needs() -> None:
 
 
 def test_smallest_armatures_are_those_at_which_it_is_still_stable() -> None:
-    """Of a stable robot at most the present one, 0 if none is needed; half of what is needed is too little."""
     matrix = np.array(MATRIX) + np.diag([0.0, 0.1])
     table = stability_of(matrix, 1 / 100, 40.0, [4.0, 8.0], armature=[0.2, 0.11], joints=["hip", "toe"])
     hip, toe = table.joints
@@ -53,10 +52,8 @@ def test_gains_that_would_do_are_told() -> None:
 
 
 def test_text_is_a_table() -> None:
-    """A title with the verdict, a header, units of joints of an unknown kind, and a row per joint."""
-    title, header, units, *rows = str(
-        stability_of(MATRIX, 0.01, 40.0, 8.0, joints=["hip", "toe"], robot="/R")
-    ).splitlines()
+    table = stability_of(MATRIX, 0.01, 40.0, 8.0, joints=["hip", "toe"], robot="/R")
+    title, header, units, *rows = str(table).splitlines()
     assert title.startswith("/R vibrating at dt = 0.01 s: margin 0.702") and header.startswith("Joint")
     remedy = rows.pop()
     assert [row.split()[:3] for row in rows] == [["hip", "40", "8"], ["toe", "40", "8"]]
@@ -77,10 +74,8 @@ def test_text_has_the_units_of_the_joints(turns, units, first, second) -> None:
     table = stability_with(Timing.prompt(2), mechanics, 0.001, ([40.0, 2000.0], 8.0, 0.0))
     _, _, said, *rows = str(table).splitlines()
     assert " ".join(said.split()) == units and [one.turns for one in table.joints] == turns
-    assert [
-        " ".join(row.split()).startswith(f"{name} {kp} ")
-        for row, name, kp in zip(rows, ("hip", "toe"), (first, second), strict=True)
-    ] == [True, True]
+    for row, name, kp in zip(rows, ("hip", "toe"), (first, second), strict=True):
+        assert " ".join(row.split()).startswith(f"{name} {kp} ")
 
 
 def test_columns_of_what_no_joint_has_are_left_out() -> None:

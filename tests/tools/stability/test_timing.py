@@ -10,7 +10,7 @@ from isaacsim.core.experimental.actuators.tools.stability.loop import Loop
 from isaacsim.core.experimental.actuators.tools.stability.table import cures_of, late_joints, least_damping
 from isaacsim.core.experimental.actuators.tools.stability.timing import Timing
 from late_loop import Joint, Reference, timing_of
-from refusals import cases
+from refusals import cases, refused
 
 DT = 1 / 500
 # of a loop delayed by n steps: largest b = kd·h/I without kp, largest a = kp·h²/I and its b, and largest ω·h at a
@@ -30,7 +30,7 @@ def late(steps: float) -> aa.EncoderConfig:
     return aa.EncoderConfig(latency_steps=steps)
 
 
-@pytest.mark.parametrize(("steps", "largest_b", "largest_a", "at", "omegas"), DELAYED)
+@cases("steps, largest_b, largest_a, at, omegas", *DELAYED)
 @pytest.mark.slow
 def test_delayed_loops_are_stable_as_far_as_the_table_says(steps, largest_b, largest_a, at, omegas) -> None:
     """Within 2 %, for an inertia of 1 and, for `a` and `b`, a step of 1."""
@@ -42,22 +42,19 @@ def test_delayed_loops_are_stable_as_far_as_the_table_says(steps, largest_b, lar
         assert told.joints[0].largest_step == pytest.approx(largest, rel=0.02)
     if largest_a is not None and at is not None:
         ratios = at / largest_a * np.linspace(0.97, 1.03, 7)
-        factors = [
-            aa.stability_of([[1.0]], 1.0, 0.01, 0.01 * one, stages=[late(steps)]).robots[0].margin for one in ratios
-        ]
+        tables = [aa.stability_of([[1.0]], 1.0, 0.01, 0.01 * one, stages=[late(steps)]) for one in ratios]
+        factors = [table.robots[0].margin for table in tables]
         assert 0.01 * max(factors) == pytest.approx(largest_a, rel=0.02)
         assert 0.01 * factors[3] * ratios[3] == pytest.approx(at, rel=0.02)
 
 
 def test_margin_is_where_motion_begins_to_grow() -> None:
-    """Of steps taken one by one, with 1 % more and less."""
     inverse = np.linalg.inv([[0.5, 0.1], [0.1, 0.05]])
     joints = [Joint((400.0, 16.0, 0.0), latency=3.5), Joint((100.0, 2.0, 0.0), latency=1.25)]
     margin = Loop(inverse, np.array([joint.gains for joint in joints]).T, timing=timing_of(joints)).margin(DT)
     for factor, grows in ((0.98 * margin, False), (1.02 * margin, True)):
-        scaled = [
-            Joint((factor * joint.gains[0], factor * joint.gains[1], 0.0), latency=joint.latency) for joint in joints
-        ]
+        gains = [(factor * joint.gains[0], factor * joint.gains[1], 0.0) for joint in joints]
+        scaled = [Joint(one, latency=joint.latency) for one, joint in zip(gains, joints, strict=True)]
         assert (Reference(inverse, scaled, DT, 1.0).growth(6000) > 1.0) is grows
 
 
@@ -65,12 +62,8 @@ def test_without_latency_numbers_are_those_of_no_timing(rng) -> None:
     root = rng.normal(size=(4, 4))
     matrix, gains = root @ root.T + np.eye(4), (rng.uniform(0, 400, 4), rng.uniform(0, 20, 4), [0.0, 3.0, 0.0, 9.0])
     prompt = aa.stability_of(matrix, DT, *gains)
-    stages = [
-        aa.PDControlConfig(1.0, 1.0),
-        aa.EncoderConfig.from_bits(12, noise=1e-3),
-        aa.EffortDelayConfig(),
-        aa.RateConfig(),
-    ]
+    encoder = aa.EncoderConfig.from_bits(12, noise=1e-3)
+    stages = [aa.PDControlConfig(1.0, 1.0), encoder, aa.EffortDelayConfig(), aa.RateConfig()]
     assert aa.stability_of(matrix, DT, *gains, latency=0.0, stages=stages) == prompt
     assert "Latency" not in str(prompt) and [joint.latency for joint in prompt.joints] == [0.0] * 4
 
@@ -101,9 +94,8 @@ def test_largest_step_with_a_latency_in_seconds_and_in_steps() -> None:
 
 
 def test_more_latency_is_less_margin() -> None:
-    margins = [
-        aa.stability_of([[0.25]], DT, 100.0, 1.0, latency=one).robots[0].margin for one in (0.0, 4e-3, 8e-3, 9.9e-3)
-    ]
+    tables = [aa.stability_of([[0.25]], DT, 100.0, 1.0, latency=one) for one in (0.0, 4e-3, 8e-3, 9.9e-3)]
+    margins = [table.robots[0].margin for table in tables]
     assert margins == sorted(margins, reverse=True) and margins[-1] > 0.0
     table = aa.stability_of([[0.25]], DT, 100.0, 1.0, latency=10.1e-3)
     (joint,), (robot,) = table.joints, table.robots
@@ -112,7 +104,6 @@ def test_more_latency_is_less_margin() -> None:
 
 
 def test_smallest_armature_counts_the_latency() -> None:
-    """With it the robot is stable, with 1 % less it is not."""
     matrix = np.array([[0.02, 0.004], [0.004, 0.01]])
     table = aa.stability_of(matrix, DT, 100.0, [6.0, 3.0], latency=[0.008, 0.004])
     needed = np.array([joint.smallest_armature for joint in table.joints])
@@ -122,7 +113,7 @@ def test_smallest_armature_counts_the_latency() -> None:
         assert aa.stability_of(more, DT, 100.0, [6.0, 3.0], latency=[0.008, 0.004]).stable is stable
 
 
-@pytest.mark.parametrize("frequency", [125.0, 200.0, 333.0])
+@cases("frequency", 125.0, 200.0, 333.0)
 @pytest.mark.slow
 def test_rate_in_hertz_is_kept_on_average(frequency) -> None:
     periods = 1 / (frequency * DT)
@@ -137,7 +128,7 @@ def test_rate_in_hertz_is_kept_on_average(frequency) -> None:
     assert timing.latencies(DT) == pytest.approx((periods - 1) / 2 * DT)
 
 
-@pytest.mark.parametrize("config", [aa.EncoderConfig(latency=0.09), aa.EffortDelayConfig(steps=90.0)])
+@cases("config", aa.EncoderConfig(latency=0.09), aa.EffortDelayConfig(steps=90.0))
 @pytest.mark.slow
 def test_very_late_joints_are_computed_with_fewer_steps(config) -> None:
     """Within 1 % of the exact numbers; other joints have all their steps."""
@@ -157,13 +148,11 @@ def test_very_late_joints_are_computed_with_fewer_steps(config) -> None:
     ({"stages": [3]}, TypeError, "stages = 3: must be configs of stages"),
 )
 def test_latencies_that_cannot_be_are_refused(change, error, words) -> None:
-    with pytest.raises(error, match=words):
-        aa.stability_of([[0.5, 0.1], [0.1, 0.05]], 0.01, 1.0, 1.0, **change)
+    refused(error, lambda: aa.stability_of([[0.5, 0.1], [0.1, 0.05]], 0.01, 1.0, 1.0, **change), words)
 
 
 def test_lack_of_damping_is_told_in_words() -> None:
-    table = aa.stability_of([[0.25]], DT, 100.0, 1.0, latency=0.02, joints=["hip"])
-    (words,) = late_joints(table)
+    (words,) = late_joints(aa.stability_of([[0.25]], DT, 100.0, 1.0, latency=0.02, joints=["hip"]))
     assert words.startswith("The effort of hip acts 0.02 s late: its kp = 100 needs more than kd = 2, and it has 1.")
     assert late_joints(aa.stability_of([[0.25]], DT, 100.0, 3.0, latency=0.02)) == []
     assert late_joints(aa.stability_of([[0.25]], DT, 100.0, 0.0)) == []

@@ -31,7 +31,6 @@ def assert_same(first: ActuatorLog, second: ActuatorLog) -> None:
 
 
 def test_one_joint_is_a_column() -> None:
-    """Float32, a copy, read-only."""
     given = np.arange(4.0)
     log = ActuatorLog(DT, given, given, 3 * given, given)
     given[:] = 7.0
@@ -56,15 +55,15 @@ def test_refused(given, said) -> None:
     refused(ValueError, lambda: made(**given), said)
 
 
-@pytest.mark.parametrize("extension", [".npz", ".csv", ".CSV"])
-@pytest.mark.parametrize("joints", [1, 3])
+@cases("extension", ".npz", ".csv", ".CSV")
+@cases("joints", 1, 3)
 def test_file_gives_the_same_log_back(extension, joints, tmp_path) -> None:
     log = pd_log(0, 50, joints)
     log.save(tmp_path / f"log{extension}")
     assert_same(ActuatorLog.load(tmp_path / f"log{extension}"), log)
 
 
-@pytest.mark.parametrize("turns", [True, False, None])
+@cases("turns", True, False, None)
 def test_arrays_keep_whether_joints_turn(turns, tmp_path) -> None:
     log = made(turns=turns)
     for ending, kept in ((".npz", turns), (".csv", None)):
@@ -134,13 +133,13 @@ def test_cut() -> None:
     np.testing.assert_array_equal(log.cut(10, 20).velocity, log.velocity[10:20])
 
 
-@pytest.mark.parametrize("extension", [".npz", ".csv"])
+@cases("extension", ".npz", ".csv")
 @needs_pipes
 def test_pipe_is_refused(extension, tmp_path) -> None:
     require_refused(ActuatorLog.load, tmp_path / f"file{extension}")
 
 
-@pytest.mark.parametrize(("fill", "before"), [("zeros", [0.0, 0.0]), ("first", [3.0, 2.0])])
+@cases("fill, before", ("zeros", [0.0, 0.0]), ("first", [3.0, 2.0]))
 def test_rows_before_the_first_are_filled(fill, before: list[float]) -> None:
     q, qd, target = np.float32([[0, 1, 2], [1, 2, 3], [3, 3, 3]])
     said = Metadata("mlp", input_idx=(0, 2), vel_scale=2.0, history_fill=fill)

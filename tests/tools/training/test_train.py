@@ -24,13 +24,12 @@ def train(log: ActuatorLog, kind="mlp", **given):
 
 
 def weights(trained) -> list[np.ndarray]:
-    return [
-        values for one in trained.network.operations for values in vars(one).values() if isinstance(values, np.ndarray)
-    ]
+    values = (value for one in trained.network.operations for value in vars(one).values())
+    return [value for value in values if isinstance(value, np.ndarray)]
 
 
 # a network with state has to learn to ignore it, which takes longer
-@pytest.mark.parametrize(("kind", "epochs", "off"), [("mlp", 60, 0.02), ("lstm", 100, 0.03), ("gru", 60, 0.04)])
+@cases("kind, epochs, off", ("mlp", 60, 0.02), ("lstm", 100, 0.03), ("gru", 60, 0.04))
 def test_learns_a_linear_law(kind, epochs, off, torch, tmp_path) -> None:
     trained = train(pd_log(1, 6000), kind, warm_up=5, hidden=(16,), input_idx=(0,), epochs=epochs)
     other = pd_log(2, 6000)
@@ -42,16 +41,14 @@ def test_learns_a_linear_law(kind, epochs, off, torch, tmp_path) -> None:
     assert trained.sample_dt == again.sample_dt == DT
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@cases("kind", *KINDS)
 def test_prediction_is_what_torch_computed(kind, torch) -> None:
     trained = train(pd_log(1), kind, hidden=(8, 8), warm_up=7)
-    kept = trained.history[trained.best_epoch, 1]
-    assert trained.errors["validation"].relative == pytest.approx(kept, rel=1e-4)
+    assert trained.errors["validation"].relative == pytest.approx(trained.history[trained.best_epoch, 1], rel=1e-4)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@cases("kind", *KINDS)
 def test_same_seed_same_network(kind, torch) -> None:
-    """Bit-identical, on any number of threads; another seed differs, and the process keeps its random state."""
     before, threads = torch.random.get_rng_state(), torch.get_num_threads()
     first = train(pd_log(1), kind, seed=1)
     assert torch.get_num_threads() == threads and torch.equal(torch.random.get_rng_state(), before)
@@ -66,7 +63,7 @@ def test_same_seed_same_network(kind, torch) -> None:
     assert (weights(train(pd_log(1), kind, seed=2))[0] != weights(first)[0]).any()
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@cases("kind", *KINDS)
 def test_nothing_is_learned_from_the_last_part(kind, torch) -> None:
     log = pd_log(1)
     cut = round(0.8 * log.steps)
@@ -99,7 +96,6 @@ def test_ends_in_time(torch) -> None:
 
 
 def test_metadata_of_each_kind(torch) -> None:
-    """Scales normalize signals, those of a GRU about their mean; with the step they are in the file."""
     log = pd_log(1)
     learned = log.cut(0, 1200)
 
@@ -161,7 +157,6 @@ def test_progress_bar(torch, capsys) -> None:
 
 
 def test_known_actuator_is_learned(torch, monkeypatch) -> None:
-    """PD, delay, saturation and friction on the test bench of the examples: 5 % of effort RMS on another log."""
     monkeypatch.syspath_prepend(REPOSITORY / "standalone_examples")
     from bench import record
 

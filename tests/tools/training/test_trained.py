@@ -16,7 +16,7 @@ from isaacsim.core.experimental.actuators.files.networks.load import load_checkp
 from isaacsim.core.experimental.actuators.laws.networks.network import Linear, Network
 from isaacsim.core.experimental.actuators.tools.training import ActuatorLog, TrainedActuator, report
 from neural_twin import random_network
-from refusals import refused
+from refusals import cases, refused
 
 SCALES = {"pos_scale": 2.0, "vel_scale": 0.25, "effort_scale": 20.0, "sample_dt": DT}
 COLUMNS = ["position_error", "velocity"]
@@ -46,7 +46,7 @@ def pd() -> TrainedActuator:
     return trained(network, {"model_type": "mlp", "input_order": "pos_vel", "input_idx": [0], **SCALES}, pd_log(1))
 
 
-@pytest.mark.parametrize("kind", ABOUT)
+@cases("kind", *ABOUT)
 def test_prediction_is_what_the_controller_gives(kind, tmp_path) -> None:
     network = random_network(kind, 6 if kind == "mlp" else 2, layers=1 if kind == "gru" else 2)
     log = pd_log(2, 300, 3)
@@ -57,10 +57,8 @@ def test_prediction_is_what_the_controller_gives(kind, tmp_path) -> None:
     states = [actuator.state(), actuator.state()]
     found = []
     for row in range(log.steps):
-        q, qd, target = (
-            wp.array(values[row], dtype=wp.float32, device="cpu")
-            for values in (log.position, log.velocity, log.position_target)
-        )
+        signals = (log.position, log.velocity, log.position_target)
+        q, qd, target = (wp.array(values[row], dtype=wp.float32, device="cpu") for values in signals)
         efforts = wp.zeros(3, dtype=wp.float32, device="cpu")
         control = SimpleNamespace(joint_target_pos=target, joint_target_vel=wp.zeros_like(q), joint_f=efforts)
         actuator.step(SimpleNamespace(joint_q=q, joint_qd=qd), control, *states, dt=DT)
@@ -87,8 +85,8 @@ def test_another_step_is_refused(pd) -> None:
         pd.predict(ActuatorLog(0.004, *signals))
 
 
-@pytest.mark.parametrize("extension", [".safetensors", ".onnx"])
-@pytest.mark.parametrize("kind", ABOUT)
+@cases("extension", ".safetensors", ".onnx")
+@cases("kind", *ABOUT)
 def test_file_predicts_the_same(kind, extension, tmp_path) -> None:
     if extension == ".onnx":
         pytest.importorskip("onnx", reason="ONNX files need onnx, which is not installed")
@@ -106,7 +104,7 @@ def test_other_extension_refused(pd, tmp_path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("part", ["validation", "test"])
+@cases("part", "validation", "test")
 @pytest.mark.slow
 def test_report(part, pd, tmp_path) -> None:
     pytest.importorskip("matplotlib", reason="the report draws with matplotlib, which is not installed")
@@ -121,12 +119,11 @@ def test_report(part, pd, tmp_path) -> None:
     for name in said["errors"]:
         (row,) = re.findall(rf"^\| {name} \| 0\.5 \| (.*?)% ", page, re.MULTILINE)
         assert float(row) == pytest.approx(100 * said["errors"][name]["relative"], abs=0.006)
-    assert "4 epochs had no smaller validation error; the weights of epoch 2 were kept. Seed 3" in " ".join(
-        page.split()
-    )
+    said = "4 epochs had no smaller validation error; the weights of epoch 2 were kept. Seed 3"
+    assert said in " ".join(page.split())
 
 
-@pytest.mark.parametrize(("turns", "unit"), [(True, "N·m"), (False, "N"), (None, "N·m or N")])
+@cases("turns, unit", (True, "N·m"), (False, "N"), (None, "N·m or N"))
 def test_report_has_the_units_of_its_log(turns, unit, pd, tmp_path, monkeypatch) -> None:
     pytest.importorskip("matplotlib", reason="the report draws with matplotlib, which is not installed")
     drawn = []

@@ -64,9 +64,8 @@ def test_envelope_of_both_sides() -> None:
 
 
 def test_table_of_positions_is_drawn_over_them() -> None:
-    found = envelope(
-        leg(aa.PositionBasedClampingConfig([-2.0, 0.0, 2.0], [10.0, 30.0, 10.0])), "knee", limits=(-1.0, 3.0)
-    )
+    table = aa.PositionBasedClampingConfig([-2.0, 0.0, 2.0], [10.0, 30.0, 10.0])
+    found = envelope(leg(table), "knee", limits=(-1.0, 3.0))
     assert found.position == 1.0 and (found.whole[1] == 20.0).all()
     np.testing.assert_allclose(found.over_position[1], np.interp(found.positions, [-2, 0, 2], [10, 30, 10]), rtol=1e-5)
     assert (found.positions[0], found.positions[-1]) == (-1.0, 3.0)
@@ -124,23 +123,19 @@ def test_motor_without_clamps_has_no_bounds() -> None:
 
 def test_picture_names_clamps_and_figures() -> None:
     legs = leg(aa.DCMotorClampingConfig(STALL, FREE, PEAK), aa.DelayConfig(3), aa.MaxEffortClampingConfig(LIMIT))
-    drawn = draw_envelope(envelope(legs, "knee", dt=0.005, drive_limit=90.0))
-    (panel,) = drawn.axes
+    (panel,) = draw_envelope(envelope(legs, "knee", dt=0.005, drive_limit=90.0)).axes
     said = {text.get_text() for text in panel.texts}
     assert {"envelope", "ClampingDCMotor", "ClampingMaxEffort", "stall effort 80", "corner speed 3"} <= said
     assert "no-load speed 9" in said
-    title = panel.get_title("left")
-    assert title == (
-        "Commands act 3 steps late = 15 ms, 0.13 rad or m at no-load speed; limit of the drive it replaces: 90"
-    )
+    late = "Commands act 3 steps late = 15 ms, 0.13 rad or m at no-load speed"
+    assert panel.get_title("left") == f"{late}; limit of the drive it replaces: 90"
 
 
 @pytest.mark.parametrize("others", [[], [aa.MaxEffortClampingConfig(2 * PEAK)]])
 def test_clamp_that_is_all_there_is_gives_its_name_to_the_line(others) -> None:
     """It would cover the whole; a clamp that never limits has a line of its own."""
     found = envelope(leg(aa.DCMotorClampingConfig(STALL, FREE, PEAK), *others), "hip")
-    drawn = draw_envelope(found)
-    (panel,) = drawn.axes
+    (panel,) = draw_envelope(found).axes
     said = {text.get_text() for text in panel.texts}
     assert "envelope\n= ClampingDCMotor" in said and "ClampingDCMotor" not in said
     assert ("ClampingMaxEffort" in said) == bool(others)

@@ -66,10 +66,8 @@ def test_clamps_and_delay_slow_a_joint_down() -> None:
 
     found = step_response(opened, "/World/Pendulum", "hinge", amplitude=1.0, seconds=2.0)
     dt = found.actual.time[1] - found.actual.time[0]
-    first = {
-        name: one.time[np.argmax(np.abs(one.effort) > 1.0)]
-        for name, one in (("actual", found.actual), ("ideal", found.ideal))
-    }
+    responses = {"actual": found.actual, "ideal": found.ideal}
+    first = {name: one.time[np.argmax(np.abs(one.effort) > 1.0)] for name, one in responses.items()}
     assert first["ideal"] == pytest.approx(0.0, abs=1e-9) and first["actual"] == pytest.approx(6 * dt)
     assert np.abs(found.actual.effort).max() == pytest.approx(10.0) and np.abs(found.ideal.effort).max() > 15.0
     np.testing.assert_allclose(found.bounds, [[-10.0] * len(found.actual.time), [10.0] * len(found.actual.time)])
@@ -122,16 +120,8 @@ def test_geared_motor_responds_as_the_same_motor_at_the_joint() -> None:
             return aa.ArticulationActuators.from_configs(path, {".*": motor})
 
         robot = "/World/Pendulum"
-        found.append(
-            step_response(
-                lambda: aa.Simulation(ROBOTS / "pendulum.usda"),
-                robot,
-                "hinge",
-                amplitude=0.3,
-                seconds=0.3,
-                open_actuators=opened,
-            )
-        )
+        asked = {"amplitude": 0.3, "seconds": 0.3, "open_actuators": opened}
+        found.append(step_response(lambda: aa.Simulation(ROBOTS / "pendulum.usda"), robot, "hinge", **asked))
     one, other = found
     np.testing.assert_allclose(one.actual.effort, other.actual.effort, rtol=1e-3, atol=1e-2)
     np.testing.assert_allclose(one.ideal.position, other.ideal.position, rtol=1e-3, atol=1e-4)

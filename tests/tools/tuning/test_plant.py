@@ -28,7 +28,6 @@ def stepped(kp: float, kd: float, late: int, every: int) -> np.ndarray:
 @pytest.mark.parametrize(("late", "every"), [(0, 1), (2, 1), (0, 2)])
 @pytest.mark.parametrize(("frequency", "ratio"), [(20.0, 1.0), (45.0, 0.6), (6.0, 2.5)])
 def test_plane_has_what_a_joint_shows(late, every, frequency, ratio) -> None:
-    """Of inertia 1: the margins and the bandwidth of its loop, and overshoot and settling of its step."""
     stages = [aa.EncoderConfig(latency_steps=late, velocity="register"), aa.RateConfig(decimation=every)]
     timing = Timing.of(stages, 1)
     plane = Plane(DT, 1.0, timing, Implicit.none(1))
@@ -46,7 +45,6 @@ def test_plane_has_what_a_joint_shows(late, every, frequency, ratio) -> None:
 
 
 def test_range_of_inertias_is_that_of_the_mass_matrix() -> None:
-    """From all others free to all held, with gravity and what it leaves of the motor; joints that are alike as one."""
     file = ROBOTS / "unitree_go1.usda"
     motors = with_law(file, None, None)
     with opened(file, motors, None, 8, 3) as (simulation, robots, actuators):
@@ -65,7 +63,6 @@ def test_range_of_inertias_is_that_of_the_mass_matrix() -> None:
 
 
 def test_a_robot_without_laws_gets_them() -> None:
-    """PD with gains of 0, and the limit of each joint."""
     bare = {".*": aa.MotorConfig(clamping=[aa.MaxEffortClampingConfig(30.0)])}
     motors = with_law(ROBOTS / "arm_2dof.usda", bare, None)
     assert [motor.controller for motor in motors.values()] == 2 * [aa.PDControlConfig(0.0, 0.0)]

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.tools.tuning.steps import not_shown, steps_of
 from isaacsim.core.experimental.actuators.tools.tuning.tuned import TunedJoint, Wish
+from refusals import cases
 
 
-@pytest.mark.parametrize("ratio", [0.4, 0.7, 0.999])
-@pytest.mark.parametrize("rest", [1.0, 0.8])
+@cases("ratio", 0.4, 0.7, 0.999)
+@cases("rest", 1.0, 0.8)
 def test_numbers_of_a_step_are_those_of_its_equation(ratio, rest) -> None:
     """A second-order step that sags and rests below the target; overshoot and times count from where it rests."""
     omega, dt = 12.0, 1e-3
@@ -17,8 +18,7 @@ def test_numbers_of_a_step_are_those_of_its_equation(ratio, rest) -> None:
     turning = omega * np.sqrt(1.0 - ratio**2)
     swing = np.cos(turning * time) + ratio * omega / turning * np.sin(turning * time)
     step = rest * (1.0 - np.exp(-ratio * omega * time) * swing)
-    still = np.zeros_like(step)
-    found, curves = steps_of(np.stack([step, still], axis=1), dt)
+    found, curves = steps_of(np.stack([step, np.zeros_like(step)], axis=1), dt)
     assert found["overshoot"] == pytest.approx(np.exp(-np.pi * ratio / np.sqrt(1.0 - ratio**2)), abs=2e-3)
     assert found["settling"] == pytest.approx(time[np.flatnonzero(np.abs(step / rest - 1.0) > 0.02)[-1]], abs=2 * dt)
     assert curves.shape[1] == 1
@@ -27,20 +27,17 @@ def test_numbers_of_a_step_are_those_of_its_equation(ratio, rest) -> None:
 def test_a_step_that_hardly_moves_counts_nowhere_and_an_unsettled_one_to_its_end() -> None:
     time = np.arange(0.0, 1.0, 1e-3)
     swings = 1.0 - np.cos(40.0 * time) * np.exp(-0.05 * time)
-    held = 0.1 * swings
-    found, curves = steps_of(np.stack([swings, held], axis=1), 1e-3)
+    found, curves = steps_of(np.stack([swings, 0.1 * swings], axis=1), 1e-3)
     assert found["settling"] == pytest.approx(time[-1], abs=0.1) and curves.shape[1] == 1
 
 
-@pytest.mark.parametrize(
-    ("shown", "says"),
-    [
-        ({}, []),
-        ({"settling": 0.25}, []),
-        ({"settling": 0.27}, ["Settled later than 1.3 times what was asked, in simulation: knee 0.27 s."]),
-        ({"overshoot": 0.06}, ["Overshoot above 5% in simulation: knee 6%."]),
-        ({"chatter": 2e-4}, ["Chatters at rest, in simulation: knee 0.0002."]),
-    ],
+@cases(
+    "shown, says",
+    ({}, []),
+    ({"settling": 0.25}, []),
+    ({"settling": 0.27}, ["Settled later than 1.3 times what was asked, in simulation: knee 0.27 s."]),
+    ({"overshoot": 0.06}, ["Overshoot above 5% in simulation: knee 6%."]),
+    ({"chatter": 2e-4}, ["Chatters at rest, in simulation: knee 0.0002."]),
 )
 def test_what_steps_miss_is_said(shown, says) -> None:
     measured = {"overshoot": 0.01, "settling": 0.2, "chatter": 0.0} | shown

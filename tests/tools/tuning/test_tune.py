@@ -10,7 +10,7 @@ import pytest
 from isaacsim.core.experimental.actuators.tools.tuning.tune import GAIN_MARGIN, PHASE_MARGIN
 from physics_engines import ENGINES, installed
 from places import ROBOTS
-from refusals import cases
+from refusals import cases, refused
 
 LIMIT = aa.MaxEffortClampingConfig(60.0)
 FREE = aa.MaxEffortClampingConfig(1e6)
@@ -85,8 +85,7 @@ def test_gains_are_so_stiff_that_friction_lets_joints_settle_or_say_so(friction,
 @pytest.mark.parametrize("rule", ["inertia", "armature"])
 def test_rules_are_equations(rule) -> None:
     """kp = I·ω² and kd = 2·ζ·I·ω, of the nominal inertia or of the armature."""
-    found = aa.tune(ROBOTS / "unitree_go1.usda", rule=rule, frequency=8.0, poses=3, verify=False)
-    for row in found.joints:
+    for row in aa.tune(ROBOTS / "unitree_go1.usda", rule=rule, frequency=8.0, poses=3, verify=False).joints:
         inertia = row.armature if rule == "armature" else row.inertia[1]
         ratio = 2.0 if rule == "armature" else 1.0
         omega = 2.0 * math.pi * 8.0
@@ -108,17 +107,15 @@ def test_judges_gains_that_are_there(kp, kd, verdict) -> None:
 
 
 def test_an_integral_holds_gravity_within_its_bound() -> None:
-    found = arm(integral=True, verify=True)
-    row = found.joints[0]
+    row = arm(integral=True, verify=True).joints[0]
     assert row.ki > 0 and row.gravity < row.ki * row.integral_max <= row.effort_limit
     assert row.phase_margin >= PHASE_MARGIN and row.measured["sag"] < 0.2 * arm().joints[0].sag
 
 
 def test_gains_are_in_the_units_of_the_motor(tmp_path) -> None:
     gear = aa.TransmissionConfig(10.0)
-    motors = {
-        "shoulder": aa.MotorConfig(aa.PDControlConfig(1.0, 0.1), [aa.MaxEffortClampingConfig(6.0)], others=[gear])
-    }
+    law, limit = aa.PDControlConfig(1.0, 0.1), aa.MaxEffortClampingConfig(6.0)
+    motors = {"shoulder": aa.MotorConfig(law, [limit], others=[gear])}
     motors["extension"] = aa.MotorConfig(aa.PDControlConfig(100.0, 10.0), [LIMIT])
     found = arm(motors=motors)
     aa.save_motors(tmp_path / "motors.yaml", found.motors)
@@ -131,14 +128,12 @@ def test_intervals_count_with_their_worst() -> None:
     kd = []
     for low in (0.2, 0.02):
         known.clamping, known.armature, known.intervals = [FREE], 0.2, {"armature": (low, 0.2)}
-        found = aa.tune(ROBOTS / "pendulum.usda", {"hinge": known}, poses=2, verify=False)
-        kd.append(found.joints[0].kd)
+        kd.append(aa.tune(ROBOTS / "pendulum.usda", {"hinge": known}, poses=2, verify=False).joints[0].kd)
     assert kd[1] < 0.9 * kd[0]
 
 
 @pytest.mark.parametrize("change", [{"heavier": 1.2}, {"heavier": 0.8, "late": 1}])
 def test_plants_that_were_not_seen_stay_stable(change) -> None:
-    """Inertias 20 % off, and an effort that is a step later."""
     found = aa.tune(ROBOTS / "unitree_go1.usda", poses=5, verify=False)
     late = [aa.EffortDelayConfig(steps=change["late"])] if "late" in change else []
     motors = dict(found.motors)
@@ -166,8 +161,7 @@ def test_plants_that_were_not_seen_stay_stable(change) -> None:
     ({"poses": 0}, "poses = 0: must be >= 1"),
 )
 def test_refuses(asked, says) -> None:
-    with pytest.raises(ValueError, match=re.escape(says)):
-        arm(**asked)
+    refused(ValueError, lambda: arm(**asked), re.escape(says))
 
 
 def test_a_joint_that_a_shaft_moves_has_no_gains_of_its_own() -> None:

@@ -37,8 +37,7 @@ def test_bodies_are_where_mujoco_has_them(sim, actuators) -> None:
 
 
 def test_ghost_is_where_the_targets_are(sim, actuators) -> None:
-    robots = aa.Articulation("/World/Arm")
-    robots.set_dof_position_targets([[0.0, 0.0], [0.9, 0.25], [0.0, 0.0]])
+    aa.Articulation("/World/Arm").set_dof_position_targets([[0.0, 0.0], [0.9, 0.25], [0.0, 0.0]])
     live = live_of(sim)
     live.select(1, 0)
     before = sim.data(1).qpos.copy()
@@ -126,13 +125,11 @@ def test_geared_motor_is_shown_at_the_joint() -> None:
 def test_temperatures_are_those_of_the_recorder() -> None:
     motor = [aa.PDControlConfig(200.0, 20.0), aa.MaxEffortClampingConfig(60.0)]
     heat = aa.ThermalConfig(0.5, 1.0, motor_constant=0.5, derating_start=90.0, max_temperature=130.0)
-    endless = aa.ThermalConfig(0.5, 1.0, motor_constant=0.5)
-    for law, ends in ((heat, (90.0, 130.0)), (endless, (np.inf, np.inf))):
+    for law, ends in ((heat, (90.0, 130.0)), (aa.ThermalConfig(0.5, 1.0, motor_constant=0.5), (np.inf, np.inf))):
         with aa.Simulation(ARM, 0.005) as sim:
             sim.play()
-            actuators = aa.ArticulationActuators.from_configs(
-                "/World/Arm", {"shoulder": [*motor, law], "extension": motor}
-            )
+            motors = {"shoulder": [*motor, law], "extension": motor}
+            actuators = aa.ArticulationActuators.from_configs("/World/Arm", motors)
             live = live_of(sim)
             assert [joint.derating for joint in live.joints] == [ends, None]
             actuators.articulation.set_dof_position_targets([2.0, 0.1])
@@ -189,11 +186,8 @@ def test_reset_is_that_of_the_environment_shown(sim, actuators) -> None:
     live.select(1, 0)
     aa.Articulation("/World/Arm").set_dof_positions(0.3)
     live.reset()
-    assert aa.Articulation("/World/Arm").get_dof_positions().numpy()[:, 0].tolist() == [
-        np.float32(0.3),
-        0,
-        np.float32(0.3),
-    ]
+    places = aa.Articulation("/World/Arm").get_dof_positions().numpy()[:, 0]
+    assert places.tolist() == [np.float32(0.3), 0, np.float32(0.3)]
 
 
 def test_robots_of_a_stage_are_shown_one_at_a_time() -> None:

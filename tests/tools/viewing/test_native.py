@@ -96,9 +96,8 @@ print(json.dumps(told))
 def display():
     reading, writing = os.pipe()
     size = ["-screen", "0", "720x540x24", "-nolisten", "tcp"]
-    with subprocess.Popen(
-        [str(XVFB), "-displayfd", str(writing), *size], pass_fds=[writing], stderr=subprocess.DEVNULL
-    ) as server:
+    command = [str(XVFB), "-displayfd", str(writing), *size]
+    with subprocess.Popen(command, pass_fds=[writing], stderr=subprocess.DEVNULL) as server:
         os.close(writing)
         with os.fdopen(reading) as pipe:
             number = pipe.readline().strip()
@@ -115,9 +114,8 @@ def test_lines_tell_efforts_friction_and_temperature() -> None:
     laws = [aa.ThermalConfig(1e9, 1.0, motor_constant=0.5, ambient=40.0), aa.FrictionConfig(coulomb=8.0)]
     with aa.Simulation(ROBOTS / "arm_2dof.usda", 0.005) as sim:
         sim.play()
-        actuators = aa.ArticulationActuators.from_configs(
-            "/World/Arm", {"shoulder": [*motor, *laws], "extension": motor}
-        )
+        motors = {"shoulder": [*motor, *laws], "extension": motor}
+        actuators = aa.ArticulationActuators.from_configs("/World/Arm", motors)
         live = Live(sim, sim._host)
         sim.step()
         told = dict(_lines(live, paused=True))
@@ -129,7 +127,6 @@ def test_lines_tell_efforts_friction_and_temperature() -> None:
 
 @needs_window
 def test_window_draws_robot_and_ghost_and_takes_keys(display, tmp_path) -> None:
-    """Space pauses, the right arrow is one step, backspace resets; a reached target has no ghost."""
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
     told = window(display, program, str(ROBOTS / "arm_2dof.usda"), *map(str, LIBRARIES[:2]))
@@ -144,8 +141,7 @@ def window(display: str, *command):
         "PYTHONPATH": os.pathsep.join(sys.path),
     }
     environment.pop("WAYLAND_DISPLAY", None)
-    ran = subprocess.run(
-        [sys.executable, *command], env=environment, capture_output=True, text=True, timeout=180, check=False
-    )
+    command = [sys.executable, *command]
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=180, check=False)
     assert ran.returncode == 0, ran.stderr
     return json.loads(ran.stdout.splitlines()[-1])

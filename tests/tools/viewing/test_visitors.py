@@ -41,8 +41,8 @@ def test_page_of_somebody_else_may_not(origin) -> None:
     assert told is not None and told.startswith(f"Origin = {origin!r}: must be the view's own page or")
 
 
-@pytest.mark.parametrize(
-    "host", ["evil.example:8080", "localhost.evil.example", "127.0.0.1.nip.io:8080", "2130706433", "", ":8080", "[::1"]
+@cases(
+    "host", "evil.example:8080", "localhost.evil.example", "127.0.0.1.nip.io:8080", "2130706433", "", ":8080", "[::1"
 )
 def test_name_that_somebody_else_lets_point_here_is_refused(host) -> None:
     """Although its page has the same origin."""

@@ -46,7 +46,6 @@ def sim():
 
 
 def test_page_is_served_until_it_is_closed(sim, capsys) -> None:
-    """Its address is printed if no browser is opened; a view without driven joints works."""
     with sim.view(native=False, port=8123, open_browser=False) as view:
         assert capsys.readouterr().out.endswith(f"live view: {view.url}\n")
         assert view.url is not None and view.url in repr(view)
@@ -296,7 +295,6 @@ def settled_scene(page) -> np.ndarray:
 @needs_browser
 @pytest.mark.slow
 def test_buttons_and_selectors_do_what_they_say() -> None:
-    """Pause, step and reset work; sliders change only the chosen robot and environment."""
     with aa.Simulation(two_robots(ROBOTS / "arm_2dof.usda", "/World/Arm"), num_envs=12) as sim:
         sim.play()
         robots = [aa.Articulation(f"/World/{name}") for name in ("Left", "Right")]
@@ -414,16 +412,8 @@ class Visitor:
         self.told: list[str] = []
         self.hear()
         camera = {"position": (1.0, 0.0, 0.0), "look_at": (0.0, 0.0, 0.0), "up_direction": (0.0, 0.0, 1.0)}
-        self.say(
-            "ViewerCameraMessage",
-            **camera,
-            wxyz=(1.0, 0.0, 0.0, 0.0),
-            fov=1.0,
-            near=0.1,
-            far=9.0,
-            image_height=9,
-            image_width=9,
-        )
+        lens = {"fov": 1.0, "near": 0.1, "far": 9.0, "image_height": 9, "image_width": 9}
+        self.say("ViewerCameraMessage", **camera, **lens, wxyz=(1.0, 0.0, 0.0, 0.0))
         page = view._screen
         assert settled(None, lambda: page.is_watched)
 
@@ -465,7 +455,7 @@ def target() -> float:
     return float(aa.Articulation("/World/Arm").get_dof_position_targets().numpy()[0, 0])
 
 
-@pytest.mark.parametrize("origin", ["https://evil.example", "http://127.0.0.1:1", "null"])
+@cases("origin", "https://evil.example", "http://127.0.0.1:1", "null")
 def test_web_page_of_somebody_else_is_refused(view, origin) -> None:
     from websockets.exceptions import InvalidStatus
 
@@ -485,7 +475,7 @@ def test_name_that_somebody_else_lets_point_here_is_refused(view) -> None:
     assert b"Host = 'evil.example': must be an address, localhost or the name of an allowed host" in caught.value.read()
 
 
-@pytest.mark.parametrize("of", ["own page", "no browser", "localhost", "allowed host"])
+@cases("of", "own page", "no browser", "localhost", "allowed host")
 def test_own_page_moves_the_robot(sim, of) -> None:
     with sim.view(native=False, open_browser=False, allowed_hosts="Proxy.example") as view:
         assert view.url is not None

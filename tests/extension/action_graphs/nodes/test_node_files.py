@@ -15,7 +15,7 @@ import jsonschema
 import pytest
 from isaacsim.core.experimental.actuators.extension.action_graphs.omnigraph.ogn_file import read_ogn
 from places import REPOSITORY
-from refusals import cases
+from refusals import cases, refused
 
 NODES = Path(package.__path__[0]) / "extension" / "action_graphs" / "nodes"
 FILE = NODES / "OgnArticulationActuators.ogn"
@@ -66,8 +66,7 @@ def test_schema_refuses(ogn, place, value) -> None:
     for key in above:
         item = item[key]
     item[last] = value
-    with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(ogn, SCHEMA)
+    refused(jsonschema.ValidationError, lambda: jsonschema.validate(ogn, SCHEMA))
 
 
 def test_schema_is_a_schema() -> None:
@@ -82,7 +81,7 @@ def test_comments_are_allowed_everywhere(ogn) -> None:
     jsonschema.validate(commented, SCHEMA)
 
 
-@pytest.mark.parametrize(("name", "expected"), DOCUMENTED.items())
+@cases("name, expected", *DOCUMENTED.items())
 def test_documented_input_is_as_documented(ogn, name, expected) -> None:
     declared = ogn[NAME]["inputs"][name]
     assert (declared["type"], declared.get("default")) == expected
@@ -94,7 +93,6 @@ def test_added_inputs_are_optional(ogn) -> None:
 
 
 def test_node_says_what_it_is(ogn) -> None:
-    """Version, language, name and scheduling are those of the documented node; it writes physics and reads USD."""
     keys = ogn[NAME]
     assert (keys["version"], keys["language"], keys["uiName"]) == (1, "Python", "Articulation Actuators")
     assert keys["scheduling"] == ["usd-read", "global-write"]

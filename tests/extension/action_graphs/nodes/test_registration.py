@@ -51,10 +51,7 @@ def test_without_omni_graph_nothing_happens() -> None:
 
 
 def test_missing_node_is_registered_once(graph) -> None:
-    assert [registration.register_if_missing(EXT_ID), registration.register_if_missing(EXT_ID)] == [
-        "registered",
-        "found",
-    ]
+    assert [registration.register_if_missing(EXT_ID) for _ in range(2)] == ["registered", "found"]
     assert graph.get_registered_nodes() == [registration.NODE_TYPE]
 
 
@@ -78,7 +75,6 @@ def test_type_name_does_not_depend_on_the_folder(graph) -> None:
 
 
 def test_registered_text_has_its_category(graph) -> None:
-    """Without a file, the label of the category comes along; everything else is as in the file."""
     registration.register_if_missing(EXT_ID)
     keys = graph.registered[registration.NODE_TYPE].DESCRIPTION.keys
     assert keys["categories"] == {"newtonActuators": "Newton Actuators"}
@@ -158,8 +154,7 @@ def test_node_waits_for_omni_graph(monkeypatch) -> None:
 
 def test_example_graph_fits_the_node(tmp_path) -> None:
     """Ports of our node in the written file have the types of the `.ogn` file, and every wire has two ends."""
-    script = REPOSITORY / "standalone_examples" / "drive_from_omnigraph.py"
-    assert warm_python().run([script]).returncode == 0
+    assert warm_python().run([REPOSITORY / "standalone_examples" / "drive_from_omnigraph.py"]).returncode == 0
     stage = Usd.Stage.Open(str(tmp_path / "drive_from_omnigraph.usda"))
     graph = stage.GetPrimAtPath("/World/ActionGraph")
     ports = database.node_database(OgnArticulationActuators).DESCRIPTION.ports

@@ -83,7 +83,7 @@ def test_state_is_kept_between_runs(recorder) -> None:
     assert db.state.count == 6
 
 
-@pytest.mark.parametrize("name", ["vlues", "values_length", "execIn_size"])
+@cases("name", "vlues", "values_length", "execIn_size")
 def test_unknown_port_is_refused_with_a_list(recorder, name) -> None:
     with pytest.raises(AttributeError, match=re.escape("no such port. Available: ['execIn', 'values']")):
         getattr(recorder(database.Node("/G/n")).inputs, name)
@@ -133,9 +133,8 @@ def test_messages_are_those_of_the_last_run(recorder) -> None:
     assert not node.log_compute_message(database.Severity.ERROR, "hot")
     assert node.log_compute_message(database.Severity.ERROR, "hot")
     node.begin_compute()
-    assert node.get_compute_messages(database.Severity.ERROR) == [] and node.log_compute_message(
-        database.Severity.ERROR, "hot"
-    )
+    assert node.get_compute_messages(database.Severity.ERROR) == []
+    assert node.log_compute_message(database.Severity.ERROR, "hot")
     node.begin_compute()
     node.begin_compute()
     assert not node.log_compute_message(database.Severity.ERROR, "hot")

@@ -2,9 +2,8 @@
 
 import re
 
-import pytest
 from isaacsim.core.experimental.actuators.extension.action_graphs.omnigraph.ogn_file import parse_ogn
-from refusals import cases
+from refusals import cases, refused
 
 
 @cases(
@@ -17,5 +16,4 @@ from refusals import cases
     ),
 )
 def test_wrong_file_is_refused_with_the_place(text, message) -> None:
-    with pytest.raises(ValueError, match=re.escape(message)):
-        parse_ogn(text, "a.ogn")
+    refused(ValueError, lambda: parse_ogn(text, "a.ogn"), re.escape(message))

@@ -4,7 +4,6 @@ import logging
 import re
 from typing import Any
 
-import pytest
 from graph_stages import GRAPH, SETTINGS, TICK, graph, node, pulse, stage_with, wire
 from isaacsim.core.experimental.actuators.extension.action_graphs import runner
 from isaacsim.core.experimental.actuators.extension.action_graphs.omnigraph.ogn_types import ExecutionAttributeState
@@ -36,13 +35,8 @@ def names(runs: Runs) -> str:
 
 
 def test_execution_goes_depth_first(runs) -> None:
-    evaluate(
-        node("T", TICK),
-        record("A", "T.outputs:tick"),
-        record("D", "T.outputs:tick"),
-        record("B", "A.outputs:execOut"),
-        record("C", "B.outputs:execOut"),
-    )
+    pulsed = {"A": "T.outputs:tick", "D": "T.outputs:tick", "B": "A.outputs:execOut", "C": "B.outputs:execOut"}
+    evaluate(node("T", TICK), *(record(name, port) for name, port in pulsed.items()))
     assert names(runs) == "ABCD"
 
 
@@ -53,12 +47,7 @@ def test_sequence_finishes_one_output_before_the_next(runs) -> None:
         record("Z", "B.outputs:execOut"),
         record("B", "S.outputs:b"),
         record("A", "S.outputs:a"),
-        node(
-            "S",
-            SEQUENCE,
-            pulse("T.outputs:tick"),
-            "custom uint outputs:c (\n customData = { bool isExecution = 1 }\n )",
-        ),
+        node("S", SEQUENCE, pulse("T.outputs:tick"), "custom uint outputs:c (customData = { bool isExecution = 1 })"),
     )
     assert names(runs) == "ABZC"
 
@@ -75,9 +64,8 @@ def test_one_pulse_to_two_inputs_is_one_run(runs) -> None:
 
 
 def test_each_event_is_asked_once(runs) -> None:
-    made = loaded(
-        node("S", TICK), node("T", TICK), record("A", "T.outputs:tick"), record("B", "S.outputs:tick"), node("U", TICK)
-    )
+    ticks = [node(name, TICK) for name in "STU"]
+    made = loaded(*ticks[:2], record("A", "T.outputs:tick"), record("B", "S.outputs:tick"), ticks[2])
     made.evaluate()
     made.evaluate()
     assert (names(runs), made.evaluations, made.pulses) == ("BABA", 2, 4)
@@ -179,9 +167,7 @@ def test_value_that_does_not_fit_fails_the_node(runs) -> None:
     assert names(runs) == "P"
 
 
-@pytest.mark.parametrize(
-    ("how", "said"), [("return", "compute returned False."), ("raise", "compute raised: ArithmeticError: no way")]
-)
+@cases("how, said", ("return", "compute returned False."), ("raise", "compute raised: ArithmeticError: no way"))
 def test_failure_stops_what_is_behind_and_nothing_else(runs, how, said) -> None:
     made = loaded(
         node("T", TICK),
@@ -210,7 +196,6 @@ def test_failed_pure_node_stops_who_needs_it(runs) -> None:
 
 
 def test_error_is_logged_once_and_different_ones_each(runs, caplog) -> None:
-    """Messages are not repeated at 60 Hz."""
     made = loaded(node("T", TICK), record("A", "T.outputs:tick", "custom token inputs:fails = 'return'"))
     with caplog.at_level(logging.ERROR):
         made.evaluate()

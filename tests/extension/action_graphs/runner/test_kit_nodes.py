@@ -1,5 +1,6 @@
 """The shipped node types, each with known numbers."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,11 +23,8 @@ def evaluate(*nodes: str, settings: str = SETTINGS, clock: Clock | None = None) 
 
 
 def shown(runs: Runs, pure_type: str, port: str, *ports: str):
-    made = evaluate(
-        node("T", TICK),
-        node("P", pure_type, *ports),
-        node("A", RECORD, pulse("T.outputs:tick"), wire("token inputs:value", f"P.{port}")),
-    )
+    record = node("A", RECORD, pulse("T.outputs:tick"), wire("token inputs:value", f"P.{port}"))
+    made = evaluate(node("T", TICK), node("P", pure_type, *ports), record)
     assert made.errors == []
     return runs[-1][1]
 
@@ -40,11 +38,8 @@ def test_playback_tick_tells_the_time(runs) -> None:
     assert len(runs) == 1
 
 
-@pytest.mark.parametrize(
-    ("period", "ticks"), [("", [1, 2, 3, 4, 5, 6]), (" = 1", [1, 2, 3, 4, 5, 6]), (" = 4", [1, 5])]
-)
+@cases("period, ticks", ("", [1, 2, 3, 4, 5, 6]), (" = 1", [1, 2, 3, 4, 5, 6]), (" = 4", [1, 5]))
 def test_tick_has_a_period(runs, period, ticks) -> None:
-    """The first frame of each period; 0 and 1 are every frame."""
     nodes = node("T", "omni.graph.action.OnTick", f"custom uint inputs:framePeriod{period}")
     (made,) = load_graphs(stage_with(graph(nodes + node("A", RECORD, pulse("T.outputs:tick")))))
     happened = []
@@ -58,15 +53,14 @@ def test_tick_has_a_period(runs, period, ticks) -> None:
 
 
 def test_physics_step_tells_durations(runs) -> None:
-    nodes = node("S", STEP) + node("A", RECORD, pulse("S.outputs:step"))
-    made = evaluate(nodes, settings=ON_DEMAND, clock=NOW)
+    made = evaluate(node("S", STEP) + node("A", RECORD, pulse("S.outputs:step")), settings=ON_DEMAND, clock=NOW)
     assert made.read(f"{GRAPH}/S.outputs:deltaSimulationTime") == 0.0625
     assert made.read(f"{GRAPH}/S.outputs:deltaSystemTime") == 0.0
     made.evaluate(NOW)
     assert made.read(f"{GRAPH}/S.outputs:deltaSystemTime") > 0.0 and len(runs) == 2
 
 
-@pytest.mark.parametrize(("reset", "expected"), [("", 9.5), (" = 0", 9.5), (" = 1", 1.5)])
+@cases("reset, expected", ("", 9.5), (" = 0", 9.5), (" = 1", 1.5))
 def test_simulation_time_is_reset_on_stop_or_not(runs, reset, expected) -> None:
     nodes = node("P", "isaacsim.core.nodes.IsaacReadSimulationTime", f"custom bool inputs:resetOnStop{reset}")
     wired = wire("token inputs:value", "P.outputs:simulationTime")
@@ -74,7 +68,7 @@ def test_simulation_time_is_reset_on_stop_or_not(runs, reset, expected) -> None:
     assert runs == [("A", expected)]
 
 
-@pytest.mark.parametrize(("condition", "way"), [(0, "No"), (1, "Yes")])
+@cases("condition, way", (0, "No"), (1, "Yes"))
 def test_branch_goes_one_way(runs, condition, way) -> None:
     made = evaluate(
         node("T", TICK),
@@ -102,47 +96,33 @@ def test_constant_is_its_input(runs, kind, text, value) -> None:
 
 
 ARRAY = "omni.graph.nodes.ConstructArray"
+NUMBERED = [f"int input{i} = {i}" for i in range(11)]
+
+
+def custom(ports: list[str]) -> list[str]:
+    return [re.sub(r"^(?!reorder)(\S+) ", r"custom \1 inputs:", port) for port in ports]
 
 
 @cases(
     "ports, expected",
-    (
-        ["custom int inputs:arraySize = 2", "custom double inputs:input0 = 1", "custom double inputs:input1 = 2"],
-        [1.0, 2.0],
-    ),
+    (["int arraySize = 2", "double input0 = 1", "int input1 = 2"], [1, 2]),
     # the last one repeats, more than asked for are left out, ten comes after nine
-    (["custom int inputs:arraySize = 3", "custom int inputs:input0 = 4", "custom int inputs:input1 = 5"], [4, 5, 5]),
-    (["custom int inputs:input0 = 4", "custom int inputs:input1 = 5"], [4]),
-    (["custom int inputs:arraySize = 11", *(f"custom int inputs:input{i} = {i}" for i in range(11))], list(range(11))),
-    (
-        [
-            "custom int inputs:arraySize = 3",
-            *(f"custom int inputs:input{i} = {i}" for i in range(3)),
-            'reorder properties = ["inputs:input2", "inputs:input1"]',
-        ],
-        [0, 1, 2],
-    ),
-    (["custom int inputs:arraySize = 0"], []),
-    (["custom token inputs:input0 = 'a'"], ["a"]),
-    (["custom token inputs:arrayType = 'double[3][]'", "custom double3 inputs:input0 = (1, 2, 3)"], [[1, 2, 3]]),
-    (["custom int inputs:arraySize = 3", "custom token inputs:input0 = 'a'"], ["a", "a", "a"]),
-    (["custom int inputs:arraySize = 100000", "custom int inputs:input0 = 7"], [7] * 100_000),
-    (
-        [
-            "custom token inputs:arrayType = 'double[3][]'",
-            "custom int inputs:arraySize = 2",
-            "custom double3 inputs:input0 = (1, 2, 3)",
-        ],
-        [[1, 2, 3], [1, 2, 3]],
-    ),
+    (["int arraySize = 3", "int input0 = 4", "int input1 = 5"], [4, 5, 5]),
+    (["int input0 = 4", "int input1 = 5"], [4]),
+    (["int arraySize = 11", *NUMBERED], list(range(11))),
+    (["int arraySize = 3", *NUMBERED[:3], 'reorder properties = ["inputs:input2", "inputs:input1"]'], [0, 1, 2]),
+    (["int arraySize = 0"], []),
+    (["token input0 = 'a'"], ["a"]),
+    (["token arrayType = 'double[3][]'", "double3 input0 = (1, 2, 3)"], [[1, 2, 3]]),
+    (["int arraySize = 3", "token input0 = 'a'"], ["a", "a", "a"]),
+    (["int arraySize = 100000", "int input0 = 7"], [7] * 100_000),
+    (["token arrayType = 'double[3][]'", "int arraySize = 2", "double3 input0 = (1, 2, 3)"], [[1, 2, 3], [1, 2, 3]]),
 )
 def test_array_is_made_of_its_inputs(runs, ports, expected) -> None:
-    np.testing.assert_array_equal(shown(runs, ARRAY, "outputs:array", *ports), expected)
+    np.testing.assert_array_equal(shown(runs, ARRAY, "outputs:array", *custom(ports)), expected)
 
 
-@pytest.mark.parametrize(
-    ("array_type", "dtype"), [("auto", np.float64), ("float[]", np.float32), ("half[]", np.float16)]
-)
+@cases("array_type, dtype", ("auto", np.float64), ("float[]", np.float32), ("half[]", np.float16))
 def test_array_has_its_type(runs, array_type, dtype) -> None:
     ports = [f"custom token inputs:arrayType = '{array_type}'", "custom double inputs:input0 = 0.1"]
     assert shown(runs, ARRAY, "outputs:array", *ports).dtype == dtype
@@ -150,18 +130,18 @@ def test_array_has_its_type(runs, array_type, dtype) -> None:
 
 @cases(
     "ports, message",
-    (["custom int inputs:arraySize = -1"], "arraySize = -1: must be >= 0 and <= 100000."),
-    (["custom int inputs:arraySize = 2000000000", "custom int inputs:input0 = 1"], "must be >= 0 and <= 100000."),
-    (["custom token inputs:arrayType = 'any[]'", "custom int[] inputs:input0 = [1]"], "'any[]': must name an array"),
-    (["custom int inputs:arraySize = 2", "custom int inputs:input0 = 1", "custom int inputs:input1"], "input1 has no"),
-    (["custom double3 inputs:input0 = (1, 2, 3)"], "arrayType = 'auto': must name an array here"),
-    (["custom token inputs:arrayType = 'double'", "custom int inputs:input0 = 1"], "arrayType = 'double': must name"),
-    (["custom token inputs:arrayType = 'int[]'", "custom token inputs:input0 = 'a'"], "must be int[]. Give integers"),
+    (["int arraySize = -1"], "arraySize = -1: must be >= 0 and <= 100000."),
+    (["int arraySize = 2000000000", "int input0 = 1"], "must be >= 0 and <= 100000."),
+    (["token arrayType = 'any[]'", "int[] input0 = [1]"], "'any[]': must name an array"),
+    (["int arraySize = 2", "int input0 = 1", "int input1"], "input1 has no"),
+    (["double3 input0 = (1, 2, 3)"], "arrayType = 'auto': must name an array here"),
+    (["token arrayType = 'double'", "int input0 = 1"], "arrayType = 'double': must name"),
+    (["token arrayType = 'int[]'", "token input0 = 'a'"], "must be int[]. Give integers"),
 )
 def test_array_that_cannot_be_made_is_an_error(runs, ports, message) -> None:
     made = evaluate(
         node("T", TICK),
-        node("P", ARRAY, *ports),
+        node("P", ARRAY, *custom(ports)),
         node("A", RECORD, pulse("T.outputs:tick"), wire("token inputs:value", "P.outputs:array")),
     )
     assert message in made.errors[0] and runs == []
@@ -182,7 +162,7 @@ def test_number_is_converted(runs, name, port, expected, dtype) -> None:
     assert type(got) is float if dtype is None else got.dtype == dtype
 
 
-@pytest.mark.parametrize(("port", "value"), [("token inputs:value = 'a'", "'a'"), ("token inputs:value", "None")])
+@cases("port, value", ("token inputs:value = 'a'", "'a'"), ("token inputs:value", "None"))
 def test_text_is_not_converted(runs, port, value) -> None:
     made = evaluate(
         node("T", TICK),

@@ -21,7 +21,7 @@ from graph_stages import (
 from isaacsim.core.experimental.actuators.extension.action_graphs.omnigraph.ogn_types import parse_type
 from isaacsim.core.experimental.actuators.extension.action_graphs.runner import Graph, GraphError, load_graphs
 from isaacsim.core.experimental.actuators.extension.action_graphs.runner.load import has_graphs
-from refusals import cases
+from refusals import cases, refused
 
 CONSTANT = "omni.graph.nodes.ConstantDouble"
 PURE, RECORD = "test.Pure", "test.Record"
@@ -66,10 +66,9 @@ def test_several_graphs_are_in_stage_order() -> None:
     assert (first.path, second.path) == (GRAPH, "/World/Second") and list(second.nodes) == ["/World/Second/A"]
 
 
-@pytest.mark.parametrize("stage", ["Simulation", "PreRender", "PostRender", "OnDemand"])
+@cases("stage", "Simulation", "PreRender", "PostRender", "OnDemand")
 def test_pipeline_stage_says_whether_it_is_on_demand(stage) -> None:
-    settings = f'{SETTINGS}\n token pipelineStage = "pipelineStage{stage}"'
-    assert load("", settings).on_demand == (stage == "OnDemand")
+    assert load("", f'{SETTINGS}\n token pipelineStage = "pipelineStage{stage}"').on_demand == (stage == "OnDemand")
 
 
 def test_variables_have_values_and_defaults() -> None:
@@ -83,8 +82,7 @@ def test_variables_have_values_and_defaults() -> None:
 
 
 def test_missing_file_is_said(tmp_path) -> None:
-    with pytest.raises(FileNotFoundError, match="no such file"):
-        load_graphs(tmp_path / "none.usda")
+    refused(FileNotFoundError, lambda: load_graphs(tmp_path / "none.usda"), "no such file")
 
 
 def test_unknown_type_is_one_issue_with_what_is_known() -> None:
@@ -120,7 +118,7 @@ def test_input_that_is_not_there_is_warned_of() -> None:
         load(node("T", TICK, "custom int inputs:most = 1", "custom int inputs:more = 1", "custom int inputs:unset"))
 
 
-@pytest.mark.parametrize("port", ["double outputs:time = 3", "double outputs:unknown = 3", "int state:count = 1"])
+@cases("port", "double outputs:time = 3", "double outputs:unknown = 3", "int state:count = 1")
 def test_saved_outputs_and_state_do_not_count(port) -> None:
     assert load(node("T", TICK, f"custom {port}")).read(f"{GRAPH}/T.outputs:time") == 0.0
 
@@ -168,8 +166,7 @@ def test_fitting_wire_is_none(port, source) -> None:
 
 
 def test_wire_between_graphs_is_an_issue() -> None:
-    other = graph(node("M", ACTUATORS, pulse("T.outputs:tick")), name="Second")
-    (found,) = issues(graph(node("T", TICK)), other)
+    (found,) = issues(graph(node("T", TICK)), graph(node("M", ACTUATORS, pulse("T.outputs:tick")), name="Second"))
     assert "there is no such node in </World/Second>" in found
 
 
@@ -221,8 +218,7 @@ def test_all_problems_of_all_graphs_come_at_once() -> None:
     first = graph(node("A", "no.such.Type") + node("M", ACTUATORS, "custom token inputs:stepDt = 'x'"))
     with pytest.raises(GraphError) as caught:
         load_graphs(stage_with(first, graph("", settings="", name="Second")))
-    starts = [text.split(">")[0] for text in caught.value.issues]
-    assert starts == [f"<{GRAPH}/A", f"<{GRAPH}/M", "</World/Second"]
+    assert [text.split(">")[0] for text in caught.value.issues] == [f"<{GRAPH}/A", f"<{GRAPH}/M", "</World/Second"]
     assert str(caught.value).splitlines() == list(caught.value.issues)
 
 
@@ -280,9 +276,7 @@ def nested(what: str, depth: int) -> str:
     return (middle + head if what == "scopes around" else head + middle) + bottom + "}\n" * (depth + 1)
 
 
-@pytest.mark.parametrize(
-    ("what", "graphs", "nodes"), [("scopes", 1, 1), ("scopes around", 1, 1), ("graphs", 901, 1), ("nodes", 1, 901)]
-)
+@cases("what, graphs, nodes", ("scopes", 1, 1), ("scopes around", 1, 1), ("graphs", 901, 1), ("nodes", 1, 901))
 def test_deep_file_is_loaded(what, graphs, nodes, tmp_path) -> None:
     file = tmp_path / "deep.usda"
     file.write_text("#usda 1.0\n" + nested(what, 900))
@@ -290,7 +284,7 @@ def test_deep_file_is_loaded(what, graphs, nodes, tmp_path) -> None:
     assert (len(loaded), sum(len(one.nodes) for one in loaded)) == (graphs, nodes)
 
 
-@pytest.mark.parametrize("what", ["scopes", "scopes around", "graphs", "nodes"])
+@cases("what", "scopes", "scopes around", "graphs", "nodes")
 @pytest.mark.slow
 def test_graph_that_is_too_deep_is_refused(what, tmp_path) -> None:
     file = tmp_path / "deep.usda"
@@ -301,10 +295,8 @@ def test_graph_that_is_too_deep_is_refused(what, tmp_path) -> None:
 
 @pytest.mark.usefixtures("runs")
 def test_long_chain_of_wires_is_no_deep_one() -> None:
-    chain = node("N0", PURE) + "".join(
-        node(f"N{at}", PURE, wire("double inputs:value", f"N{at - 1}.outputs:value")) for at in range(1, 1200)
-    )
+    wired = [wire("double inputs:value", f"N{at}.outputs:value") for at in range(1199)]
+    chain = node("N0", PURE) + "".join(node(f"N{at + 1}", PURE, one) for at, one in enumerate(wired))
     loaded = load(chain + node("Last", RECORD, wire("double inputs:value", "N1199.outputs:value")))
-    expected = [f"{GRAPH}/N{at}" for at in range(1200)]
-    assert [one.path for one in loaded.nodes[f"{GRAPH}/Last"].upstream] == expected
+    assert [one.path for one in loaded.nodes[f"{GRAPH}/Last"].upstream] == [f"{GRAPH}/N{at}" for at in range(1200)]
     assert sum(len(one.upstream) for one in loaded.nodes.values()) == 1200

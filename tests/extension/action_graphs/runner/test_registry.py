@@ -9,7 +9,7 @@ import pytest
 from graph_stages import ACTUATORS, GRAPH, TICK, graph, node, pulse, stage_with
 from isaacsim.core.experimental.actuators.extension.action_graphs import runner
 from isaacsim.core.experimental.actuators.extension.action_graphs import runner as graphs
-from refusals import refused
+from refusals import cases, refused
 
 OGN = """{"my.extension.Scale": {"description": "Scales.",
     "inputs": {"execIn": {"type": "execution", "description": "pulse"},
@@ -95,7 +95,7 @@ def test_type_can_be_registered_again() -> None:
     assert made.read(f"{GRAPH}/S.outputs:sum") == 10.0
 
 
-@pytest.mark.parametrize("name", [TICK, ACTUATORS])
+@cases("name", TICK, ACTUATORS)
 def test_shipped_type_is_refused(name, extension) -> None:
     refused(ValueError, lambda: runner.register_node_type(name, extension.OgnScale), "is a shipped one")
 
@@ -112,13 +112,12 @@ def test_class_without_ports_is_refused(extension, tmp_path) -> None:
     )
 
 
-@pytest.mark.parametrize("port", ["number", ("double", "many")])
+@cases("port", "number", ("double", "many"))
 def test_wrong_port_is_refused_by_name(port) -> None:
     ports = runner.NodePorts(inputs={"x": port})
     with pytest.raises(ValueError, match=r"^my\.extension\.Wrong: inputs:x: "):
-        runner.register_node_type(
-            "my.extension.Wrong", type("Wrong", (), {"PORTS": ports, "compute": staticmethod(lambda db: True)})
-        )
+        node_type = type("Wrong", (), {"PORTS": ports, "compute": staticmethod(lambda db: True)})
+        runner.register_node_type("my.extension.Wrong", node_type)
 
 
 def test_kit_finds_nothing_to_register() -> None:

@@ -9,7 +9,7 @@ from graph_stages import ACTUATORS, GRAPH, ON_DEMAND, SETTINGS, STATE, STEP, TIC
 from isaacsim.core.experimental.actuators import Articulation, ArticulationActuators, Simulation
 from isaacsim.core.experimental.actuators.base.errors import HostError
 from isaacsim.core.experimental.actuators.extension.action_graphs.runner import GraphError, GraphRunner
-from refusals import cases
+from refusals import cases, refused
 
 RECORD = "test.Record"
 ROBOT = "custom string inputs:robotPath = '/World/Pendulum'"
@@ -49,7 +49,7 @@ def test_frame_is_a_whole_number_of_steps(dt, frame_rate, substeps) -> None:
         assert runner.substeps == substeps and runner.frame_rate == pytest.approx(1 / (substeps * dt))
 
 
-@pytest.mark.parametrize("frame_rate", [0.0, -60.0, math.nan, math.inf])
+@cases("frame_rate", 0.0, -60.0, math.nan, math.inf)
 def test_frame_rate_must_be_one(frame_rate) -> None:
     with simulation(graph(node("T", TICK))) as sim, pytest.raises(ValueError, match=f"frame_rate = {frame_rate}: must"):
         GraphRunner(sim, frame_rate)
@@ -160,12 +160,11 @@ def test_close_gives_the_robot_back() -> None:
         runner.close()
 
 
-@pytest.mark.parametrize("steps", [0, 5])
+@cases("steps", 0, 5)
 def test_running_needs_play(steps) -> None:
     with simulation(graph(node("T", TICK))) as sim, GraphRunner(sim) as runner:
         if steps:
-            with pytest.raises(HostError, match=r"call play\(\) before run\(\)"):
-                runner.run(steps)
+            refused(HostError, lambda: runner.run(steps), r"call play\(\) before run\(\)")
         else:
             runner.run(steps)
         assert runner.graph(GRAPH).evaluations == 0

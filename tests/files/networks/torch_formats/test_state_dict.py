@@ -9,7 +9,7 @@ from isaacsim.core.experimental.actuators.base.errors import NetworkError
 from isaacsim.core.experimental.actuators.files.networks.torch_formats import state_dict as reader
 from isaacsim.core.experimental.actuators.laws.networks.network import Linear
 from network_oracle import evaluate, unary
-from refusals import refused
+from refusals import cases, refused
 from torch_archives import Object, state_dict
 
 RNG = np.random.default_rng(8)
@@ -35,8 +35,8 @@ def recurrent(gates: int, layers: int = 2) -> dict[str, np.ndarray]:
     return found | {"head.weight": array(1, 4), "head.bias": array(1)}
 
 
-@pytest.mark.parametrize("prefix", ["", "net.", "actor.net."])
-@pytest.mark.parametrize("activation", ["softsign", "elu", "ReLU", "tanh"])
+@cases("prefix", "", "net.", "actor.net.")
+@cases("activation", "softsign", "elu", "ReLU", "tanh")
 def test_a_sequence_of_linear_layers(prefix, activation) -> None:
     tensors = mlp(prefix)
     data = state_dict({"model": tensors, "metadata": {"activation": activation, "input_idx": [0, 1, 2]}})
@@ -56,7 +56,7 @@ def test_metadata_from_outside_goes_first() -> None:
     assert [type(one).__name__ for one in network.operations] == ["Linear", "Linear", "Linear", "Unary"]
 
 
-@pytest.mark.parametrize(("kind", "gates"), [("lstm", 4), ("gru", 3)])
+@cases("kind, gates", ("lstm", 4), ("gru", 3))
 def test_recurrent_layers_and_a_head(kind, gates) -> None:
     tensors = recurrent(gates)
     network, metadata = reader.read(state_dict(tensors))
@@ -80,10 +80,7 @@ DOUBTFUL: dict[str, tuple] = {
     "no order": ({"first.weight": array(2, 2), "second.weight": array(1, 2)}, "must tell their order"),
     "two sequences": ({"a.0.weight": array(2, 2), "b.0.weight": array(1, 2)}, "must tell their order"),
     "a buffer": ({"0.weight": array(1, 2), "scale": array(2)}, "has 'scale', which no layer"),
-    "a normalisation": (
-        {"0.weight": array(1, 2), "1.weight": array(2), "1.bias": array(2)},
-        "'1.weight', which no layer",
-    ),
+    "normalising": ({"0.weight": array(1, 2), "1.weight": array(2), "1.bias": array(2)}, "'1.weight', which no layer"),
     "two directions": (recurrent(4) | {"rnn.weight_ih_l0_reverse": array(16, 6)}, "plain layers of one direction"),
     "a projection": (recurrent(4) | {"rnn.weight_hr_l0": array(2, 4)}, "plain layers of one direction"),
     "half of the biases": (without(recurrent(4), "rnn.bias_hh_l1"), "plain layers of one direction"),
@@ -100,7 +97,7 @@ DOUBTFUL: dict[str, tuple] = {
 }
 
 
-@pytest.mark.parametrize("doubt", DOUBTFUL)
+@cases("doubt", *DOUBTFUL)
 def test_what_leaves_doubt_is_refused(doubt) -> None:
     value, told = DOUBTFUL[doubt]
     refused(NetworkError, lambda: reader.read(state_dict(value)), told)

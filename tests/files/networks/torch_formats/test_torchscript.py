@@ -90,11 +90,10 @@ ELEMENTWISE: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 }
 
 
-@pytest.mark.parametrize("code", ELEMENTWISE)
+@cases("code", *ELEMENTWISE)
 def test_operations(code) -> None:
     found = network(f"y = {code}\nreturn {LAST.format('y')}", constants=(np.array(5.0),))
-    expected = linear(ELEMENTWISE[code](X))
-    np.testing.assert_allclose(evaluate(found, X)[0], expected, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(evaluate(found, X)[0], linear(ELEMENTWISE[code](X)), rtol=1e-6, atol=1e-6)
 
 
 @cases(
@@ -124,10 +123,7 @@ def test_softsign_written_out_is_one_operation_and_nothing_is_left_over() -> Non
     assert [type(operation) for operation in found.operations] == [Unary, Linear]
     assert found.operations[0] == Unary("softsign", 0)
     part = network(f"y = torch.cat([torch.slice(x, 1, 0, 2), torch.slice(x, 1, 2)], 1)\nreturn {LAST.format('y')}")
-    assert [operation for operation in part.operations if isinstance(operation, Slice)] == [
-        Slice(0, 0, 2),
-        Slice(0, 2, 3),
-    ]
+    assert [one for one in part.operations if isinstance(one, Slice)] == [Slice(0, 0, 2), Slice(0, 2, 3)]
 
 
 CONTROL = {
@@ -147,7 +143,7 @@ CONTROL = {
 }
 
 
-@pytest.mark.parametrize("body", CONTROL)
+@cases("body", *CONTROL)
 def test_the_code_is_walked_over(body) -> None:
     lines = "".join(f"    {line}\n" for line in f"{body}\nreturn {LAST.format('y')}".splitlines())
     code = {
@@ -199,7 +195,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("code", REFUSED)
+@cases("code", *REFUSED)
 def test_what_cannot_be_said_is_refused_and_named(code) -> None:
     text = refused(NetworkError, lambda: network(f"y = {code}\nreturn {LAST.format('y')}"), REFUSED[code])
     assert text.startswith("__torch__.M.forward, line 3: ")
@@ -257,8 +253,7 @@ def test_states_that_are_not_kept_as_they_are_refused(made, told) -> None:
 
 
 def test_gru_of_one_layer() -> None:
-    shapes = ((12, 3), (12, 4), (12,), (12,))
-    weights = [RNG.normal(size=shape).astype(np.float32) for shape in shapes]
+    weights = [RNG.normal(size=shape).astype(np.float32) for shape in ((12, 3), (12, 4), (12,), (12,))]
     w = RNG.normal(size=(1, 4)).astype(np.float32)
     body = (
         "y, h, = torch.gru(x, hx, self.weights, True, 1, 0., False, False, True)\n"
@@ -302,7 +297,7 @@ def test_other_files_are_not_taken_for_archives() -> None:
 BAD = bad_archives()
 
 
-@pytest.mark.parametrize("bad", BAD)
+@cases("bad", *BAD)
 def test_what_a_file_must_not_do(bad) -> None:
     from isaacsim.core.experimental.actuators.files.networks.torch_formats import state_dict
 

@@ -194,14 +194,14 @@ ACTIVATIONS: dict[str, Callable] = {
 }
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("name", ACTIVATIONS)
+@cases("way", *WAYS)
+@cases("name", *ACTIVATIONS)
 def test_activations(name, way) -> None:
     module = MLP(ACTIVATIONS[name]()).eval()
     agrees(read(way(module, torch.zeros(3, 6))), module)
 
 
-@pytest.mark.parametrize(("way", "layers"), [*itertools.product(WAYS, (1, 3, 5))])
+@cases("way, layers", *itertools.product(WAYS, (1, 3, 5)))
 def test_depths(way, layers) -> None:
     module = MLP(nn.Softsign(), layers).eval()
     network = read(way(module, torch.zeros(3, 6)))
@@ -210,15 +210,15 @@ def test_depths(way, layers) -> None:
     assert len(network.operations) == 2 * layers + 1
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("kind", [Scaled, Normed])
+@cases("way", *WAYS)
+@cases("kind", Scaled, Normed)
 def test_what_stands_in_the_code_is_honoured(kind, way) -> None:
     module = kind().eval()
     agrees(read(way(module, torch.zeros(3, 6))), module)
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize(("layers", "take", "bias"), [(1, "last", True), (2, "hidden", False), (3, "view", True)])
+@cases("way", *WAYS)
+@cases("layers, take, bias", (1, "last", True), (2, "hidden", False), (3, "view", True))
 def test_lstm(way, layers, take, bias) -> None:
     module = LSTM("lstm", layers, take, bias).eval()
     state = torch.zeros(layers, 3, 6)
@@ -227,14 +227,14 @@ def test_lstm(way, layers, take, bias) -> None:
     agrees(network, module, "lstm")
 
 
-@pytest.mark.parametrize("way", WAYS)
+@cases("way", *WAYS)
 def test_lstm_with_its_states_apart(way) -> None:
     module = FlatLSTM("lstm", 2).eval()
     state = torch.zeros(2, 3, 6)
     agrees(read(way(module, (torch.zeros(3, 1, 2), state, state))), module, "lstm", flat=True)
 
 
-@pytest.mark.parametrize(("way", "layers"), [*itertools.product(WAYS, (1, 2))])
+@cases("way, layers", *itertools.product(WAYS, (1, 2)))
 def test_gru(way, layers) -> None:
     module = GRU("gru", layers).eval()
     network = read(way(module, (torch.zeros(3, 1, 2), torch.zeros(layers, 3, 6))))
@@ -247,7 +247,7 @@ def test_metadata_travels_with_the_archive() -> None:
     assert torchscript.read(data)[1] == {"model_type": "mlp", "input_idx": [0, 2, 4]}
 
 
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float16, torch.bfloat16])
+@cases("dtype", torch.float64, torch.float16, torch.bfloat16)
 def test_other_numbers_become_float32(dtype) -> None:
     module = MLP(nn.ELU()).to(dtype).eval()
     agrees(read(torch.jit.script(module)), module)
@@ -322,20 +322,18 @@ def pickled(value, **options) -> bytes:
     return file.getvalue()
 
 
-@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
+@cases("protocol", 2, 3, 4, 5)
 def test_state_dict_of_an_mlp(protocol) -> None:
     module = MLP(nn.ELU(), 3).eval()
-    data = pickled(
-        {"model": module.state_dict(), "metadata": {"activation": "elu", "input_idx": [0, 1, 2]}},
-        pickle_protocol=protocol,
-    )
+    checkpoint = {"model": module.state_dict(), "metadata": {"activation": "elu", "input_idx": [0, 1, 2]}}
+    data = pickled(checkpoint, pickle_protocol=protocol)
     assert state_dict.matches(data) and not torchscript.matches(data)
     network, metadata = state_dict.read(data)
     assert metadata == {"activation": "elu", "input_idx": [0, 1, 2]}
     agrees(network, module)
 
 
-@pytest.mark.parametrize("kind", [LSTM, GRU])
+@cases("kind", LSTM, GRU)
 def test_state_dict_of_a_recurrent_network(kind) -> None:
     module = kind(kind.__name__.lower(), 2).eval()
     del module.scale

@@ -16,9 +16,7 @@ def loaded(value):
     return unpickle.load(writer.pickle(value), lambda key: writer.storages[int(key)])
 
 
-@pytest.mark.parametrize(
-    "value", [None, True, 3, -70_000, 1 << 40, 2.5, "ä", (1, (2, "b")), [1, []], {"a": {"b": None}, 3: ()}]
-)
+@cases("value", None, True, 3, -70_000, 1 << 40, 2.5, "ä", (1, (2, "b")), [1, []], {"a": {"b": None}, 3: ()})
 def test_plain_values(value) -> None:
     assert loaded(value) == value
 
@@ -56,11 +54,8 @@ def test_types_of_numbers(kind, content, expected) -> None:
 def test_objects_become_records() -> None:
     found = loaded(Object("__torch__.a.B", gain=2.0, inner=Object("__torch__.C", n=1)))
     assert isinstance(found, unpickle.Record) and isinstance(found.attributes["inner"], unpickle.Record)
-    assert (found.type, found.attributes["gain"], found.attributes["inner"].type) == (
-        "__torch__.a.B",
-        2.0,
-        "__torch__.C",
-    )
+    assert (found.type, found.attributes["gain"]) == ("__torch__.a.B", 2.0)
+    assert found.attributes["inner"].type == "__torch__.C"
 
 
 def test_the_list_of_names_is_closed() -> None:
@@ -91,17 +86,15 @@ def test_a_storage_is_read_once() -> None:
 BAD = bad_pickles()
 
 
-@pytest.mark.parametrize("bad", BAD)
+@cases("bad", *BAD)
 def test_what_a_pickle_must_not_do(bad) -> None:
     data, told = BAD[bad]
     refused(NetworkError, lambda: unpickle.load(data, lambda key: b""), told)
 
 
 def test_metadata_is_json() -> None:
-    assert unpickle.json_of({"a": [1, (2.5, None)], "b": np.array([1.0, 2.0])}) == {
-        "a": [1, [2.5, None]],
-        "b": [1.0, 2.0],
-    }
+    plain = unpickle.json_of({"a": [1, (2.5, None)], "b": np.array([1.0, 2.0])})
+    assert plain == {"a": [1, [2.5, None]], "b": [1.0, 2.0]}
     loop = []
     loop.append(loop)
     wide = []

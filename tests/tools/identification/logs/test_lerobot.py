@@ -59,9 +59,7 @@ def read(folder: Path, *units: str, **options) -> list[MotorLog]:
     return read_logs([folder], ROBOT, units=units, **options)
 
 
-@pytest.mark.parametrize(
-    ("layout", "names"), [(V3, NAMES), (V2, {"motors": [name.removesuffix(".pos") for name in NAMES]})]
-)
+@cases("layout, names", (V3, NAMES), (V2, {"motors": [name.removesuffix(".pos") for name in NAMES]}))
 def test_log_of_each_episode(tmp_path, layout, names) -> None:
     logs = read(written(tmp_path, layout, names), "radians")
     assert [log.source for log in logs] == [f"{tmp_path}, episode {number}" for number in range(3)]

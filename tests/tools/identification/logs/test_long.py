@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.tools.identification.logs.read import read_logs
-from refusals import cases
+from refusals import cases, refused
 
 TABLE = """\
 # kp = 9
@@ -42,8 +42,7 @@ def test_rows_become_columns(tmp_path) -> None:
     ("command [rad]", "target", r"log\.csv has no hip/command, knee/command: must have each"),
 )
 def test_refused(tmp_path, old, new, said) -> None:
-    with pytest.raises(ValueError, match=said):
-        read_logs([written(tmp_path, TABLE.replace(old, new))], ROBOT)
+    refused(ValueError, lambda: read_logs([written(tmp_path, TABLE.replace(old, new))], ROBOT), said)
 
 
 def test_other_joints(tmp_path) -> None:

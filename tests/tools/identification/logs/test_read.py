@@ -32,11 +32,8 @@ def written(folder: Path, text: str, name: str = "log.csv") -> Path:
 
 
 def columns_of(log: MotorLog) -> dict[str, np.ndarray]:
-    named = {
-        f"{joint}/{name}": one[:, column]
-        for name, one in log.signals.items()
-        for column, joint in enumerate(log.joints)
-    }
+    joints = [*enumerate(log.joints)]
+    named = {f"{joint}/{name}": one[:, at] for name, one in log.signals.items() for at, joint in joints}
     return {"time": log.time, **named}
 
 
@@ -136,7 +133,7 @@ def test_joints_of_another_robot(tmp_path) -> None:
         read_log(tmp_path / "log.npz", ["wheel"])
 
 
-@pytest.mark.parametrize("name", ["log.bag", "log"])
+@cases("name", "log.bag", "log")
 def test_unknown_format(tmp_path, name) -> None:
     said = (
         rf"{name}: must end with \.csv, \.npz, \.parquet, \.mcap, \.db3, or be a folder with metadata\.yaml or "
@@ -158,7 +155,7 @@ def test_options_of_other_formats(tmp_path, options, said) -> None:
     refused(ValueError, lambda: read_logs([written(tmp_path, TABLE)], ROBOT, **options), said)
 
 
-@pytest.mark.parametrize("name", ["log.csv", "log.npz"])
+@cases("name", "log.csv", "log.npz")
 def test_another_content(tmp_path, name) -> None:
     (tmp_path / name).write_bytes(b"\xff\xfe\x00junk")
     refused(ValueError, lambda: read_log(tmp_path / name, ROBOT), rf"{name}: .*: must be a table of numbers by column")
@@ -166,7 +163,7 @@ def test_another_content(tmp_path, name) -> None:
 
 
 @needs_pipes
-@pytest.mark.parametrize("extension", ["csv", "npz", "parquet"])
+@cases("extension", "csv", "npz", "parquet")
 def test_pipe_is_refused(tmp_path, extension) -> None:
     require_refused(lambda path: read_log(path, ROBOT), tmp_path / f"log.{extension}")
 
@@ -215,7 +212,7 @@ def test_parquet(tmp_path) -> None:
     refused(ValueError, lambda: read_log(path, ["hip"]), r"log\.parquet: .*: must be a table of numbers by column")
 
 
-@pytest.mark.parametrize("extension", ["npz", "csv", "parquet", "mcap"])
+@cases("extension", "npz", "csv", "parquet", "mcap")
 def test_recording_comes_back(tmp_path, extension) -> None:
     if library := {"parquet": "pyarrow", "mcap": "rosbags.rosbag2"}.get(extension):
         pytest.importorskip(library, exc_type=ImportError)

@@ -62,8 +62,8 @@ def require_log(log: MotorLog) -> None:
     np.testing.assert_array_equal(log.signals["velocity"], [[-3, -1]] * 3)
 
 
-@pytest.mark.parametrize("storage", ["mcap", "sqlite3"])
-@pytest.mark.parametrize("commands", [by_states, by_trajectories, by_arrays])
+@cases("storage", "mcap", "sqlite3")
+@cases("commands", by_states, by_trajectories, by_arrays)
 def test_bag(tmp_path, storage, commands) -> None:
     with BagWriter(tmp_path / "bag", storage) as bag:
         states(bag)
@@ -76,7 +76,7 @@ def test_bag(tmp_path, storage, commands) -> None:
         assert log.source == str(path)
 
 
-@pytest.mark.parametrize("reference", ["reference", "desired"])
+@cases("reference", "reference", "desired")
 def test_state_of_a_controller(tmp_path, reference) -> None:
     with BagWriter(tmp_path / "bag", reference=reference) as bag:
         states(bag)

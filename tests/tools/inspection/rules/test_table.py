@@ -40,8 +40,7 @@ _GEARED = motor("shoulder", aa.GearedPDControlConfig(8.0, 0.8, 5.0), aa.MaxEffor
 
 
 def armature_of(value: float) -> tuple[Edit, Edit]:
-    both = ("physxJointAxis:angular:armature", "newton:armature")
-    first, second = (number(SHOULDER, name, value) for name in both)
+    first, second = (number(SHOULDER, name, value) for name in ("physxJointAxis:angular:armature", "newton:armature"))
     return first, second
 
 
@@ -214,14 +213,8 @@ GOOD: dict[str, tuple[Edit, ...]] = {
     "soft motor": (number(OF_SHOULDER, "newton:kp", 7.0),),
     "damped joint": (number(OF_SHOULDER, "newton:kd", 0.0), number(SHOULDER, "newton:damping", 1.0)),
     "motor without a peak": _DC,
-    "large limit": (
-        number(OF_EXTENSION, "newton:maxEffort", 9e4),
-        without(f"{EXTENSION}.drive:linear:physics:maxForce"),
-    ),
-    "long, but no second": (
-        schema(OF_SHOULDER, "NewtonActuatorDelayAPI"),
-        integer(OF_SHOULDER, "newton:delaySteps", 200),
-    ),
+    "large": (number(OF_EXTENSION, "newton:maxEffort", 9e4), without(f"{EXTENSION}.drive:linear:physics:maxForce")),
+    "not a second": (schema(OF_SHOULDER, "NewtonActuatorDelayAPI"), integer(OF_SHOULDER, "newton:delaySteps", 200)),
     "friction": (number(SHOULDER, "newton:friction", 50.0),),
     "fine encoder": _encoder(0.001),
     "filtered encoder": (*_encoder(0.01), number(OF_SHOULDER, "actuator:encoder:velocityFilter", 0.04)),
@@ -272,15 +265,8 @@ def test_a_fallback_that_fits_is_a_note(static, tmp_path) -> None:
     friction = aa.FrictionConfig(0.5, 0.25, static)
 
     def author(stage: Usd.Stage) -> None:
-        aa.add_actuator(
-            ARM,
-            "shoulder",
-            "shoulder",
-            aa.PDControlConfig(200.0, 20.0),
-            others=[friction],
-            overwrite_existing=True,
-            stage=stage,
-        )
+        authored = {"others": [friction], "overwrite_existing": True, "stage": stage}
+        aa.add_actuator(ARM, "shoulder", "shoulder", aa.PDControlConfig(200.0, 20.0), **authored)
 
     file = edited(tmp_path, without(OF_SHOULDER), author)
     (finding,) = (one for one in aa.lint(file) if one.rule == "friction-fallback")
@@ -360,11 +346,9 @@ def test_effort_mode_is_a_remedy_of_gains_and_mends_them(tmp_path) -> None:
     stiff = number(OF_SHOULDER, "newton:kd", 500.0)
     (finding,) = aa.lint(edited(tmp_path, stiff), DT)
     assert 'or use effort_mode="implicit", or multiply all gains by' in finding.remedy
-    assert [
-        one for one in aa.lint(edited(tmp_path, stiff, _IMPLICIT, name="implicit.usda"), DT) if one.severity != "note"
-    ] == []
-    encoder = schema(OF_SHOULDER, "ActuatorEncoderAPI")
-    late = edited(tmp_path, stiff, _IMPLICIT, encoder, name="late.usda")
+    findings = aa.lint(edited(tmp_path, stiff, _IMPLICIT, name="implicit.usda"), DT)
+    assert {one.severity for one in findings} <= {"note"}
+    late = edited(tmp_path, stiff, _IMPLICIT, schema(OF_SHOULDER, "ActuatorEncoderAPI"), name="late.usda")
     (finding,) = (one for one in aa.lint(late, DT) if one.severity == "error")
     assert finding.rule == "unstable-gains" and "implicit" not in finding.remedy
 
@@ -431,11 +415,9 @@ def test_values_of_mjcf_are_checked(tmp_path) -> None:
 
 
 def test_more_that_newton_refuses(tmp_path) -> None:
-    """A velocity limit without a stall effort, a network of another format, and an axis of a generic joint."""
     file = edited(tmp_path, schema(OF_SHOULDER, "NewtonDCMotorClampingAPI"), _DC[2])
-    assert [one.problem for one in aa.lint(file) if one.rule == "refused-elsewhere"] == [
-        "has a velocity limit and no stall effort: newton refuses the file."
-    ]
+    problems = [one.problem for one in aa.lint(file) if one.rule == "refused-elsewhere"]
+    assert problems == ["has a velocity limit and no stall effort: newton refuses the file."]
     (finding,) = aa.lint(edited(tmp_path, learned, name="neural.usda"))
     assert finding.problem == "has the network net.safetensors, not an ONNX file: newton refuses the file."
     stage = wrist().stage
