@@ -87,6 +87,18 @@ def test_lines_are_broken_between_words(width, capsys, monkeypatch) -> None:
     assert all(len(line.rstrip()) <= longest for line in text.splitlines())
 
 
+@pytest.mark.parametrize(("width", "gap"), [(31, "  "), (29, " ")])
+def test_wide_tables_share_what_two_rows_have_and_have_narrow_gaps(width, gap, capsys, monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    columns = {"joint": "joint", "first": "0123456789", "second": "abcdefghij", "by": "by"}
+    rows = [
+        {"joint": name, "first": number, "second": number, "by": "a limit"} for name, number in (("a", 1), ("b", 2))
+    ]
+    show(Answer([Table("joints", columns, rows)]))
+    first, _, heads, *_ = capsys.readouterr().out.splitlines()
+    assert (first, heads) == ("in all rows: by a limit", f" {gap.join(['joint', '0123456789', 'abcdefghij'])} ")
+
+
 ROBOTS = Path(__file__).parents[3] / "data" / "robots"
 
 
