@@ -428,6 +428,7 @@ def test_effort_modes_have_the_names_of_python() -> None:
     found = motors_of(named | {"by law": {"effort_mode": {"law": "implicit", "load_share": 0.1}}}, "/")
     modes = [], [aa.ImplicitConfig()], [aa.ImplicitConfig(in_engine=True)], [aa.ImplicitConfig(load_share=0.1)]
     assert [motor.others for motor in found.values()] == [*modes]
+    assert plain_of({"a": [aa.ImplicitConfig()]}, "/") == {"a": {"effort_mode": "implicit"}}
     assert problems({"a": {"effort_mode": "fast"}}) == [
         "'a'.effort_mode = 'fast': must be an effort_mode. Write implicit or in_engine."
     ]
