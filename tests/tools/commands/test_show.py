@@ -1,5 +1,6 @@
 """Units of tables with a row for each joint: in headings of joints of one kind, else behind each number."""
 
+import math
 import re
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pytest
 from isaacsim.core.experimental.actuators import inspect_robots
 from isaacsim.core.experimental.actuators.tools.commands.answer import Answer, Table
 from isaacsim.core.experimental.actuators.tools.commands.main import main
-from isaacsim.core.experimental.actuators.tools.commands.show import briefly, show, with_units
+from isaacsim.core.experimental.actuators.tools.commands.show import briefly, show, text_of, with_units
 from refusals import cases
 
 COLUMNS = {"joint": "joint", "position": "position", "effort": "largest effort"}
@@ -37,6 +38,13 @@ def test_numbers_of_joints_of_both_kinds_have_their_own_unit() -> None:
         {"joint": "shoulder", "position": "0.1044 rad", "effort": "60 N·m"},
         {"joint": "extension", "position": "     2 m", "effort": " -"},
     ]
+
+
+@cases(
+    "number, text", (20000.0, "20000"), (123456.0, "123500"), (2e6, "2e+06"), (0.044112, "0.04411"), (-math.inf, "-∞")
+)
+def test_numbers_have_four_digits_and_exponents_from_a_million_on(number, text) -> None:
+    assert text_of(number) == text
 
 
 @cases(

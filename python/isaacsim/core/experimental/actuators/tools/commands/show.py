@@ -200,7 +200,9 @@ def text_of(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return f"{value:.{_DIGITS}g}" if math.isfinite(value) else str(value).replace("inf", "∞")
+        # 20000, not 2e+04
+        digits = f"{float(f'{value:.{_DIGITS}g}'):.{_OF_LARGEST}g}"
+        return digits if math.isfinite(value) else str(value).replace("inf", "∞")
     if isinstance(value, Sequence) and not isinstance(value, str):
         return ", ".join(map(text_of, value))
     return str(value)
