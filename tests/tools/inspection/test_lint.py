@@ -22,6 +22,8 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         (finding,) = lint(file)
         assert (finding.rule, finding.severity, finding.where) == ("unreadable-file", "error", str(file))
         assert "\n" not in finding.problem and not finding.problem.startswith(str(file)) and finding.remedy
+    (motors := tmp_path / "motors.yaml").write_text("hip: {armature: 0.1}")
+    assert [one.remedy for one in lint(motors)] == ["Give motors beside it, by --config or load_motors()."]
     with pytest.raises(FileNotFoundError):
         lint(tmp_path / "nothing.usda")
 
