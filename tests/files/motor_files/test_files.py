@@ -417,6 +417,7 @@ def test_effort_modes_have_the_names_of_python() -> None:
     assert [motor.others for motor in found.values()] == [*modes]
     said = "'a'.effort_mode = 'fast': must be an effort_mode. Write implicit or in_engine."
     assert problems({"a": {"effort_mode": "fast"}}) == [said]
+    assert plain_of({"a": [aa.ImplicitConfig()]}, "/") == {"a": {"effort_mode": "implicit"}}
 
 
 def test_intervals_are_pairs_of_numbers() -> None:

@@ -51,6 +51,17 @@ def test_a_drive_is_told_as_a_law(tmp_path, capsys) -> None:
     assert ("USD drive", ["shoulder"], "PD(kp=57.2958, kd=0)") in shown
 
 
+def test_tokens_of_motors_are_words(tmp_path, capsys) -> None:
+    law = "{law: pd, kp: 0.8, kd: 0.05}, feedback: {side: motor}, transmission: {ratio: 10.0}"
+    (config := tmp_path / "motors.yaml").write_text(f"shoulder: {{controller: {law}}}\n")
+    assert main(["inspect", str(ROBOTS / "arm_2dof.usda"), "--config", str(config), "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    stages = "encoder(side=motor) → PD(kp=0.8, kd=0.05) → transmission(ratio=10)"
+    assert [row["pipeline"] for row in said["actuators"] if row["actuator"] == "shoulder"] == [stages]
+    words = {row["parameter"]: row["value"] for row in said["values"] if row["law"] in ("encoder", "transmission")}
+    assert (words["velocity"], words["side"], words["targets"]) == ("difference", "motor", "joint")
+
+
 def test_motors_of_a_file_take_the_place_of_those_of_the_robot(tmp_path, capsys) -> None:
     (config := tmp_path / "motors.yaml").write_text("shoulder: {controller: {law: pd, kp: 80.0, kd: 5.0}}\n")
     assert main(["inspect", str(ROBOTS / "arm_2dof.usda"), "--config", str(config), "--json"]) == 0

@@ -4,10 +4,16 @@ import json
 from pathlib import Path
 
 import pytest
-from isaacsim.core.experimental.actuators import GearedPDControlConfig, MaxEffortClampingConfig
+from isaacsim.core.experimental.actuators import (
+    FrictionConfig,
+    GearedPDControlConfig,
+    MaxEffortClampingConfig,
+    PDControlConfig,
+    add_motors,
+)
 from isaacsim.core.experimental.actuators.tools.commands.main import main
 from places import ROBOTS
-from robot_files import OF_SHOULDER, SHOULDER, edited, motor, number
+from robot_files import ARM, OF_SHOULDER, SHOULDER, edited, motor, number
 
 LOW = number(SHOULDER, "drive:angular:physics:maxForce", 40.0)
 BARE = number(OF_SHOULDER, "newton:kd", 0.0)
@@ -91,3 +97,14 @@ def test_a_note_makes_nothing_wrong(tmp_path, capsys) -> None:
     code, found = said(capsys, file)
     assert (code, [row["severity"] for row in found["findings"]]) == (0, ["note"])
     assert found["notes"] == ["errors: 0, warnings: 0, notes: 1, files: 1"]
+    assert (
+        main(["lint", str(file)]) == 0
+        and " note      </World/Arm/Actuators/shoulder>: at shoulder" in capsys.readouterr().out
+    )
+    stages = [PDControlConfig(200.0, 20.0), MaxEffortClampingConfig(50.0), FrictionConfig(0.5)]
+    rubbing = edited(tmp_path, lambda stage: add_motors(ARM, {".*": stages}, stage=stage, overwrite_existing=True))
+    code, found = said(capsys, rubbing)
+    assert (code, [row["rule"] for row in found["findings"]]) == (0, ["friction-fallback"] * 2)
+    # people see the first and names
+    assert main(["lint", str(rubbing)]) == 0
+    assert "The same rule notes extension, see --json." in " ".join(capsys.readouterr().out.split())

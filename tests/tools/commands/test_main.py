@@ -130,12 +130,13 @@ def test_parity_names_its_place(capsys) -> None:
 
 
 @cases("command", *SUBCOMMANDS)
-def test_help_shows_what_an_option_takes(command, capsys) -> None:
+def test_help_shows_what_an_option_takes(command, capsys, monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
     with pytest.raises(SystemExit) as ended:
         main.main([command.lower(), "--help"])
     assert ended.value.code == 0
     text = capsys.readouterr().out
-    assert "{None}" not in text and "-h, --help" in text
+    assert "{None}" not in text and "-h, --help" in text and max(map(len, text.splitlines())) <= 80
 
 
 def test_none_is_no_value_of_an_option(capsys) -> None:

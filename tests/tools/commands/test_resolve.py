@@ -26,7 +26,7 @@ def test_with_a_configuration(tmp_path, capsys) -> None:
     motors = tmp_path / "motors.json"
     motors.write_text(json.dumps({"shoulder": {"controller": {"law": "pd", "kp": 80.0, "kd": 4.0}, "armature": 0.01}}))
     assert main(["resolve", FILE, "--config", str(motors)]) == 0
-    assert "motor of the configuration" in capsys.readouterr().out
+    assert capsys.readouterr().out.count("  configuration") == 4
     assert main(["resolve", FILE, "--config", str(motors), "--json"]) == 0
     rows = {(row["joint"], row["property"]): row for row in json.loads(capsys.readouterr().out)["values"]}
     assert [rows["shoulder", "kp"][key] for key in ("file", "config", "applied")] == [200.0, 80.0, 80.0]

@@ -1,12 +1,13 @@
 """Units of tables with a row for each joint: in headings of joints of one kind, else behind each number."""
 
+import math
 import re
 from pathlib import Path
 
 from isaacsim.core.experimental.actuators import inspect_robots
 from isaacsim.core.experimental.actuators.tools.commands.answer import Answer, Table
 from isaacsim.core.experimental.actuators.tools.commands.main import main
-from isaacsim.core.experimental.actuators.tools.commands.show import briefly, show, with_units
+from isaacsim.core.experimental.actuators.tools.commands.show import briefly, show, text_of, with_units
 from refusals import cases
 
 COLUMNS = {"joint": "joint", "position": "position", "effort": "largest effort"}
@@ -36,6 +37,13 @@ def test_numbers_of_joints_of_both_kinds_have_their_own_unit() -> None:
         {"joint": "shoulder", "position": "0.1044 rad", "effort": "60 N·m"},
         {"joint": "extension", "position": "     2 m", "effort": " -"},
     ]
+
+
+@cases(
+    "number, text", (20000.0, "20000"), (123456.0, "123500"), (2e6, "2e+06"), (0.044112, "0.04411"), (-math.inf, "-∞")
+)
+def test_numbers_have_four_digits_and_exponents_from_a_million_on(number, text) -> None:
+    assert text_of(number) == text
 
 
 @cases(
@@ -83,6 +91,18 @@ def test_lines_are_broken_between_words(width, capsys, monkeypatch) -> None:
     assert "kind revolute" in text and "1.5 N·m" in " ".join(text.split())
     longest = max(map(len, ["/and/a/path/that/nobody/breaks/into/two/parts"])) if width == 40 else width
     assert all(len(line.rstrip()) <= longest for line in text.splitlines())
+
+
+@pytest.mark.parametrize(("width", "gap"), [(31, "  "), (29, " ")])
+def test_wide_tables_share_what_two_rows_have_and_have_narrow_gaps(width, gap, capsys, monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    columns = {"joint": "joint", "first": "0123456789", "second": "abcdefghij", "by": "by"}
+    rows = [
+        {"joint": name, "first": number, "second": number, "by": "a limit"} for name, number in (("a", 1), ("b", 2))
+    ]
+    show(Answer([Table("joints", columns, rows)]))
+    first, _, heads, *_ = capsys.readouterr().out.splitlines()
+    assert (first, heads) == ("in all rows: by a limit", f" {gap.join(['joint', '0123456789', 'abcdefghij'])} ")
 
 
 ROBOTS = Path(__file__).parents[3] / "data" / "robots"

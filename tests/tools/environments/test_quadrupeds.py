@@ -41,7 +41,7 @@ def test_seeds_decide_about_motors(robots) -> None:
     """The same seed the same motors, others otherwise, and new ones in each episode."""
 
     def gains() -> list[float]:
-        return robots._motors.actuators[0].controller.kp.numpy().tolist()
+        return robots.motors.actuators[0].controller.kp.numpy().tolist()
 
     seen = []
     for seed in (1, 1, 2, None):
@@ -64,7 +64,7 @@ def test_motors_are_drawn_from_those_identified(tmp_path) -> None:
     save_motors(tmp_path / "motors.yaml", {".*": MotorConfig(intervals={"kp": (110.0, 120.0)})})
     robots = Quadrupeds(2, 0.2, vary=from_identified(tmp_path / "motors.yaml"))
     robots.reset(seed=1)
-    gains = robots._motors.actuators[0].controller.kp.numpy()
+    gains = robots.motors.actuators[0].controller.kp.numpy()
     assert 110.0 <= gains.min() < gains.max() <= 120.0
     robots.close()
 

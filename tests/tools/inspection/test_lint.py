@@ -24,6 +24,8 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         assert (finding.rule, finding.severity, finding.where) == ("unreadable-file", "error", str(file))
         assert "\n" not in finding.problem and not finding.problem.startswith(str(file)) and finding.remedy
     refused(FileNotFoundError, lambda: lint(tmp_path / "nothing.usda"))
+    (motors := tmp_path / "motors.yaml").write_text("hip: {armature: 0.1}")
+    assert [one.remedy for one in lint(motors)] == ["Give motors beside it, by --config or load_motors()."]
 
 
 def test_files_without_robots(tmp_path: Path) -> None:

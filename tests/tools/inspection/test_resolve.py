@@ -41,6 +41,10 @@ def test_stages_without_a_row_of_their_own_have_their_parameters() -> None:
     rows = table(resolve(ARM, {".*": [aa.PDControlConfig(80.0, 4.0), aa.DelayConfig(3)]}))
     found = rows["shoulder", "delay.delay_steps"]
     assert (found.file, found.config, found.applied, found.unit) == (None, 3.0, 3.0, "physics steps")
+    rubbing = [aa.PDControlConfig(80.0, 4.0), aa.FrictionConfig(0.5)]
+    rows = [row for row in resolve(ARM, {"shoulder": rubbing}) if row.property.startswith("friction.")]
+    # people do not see the others
+    assert [row.property for row in rows if not row.is_default] == ["friction.coulomb"] and len(rows) > 10
 
 
 def test_friction_is_that_of_the_stage_or_of_the_simulator() -> None:
@@ -57,7 +61,7 @@ def test_a_configuration_takes_the_place_of_actuators() -> None:
     found = table(resolve(ARM, {"shoulder": motor}))
     kp, limit = found["shoulder", "kp"], found["shoulder", "actuator_limit"]
     assert (kp.file, kp.config, kp.applied, kp.unit) == (200.0, 80.0, 80.0, "N·m/rad")
-    assert kp.rule == "motor of the configuration, and the drive is off"
+    assert kp.rule == "configuration"
     assert (limit.file, limit.config, limit.applied) == (60.0, 70.0, 70.0)
     assert limit.rule.endswith("the joint's 60 bounds its drive only")
     armature = found["shoulder", "armature"]
@@ -65,7 +69,7 @@ def test_a_configuration_takes_the_place_of_actuators() -> None:
     assert armature.applied == pytest.approx(0.01)
     left = found["extension", "kp"]
     assert (left.file, left.config, left.applied) == (2000.0, None, 0.0)
-    assert left.rule == "no motor in the configuration: the drive is left"
+    assert left.rule == "no motor: drive of the file"
     assert found["extension", "actuator_limit"].applied is None
 
 
@@ -136,7 +140,7 @@ def test_the_limit_of_the_joint_is_a_number_there() -> None:
     found = table(resolve(ARM, {".*": taken}))
     limits = [found[joint, "actuator_limit"] for joint in ("shoulder", "extension")]
     assert [(row.config, row.applied) for row in limits] == [(60.0, 60.0), (100.0, 100.0)]
-    assert limits[0].rule == "motor of the configuration, and the drive is off"
+    assert limits[0].rule == "configuration"
     free = table(resolve(ARM, {".*": aa.MotorConfig(aa.PDControlConfig(80.0, 4.0))}))["shoulder", "actuator_limit"]
     assert (free.applied, free.rule.endswith("the joint's 60 bounds its drive only")) == (math.inf, True)
 

@@ -101,4 +101,4 @@ def _not_finite(step: Step) -> Iterator[tuple[str, np.ndarray]]:
 def _cause(law: type) -> str:
     known = described_type(law)
     also = ", or in_engine=True in a simulator that takes it over" if hasattr(known, "in_engine") else ""
-    return f"{known.__name__} needs the effective inertia of the joint, which nobody tells. Set {_ASSUMED}=…{also}"
+    return f"{known.__name__} needs the effective inertia of the joint, which is not known here. Set {_ASSUMED}=…{also}"

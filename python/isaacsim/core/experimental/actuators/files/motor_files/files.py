@@ -365,7 +365,7 @@ class _Writer:
             if KINDS[stage.KIND].many:
                 plain.setdefault(stage.KIND, []).append(written)
             else:
-                plain[stage.KIND] = written
+                plain[stage.KIND] = "implicit" if isinstance(stage, ImplicitConfig) and not written else written
         plain |= self._fields(motor, place)
         if motor.intervals:
             plain[INTERVALS] = {name: list(map(self._plain["float"], pair)) for name, pair in motor.intervals.items()}

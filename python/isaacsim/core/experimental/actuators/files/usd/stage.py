@@ -42,6 +42,8 @@ def open_stage(source: str | os.PathLike[str] | Usd.Stage) -> Usd.Stage:
     path = Path(source)
     if not path.exists():
         raise FileNotFoundError(f"{path}: no such file. Give the path of {ROBOT_FILES}.")
+    if path.suffix.lower() in (".yaml", ".yml", ".toml", ".json"):
+        raise ValueError(f"{path}: must be {ROBOT_FILES}. Give motors beside it, by --config or load_motors().")
     if not path.is_file():
         raise ValueError(f"{path}: must be a file, not a folder or a device. Give the path of {ROBOT_FILES}.")
     # USD prints its messages only if no error here reports them

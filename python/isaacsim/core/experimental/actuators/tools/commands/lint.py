@@ -14,7 +14,7 @@ from .answer import Answer, Table, headings
 from .arguments import Lint
 from .opened import motors_in
 
-_FINDINGS = headings("file | rule | severity | where | problem | remedy")
+_KEYS = ("rule", "severity", "where", "problem", "remedy")
 
 
 def answer(arguments: Lint) -> Answer:
@@ -56,14 +56,22 @@ def _found(arguments: Lint, check: Callable[[Path, float | None], list[Finding]]
 
 
 def _table(name: str, found: dict[Path, list[Finding]], files: Sequence[Path]) -> Table:
-    # paths of prims are complete, for lookup
-    columns = {key: heading for key, heading in _FINDINGS.items() if key != "file" or len(files) > 1}
-    rows = [
-        {key: str(file) if key == "file" else getattr(finding, key) for key in _FINDINGS}
-        for file, findings in found.items()
-        for finding in findings
-    ]
-    return Table(name, columns, rows, {"fixed": "corrected", "left": "left"}.get(name))
+    """Return a table of findings; people see sentences, and one note of each rule."""
+    columns = headings("file | severity | finding" if len(files) > 1 else "severity | finding")
+    every = [(str(file), finding) for file, findings in found.items() for finding in findings]
+    groups: dict[object, list[tuple[str, Finding]]] = {}
+    for file, finding in every:
+        groups.setdefault((file, finding.rule) if finding.severity == "note" else id(finding), []).append(
+            (file, finding)
+        )
+    shown = []
+    for (file, first), *others in groups.values():
+        names = ", ".join(other.where.rpartition("/")[2] for _, other in others)
+        text = f"<{first.where}>: {first.problem} {first.remedy} [{first.rule}]"
+        more = f" The same rule notes {names}, see --json." if names else ""
+        shown.append({"file": file, "severity": first.severity, "finding": text + more})
+    rows = [{"file": file} | {key: getattr(finding, key) for key in _KEYS} for file, finding in every]
+    return Table(name, columns, rows, {"fixed": "corrected", "left": "left"}.get(name), shown)
 
 
 def _is_wrong(found: Sequence[Finding]) -> bool:

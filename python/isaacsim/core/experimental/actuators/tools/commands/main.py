@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import importlib.util
 import re
+import shutil
 import sys
 import textwrap
 import warnings
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO, cast
 
 from ...base.errors import did_you_mean
 from ...base.extras import needs
@@ -42,20 +44,36 @@ def main(arguments: Sequence[str] | None = None) -> int:
             seen = "A program shows a robot with sim.view(). " if words[0] in ("view", "watch", "show") else ""
             _print_each("error", [f"{words[0]}: must be a command. {seen}{did_you_mean(words[0], SUBCOMMANDS)}"])
             return 2
-        given = tyro.extras.subcommand_cli_from_dict(
-            SUBCOMMANDS,
-            prog="actuators",
-            description="Inspect, check, simulate and train the actuators of robots. `--version` prints the version.",
-            args=arguments,
-            # options that may be left out are no options for the word None
-            config=(tyro.conf.DisallowNone,),
-        )
+        with contextlib.redirect_stdout(cast(TextIO, _Filled(sys.stdout))):
+            given = tyro.extras.subcommand_cli_from_dict(
+                SUBCOMMANDS,
+                prog="actuators",
+                description="Inspect, check, simulate and train actuators of robots. `--version` prints the version.",
+                args=arguments,
+                # options that may be left out are no options for the word None
+                config=(tyro.conf.DisallowNone,),
+            )
         with needs("The command actuators", "cli"):
             importlib.import_module(f"{__package__}.show")
     except ModuleNotFoundError as error:
         print(error, file=sys.stderr)
         return 1
     return _run(given)
+
+
+class _Filled:
+    """A stream on which sentences are broken between words, as tyro does for options only."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        width = shutil.get_terminal_size().columns
+        lines = (line if {*line} & {*"╭│╰\x1b"} else textwrap.fill(line, width) for line in text.split("\n"))
+        return self._stream.write("\n".join(lines))
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._stream, name)
 
 
 def _run(given: Arguments) -> int:

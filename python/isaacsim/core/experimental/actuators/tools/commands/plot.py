@@ -100,7 +100,7 @@ def _step(arguments: Plot) -> tuple[Figure, Table, bool, list[str]]:
         {
             "drive": name,
             "rise_time": one.rise_time,
-            "overshoot": None if one.overshoot is None else 100 * one.overshoot,
+            "overshoot": None if one.overshoot is None else round(100 * one.overshoot, 2),
             "settling_time": one.settling_time,
             "error": float(one.target[-1]) - one.final,
             "largest_effort": float(abs(one.effort).max()),

@@ -20,10 +20,13 @@ def answer(arguments: Resolve) -> Answer:
             raise ValueError(f"--config = {arguments.config} with --groups: must be one of them. Leave one out.")
         return Answer([Table("values", _GROUPS, [asdict(row) for row in resolve_groups(arguments.file)])])
     motors = motors_in(arguments.config)
-    rows = [asdict(row) for row in resolve(arguments.file, motors)]
+    rows = resolve(arguments.file, motors)
     columns = dict(_COLUMNS)
     if motors is None:
         del columns["config"]
-    if len({row["robot"] for row in rows}) < 2:
+    if len({row.robot for row in rows}) < 2:
         del columns["robot"]
-    return Answer([Table("values", columns, rows)])
+    # words can be broken between law and parameter
+    shown = [asdict(row) | {"property": row.property.replace(".", ": ", 1)} for row in rows if not row.is_default]
+    table = Table("values", columns, list(map(asdict, rows)), shown=shown)
+    return Answer([table], ["Actuators and motors switch the drives of their joints off."])

@@ -33,7 +33,7 @@ _DIGITS = 4
 _FILE_WIDTH = 80
 # words up to this length are not broken
 _LONGEST = 48
-# rows from which on a value that all have stands above the table
+# rows from which on a value that all have stands above the table; two if it is too wide otherwise
 _MANY = 3
 # digits of the largest number of a column with a unit, to which its numbers are rounded
 _OF_LARGEST = 6
@@ -79,12 +79,13 @@ def _drawn(table: Table, width: int) -> Iterator[str | RichTable]:
     """Yield what stands above a table, and the table."""
     rows, columns = [*(table.rows if table.shown is None else table.shown)], dict(table.columns)
     yield from filter(None, [table.title])
-    if len(rows) >= _MANY:
+    values, texts = _cells(rows, columns)
+    is_wide = sum(_widths([*columns.values()], texts, 0)) > width - 2 * len(columns)
+    if len(rows) >= _MANY or (is_wide and len(rows) > 1):
         yield from _shared(rows, columns)
         rows = _merged(rows, *columns)
+        values, texts = _cells(rows, columns)
     heads = list(columns.values())
-    values = [[row.get(key) for row in rows] for key in columns]
-    texts = list(map(_texts, values, heads))
     # before each column are two spaces
     room = width - 2 * len(columns)
     widths = _widths(heads, texts, room)
@@ -92,14 +93,30 @@ def _drawn(table: Table, width: int) -> Iterator[str | RichTable]:
         yield f"units: {', '.join(head for head in heads if '[' in head)}"
         heads = [head.partition(" [")[0] for head in heads]
         widths = _widths(heads, texts, room)
-    yield _table(heads, values, texts, widths)
+    gap = 2
+    if sum(widths) > room:
+        gap, widths = 1, _widths(heads, texts, width - len(columns) - 1)
+    yield _table(heads, values, texts, widths, gap)
+
+
+def _cells(
+    rows: Sequence[Mapping[str, object]], columns: Mapping[str, str]
+) -> tuple[list[list[object]], list[list[str]]]:
+    """Return values and texts of columns."""
+    values = [[row.get(key) for row in rows] for key in columns]
+    return values, list(map(_texts, values, columns.values()))
 
 
 def _table(
-    heads: Sequence[str], values: Sequence[Sequence[object]], texts: Sequence[Sequence[str]], widths: Sequence[int]
+    heads: Sequence[str],
+    values: Sequence[Sequence[object]],
+    texts: Sequence[Sequence[str]],
+    widths: Sequence[int],
+    gap: int,
 ) -> RichTable:
-    """Return a table of columns, numbers to the right."""
-    table = RichTable(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, width=sum(widths) + 2 * len(widths))
+    """Return a table of columns, numbers to the right, with one or two spaces between columns."""
+    width = sum(widths) + gap * (len(widths) - 1) + 2
+    table = RichTable(box=box.SIMPLE_HEAD, padding=(0, gap - 1, 0, 0), pad_edge=False, width=width)
     for head, column, room in zip(heads, values, widths, strict=True):
         is_right = all(value is None or is_number(value) for value in column)
         table.add_column(escape(head), justify="right" if is_right else "left", overflow="fold", width=room)
@@ -181,7 +198,9 @@ def text_of(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return f"{value:.{_DIGITS}g}" if math.isfinite(value) else str(value).replace("inf", "∞")
+        # 20000, not 2e+04
+        digits = f"{float(f'{value:.{_DIGITS}g}'):.{_OF_LARGEST}g}"
+        return digits if math.isfinite(value) else str(value).replace("inf", "∞")
     if isinstance(value, Sequence) and not isinstance(value, str):
         return ", ".join(map(text_of, value))
     return str(value)

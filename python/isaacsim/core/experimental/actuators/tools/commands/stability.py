@@ -20,8 +20,9 @@ _JOINT = headings(
 
 _MEANING = (
     "margin: the gain margin, the factor by which all gains may grow; below 1 it vibrates, and at 0 only more "
-    "damping or a smaller step helps. smallest armature: the smallest with which the robot is stable, if all "
-    "joints have theirs. largest step: the largest stable physics step, of the robot or of the joint alone."
+    "damping or a smaller step helps. smallest armature: with those of all rows the robot is just stable; of a robot "
+    "that is stable, none is above the present one. largest step: the largest stable physics step, of the robot or of "
+    "the joint alone."
 )
 
 

@@ -13,6 +13,7 @@ class Quadruped(gymnasium.Env[np.ndarray, np.ndarray]):
 
     def __init__(self, **options: Any) -> None:
         self._robots = Quadrupeds(1, **options)
+        self.motors = self._robots.motors
         self.observation_space = self._robots.single_observation_space
         self.action_space = self._robots.single_action_space
 

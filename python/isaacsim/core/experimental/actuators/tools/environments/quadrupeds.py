@@ -27,7 +27,8 @@ class Quadrupeds(gymnasium.vector.VectorEnv):
     """ANYmal C robots on flat ground, with the forward distance [m] as reward; a fall costs 1 and ends the episode.
 
     Observations `(num_envs, 35)`: gravity in the frame of the base, its velocities in the world, joint positions from
-    the stance, joint velocities, clock of the gait. Actions `(num_envs, 12)`, -1 … 1: targets around the stance.
+    the stance, joint velocities, clock of the gait. Actions `(num_envs, 12)`, -1 … 1: targets around the stance. The
+    actuators are `motors`, for a `Recorder` for instance; from `gymnasium.make_vec`, `robots.unwrapped.motors`.
 
     Args:
         num_envs: Number of robots.
@@ -46,7 +47,7 @@ class Quadrupeds(gymnasium.vector.VectorEnv):
         self.single_observation_space, self.single_action_space = Box(-100.0, 100.0, (35,)), Box(-1.0, 1.0, (12,))
         self.observation_space, self.action_space = Box(-100.0, 100.0, (num_envs, 35)), Box(-1.0, 1.0, (num_envs, 12))
         self._sim = Simulation(ROBOT, DT, num_envs)
-        self._robots, self._motors = Articulation(ANYMAL), ArticulationActuators.from_configs(ANYMAL, motors)
+        self._robots, self.motors = Articulation(ANYMAL), ArticulationActuators.from_configs(ANYMAL, motors)
         self._sim.play()
         self._state, self._done = self._robots.buffers(), np.zeros(num_envs, bool)
         self._stance, self._steps = self._state.positions[0].copy(), np.zeros(num_envs, int)
@@ -54,7 +55,7 @@ class Quadrupeds(gymnasium.vector.VectorEnv):
     def reset(self, *, seed: int | None = None, options: object = None) -> tuple[np.ndarray, dict[str, Any]]:
         """Begin an episode of all robots, with new motors."""
         super().reset(seed=seed)
-        self._motors.randomize(self._vary, seed=int(self.np_random.integers(2**31)))
+        self.motors.randomize(self._vary, seed=int(self.np_random.integers(2**31)))
         self._start(np.full(self.num_envs, True))
         return self._observe(), {"truth": self._observe(true=True)}
 
@@ -78,7 +79,7 @@ class Quadrupeds(gymnasium.vector.VectorEnv):
 
     def close_extras(self, **_: object) -> None:
         """Close the simulation."""
-        self._motors.close()
+        self.motors.close()
         self._sim.close()
 
     def _start(self, robots: np.ndarray) -> None:
@@ -86,7 +87,7 @@ class Quadrupeds(gymnasium.vector.VectorEnv):
         self._steps[robots], self._done[robots] = 0, False
 
     def _observe(self, true: bool = False) -> np.ndarray:
-        state, motors, clock = self._state, self._motors, 2 * np.pi * GAIT * DT * DECIMATION * self._steps[:, None]
+        state, motors, clock = self._state, self.motors, 2 * np.pi * GAIT * DT * DECIMATION * self._steps[:, None]
         q, qd = (state.positions, state.velocities) if true else (motors.measured_positions, motors.measured_velocities)
         parts = state.projected_gravity, state.root_velocities, q - self._stance, 0.1 * qd, np.sin(clock), np.cos(clock)
         return np.hstack(parts, dtype=np.float32).clip(-100.0, 100.0)

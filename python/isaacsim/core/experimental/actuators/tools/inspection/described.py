@@ -203,7 +203,7 @@ def values_of(config: Config, linear: bool, source: str) -> dict[str, tuple[Para
     return {
         name: (described, InspectedValue(_plain(value), unit_of(described.unit, linear), source))
         for name, described in parameters_of(config).items()
-        if (value := getattr(config, name)) != []
+        if (value := _word(described, getattr(config, name))) != []
     }
 
 
@@ -234,9 +234,14 @@ def _in_words(config: Config) -> str:
 
 def _unusual(config: Config) -> dict[str, object]:
     """Return the parameters of a law that are not those by default, nor empty."""
-    values = {name: getattr(config, name) for name in parameters_of(config)}
+    values = {name: _word(described, getattr(config, name)) for name, described in parameters_of(config).items()}
     usual = {field.name: field.default for field in dataclasses.fields(cast(Any, config))}
     return {name: value for name, value in values.items() if value != usual[name] and value != []}
+
+
+def _word(described: Parameter, value: object) -> object:
+    """Return a value as users write it: the word of a token, which motors have by its number."""
+    return described.word(value) if isinstance(value, int | float) else value
 
 
 def _shown(value: object) -> str:
@@ -284,5 +289,5 @@ def at_shaft(actuator: Staged) -> str:
         return "no motor of its own: a linkage moves it"
     motor = before_linkage(actuator)
     values = dict(zip(("kp", "kd", "ki"), gains_at_joint(motor) or (), strict=False)) | {"limit": largest_effort(motor)}
-    said = ", ".join(f"{name} {value:.4g}" for name, value in values.items() if value and math.isfinite(value))
+    said = ", ".join(f"{name} {value:.6g}" for name, value in values.items() if value and math.isfinite(value))
     return f"at the shaft: {said or 'no gains or limit that are known'}"

@@ -8,8 +8,8 @@ import math
 import os
 import warnings
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -75,7 +75,10 @@ class Resolved:
     config: float | None
     # after play; infinite for no limit
     applied: float | None
+    # what decides; an actuator or a motor switches the joint's drive off
     rule: str
+    # True for a parameter of a stage that is nowhere set to another value than its default
+    is_default: bool = False
 
 
 def resolve(file: str | os.PathLike[str], config: Motors | None = None) -> list[Resolved]:
@@ -126,19 +129,24 @@ class _Rows:
             yield self._limit(joint)
             for name in _APPLIED:
                 yield self._property(joint, name)
-            # stages without rows of their own: all but control laws and limits
-            actuator, motor = self._actuator(joint), self._motor(joint.name)
-            stages = [[] if one is None else list(without_idle(one)) for one in (actuator, motor)]
-            of_file, of_config = map(_numbers_of, stages)
-            running = _running(*self._running[joint.name]) if joint.name in self._running else {}
-            # a joint that the linkage of another moves also runs placeholders, which no motor has
-            laws = set(map(law_of, itertools.chain(*stages)))
-            applied = {key: value for key, value in running.items() if key[0].partition(".")[0] in laws}
-            for key in dict.fromkeys([*of_file, *of_config, *applied]):
-                name, unit = key
-                unit = unit_of(unit, joint.linear)
-                values = (numbers.get(key) for numbers in (of_file, of_config, applied))
-                yield Resolved(self._robot.path, joint.name, name, unit, *values, self._whose(joint))
+            yield from self._stages(joint)
+
+    def _stages(self, joint: InspectedJoint) -> Iterator[Resolved]:
+        """Iterate over the parameters of stages without rows of their own: all but control laws and limits."""
+        both = self._actuator(joint), self._motor(joint.name)
+        stages = [[] if one is None else [*without_idle(one)] for one in both]
+        of_file, of_config = map(_numbers_of, stages)
+        running = _running(*self._running[joint.name]) if joint.name in self._running else {}
+        # a joint that the linkage of another moves also runs placeholders, which no motor has
+        laws = set(map(law_of, itertools.chain(*stages)))
+        applied = {key: value for key, value in running.items() if key[0].partition(".")[0] in laws}
+        defaults = _defaults_of(itertools.chain(*stages))
+        for name, unit in dict.fromkeys([*of_file, *of_config, *applied]):
+            values = [numbers.get((name, unit)) for numbers in (of_file, of_config, applied)]
+            usual = defaults.get(name, math.nan)
+            is_default = all(value is None or math.isclose(value, usual, rel_tol=_SAME) for value in values)
+            unit = unit_of(unit, joint.linear)
+            yield Resolved(self._robot.path, joint.name, name, unit, *values, self._whose(joint), is_default)
 
     def _gains(self, joint: InspectedJoint) -> Iterator[Resolved]:
         actuator, motor = self._actuator(joint), self._motor(joint.name)
@@ -186,7 +194,7 @@ class _Rows:
                 else "friction stage, which replaces it"
             )
         elif name == "armature" and armature(acting) is not None:
-            rule = "rotor of the transmission, ratio²·rotor_inertia"
+            rule = "rotor of the transmission, times ratio²"
         elif given is not None:
             rule = "configuration"
         elif value.said:
@@ -208,11 +216,11 @@ class _Rows:
     def _whose(self, joint: InspectedJoint) -> str:
         """Return the rule that decides what drives a joint."""
         if joint.name in self._motors and joint.name in self._actuated:
-            return "motor of the configuration, and the drive is off"
+            return "configuration"
         if joint.name in self._actuated:
-            return "actuator of the file, and the drive is off"
+            return "actuator of the file"
         if self._with_config:
-            return "no motor in the configuration: the drive is left"
+            return "no motor: drive of the file"
         if joint.driven_by == "MJCF actuator":
             # as `run` has it: the physics moves a joint by its drive, and no program sets other controls
             return "actuator of the file, as joint drive" if any(self._applied_gains(joint.name)) else "with control 0"
@@ -260,6 +268,16 @@ def _numbers_of(stages: Iterable[Config]) -> dict[tuple[str, str], float]:
             shares = zip(config.joints, config.coefficients, strict=False)
             found |= {(f"{law_of(config)}.coefficients[{joint}]", ""): share for joint, share in shares}
     return found
+
+
+def _defaults_of(stages: Iterable[Config]) -> dict[str, float]:
+    """Return the defaults of configs, by law and parameter."""
+    return {
+        f"{law_of(config)}.{one.name}": parameters_of(config)[one.name].number(one.default)
+        for config in stages
+        for one in fields(cast(Any, config))
+        if one.name in parameters_of(config) and isinstance(one.default, int | float | str)
+    }
 
 
 def _running(actuator: Actuator, at: int) -> dict[tuple[str, str], float]:
