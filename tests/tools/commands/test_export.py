@@ -28,7 +28,7 @@ def test_table_has_units_and_the_largest_effort(robot, units, tmp_path, capsys) 
     words = ["--to", "urdf", "-o", str(tmp_path / "motors.xml"), "--lossy"]
     assert main(["export", str(ROBOTS / f"{robot}.usda"), *words]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert all(unit in said for unit in units)
+    assert all(unit in said for unit in units) and "position_limits" not in said
 
 
 def test_motor_of_a_tendon_is_at_its_shaft(tmp_path, capsys) -> None:
@@ -36,6 +36,7 @@ def test_motor_of_a_tendon_is_at_its_shaft(tmp_path, capsys) -> None:
     assert main(["export", hand, "--to", "yaml", "-o", str(out), "--json"]) == 0
     shown = capsys.readouterr()
     rows = {row["joint"]: row for row in json.loads(shown.out)["joints"]}
+    assert rows["FFJ3"]["other"][:2] == ["armature", "friction"]
     assert (rows["FFJ2"]["kp"], rows["FFJ2"]["other"][-1]) == (None, "at the shaft: kp 1, limit 0.7245")
     motors, text = aa.load_motors(out), out.read_text("utf-8")
     assert not motors["FFJ1"].others and motors["FFJ2"].others[0].joints == ["FFJ2", "FFJ1"]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import Any
 
 from ...base.saving import require_place
-from ..export.robot import FEATURES, ExportedJoint, read_robot
+from ..export.robot import FEATURES, OF_JOINT, ExportedJoint, read_robot
 from ..export.targets import TARGETS, written
 from ..inspection.described import at_shaft, gains, largest_effort
 from .answer import Answer, Table
@@ -15,6 +16,8 @@ from .opened import motors_in
 from .show import with_units
 
 _COLUMNS = {"dof": "DOF", "joint": "joint", "kp": "kp", "kd": "kd", "max_effort": "largest effort", "other": "other"}
+# properties that nearly all joints have are for programs
+_OF_JOINT = OF_JOINT | {"position_limits", "velocity_limit"}
 _QUANTITIES = {"kp": "stiffness", "kd": "damping", "max_effort": "effort"}
 
 
@@ -30,11 +33,13 @@ def answer(arguments: Export) -> Answer:
     title = f"{robot.path}: its motors, in DOF order"
     notes = [f"The motors are in {arguments.out}, for {arguments.to}.", *told, *lost]
     is_wrong = bool(lost) and not arguments.lossy
-    table = Table("joints", _COLUMNS, list(map(_row, itertools.count(), robot.joints)), title=title)
+    rows = list(map(_row, itertools.count(), robot.joints))
+    shown = [row | {"other": [one for one in row["other"] if one not in _OF_JOINT]} for row in rows]
+    table = Table("joints", _COLUMNS, rows, title, shown)
     return Answer([with_units(table, _QUANTITIES, [not joint.is_linear for joint in robot.joints])], notes, is_wrong)
 
 
-def _row(number: int, joint: ExportedJoint) -> dict[str, object]:
+def _row(number: int, joint: ExportedJoint) -> dict[str, Any]:
     """Return the row of a joint, with values at the joint."""
     features, most, shaft = joint.features, joint.largest_effort, ""
     kp, kd = features.get("kp"), features.get("kd")

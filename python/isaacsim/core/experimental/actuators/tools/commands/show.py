@@ -229,7 +229,7 @@ def with_units(table: Table, quantities: Mapping[str, str], turns: Sequence[bool
     columns = {**table.columns, **{key: heading(table.columns[key], there[key], turns) for key in there}}
     if turns is None or not are_mixed(turns):
         return replace(table, columns=columns)
-    shown = [dict(row) for row in table.rows]
+    shown = [dict(row) for row in (table.rows if table.shown is None else table.shown)]
     for key, quantity in there.items():
         # infinity is so in whatever unit
         if any(row.get(key) != math.inf for row in shown):
