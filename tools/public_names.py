@@ -9,7 +9,7 @@ import dataclasses
 import math
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import isaacsim.core.experimental.actuators as package
 from isaacsim.core.experimental.actuators.files.motor_files.files import LAWS, is_unnamed
@@ -84,7 +84,7 @@ def motor_files(text: str) -> str:
 
 def _field(config: type[Config], name: str, described: Parameter) -> str:
     """Return a field with its default, if it has one, and the unit at a joint that turns."""
-    default: Any = {one.name: one.default for one in dataclasses.fields(config)}[name]
+    default: Any = {one.name: one.default for one in dataclasses.fields(cast(Any, config))}[name]
     if isinstance(default, float):
         default = ".inf" if default == math.inf else f"{default:.4g}"
     words = str(default).lower().replace("()", "[]")

@@ -145,8 +145,9 @@ class _Rows:
             values = [numbers.get((name, unit)) for numbers in (of_file, of_config, applied)]
             usual = defaults.get(name, math.nan)
             is_default = all(value is None or math.isclose(value, usual, rel_tol=_SAME) for value in values)
-            unit = unit_of(unit, joint.linear)
-            yield Resolved(self._robot.path, joint.name, name, unit, *values, self._whose(joint), is_default)
+            file, config, now = values
+            where = self._robot.path, joint.name, name, unit_of(unit, joint.linear)
+            yield Resolved(*where, file, config, now, self._whose(joint), is_default)
 
     def _gains(self, joint: InspectedJoint) -> Iterator[Resolved]:
         actuator, motor = self._actuator(joint), self._motor(joint.name)
