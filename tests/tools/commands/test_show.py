@@ -93,7 +93,7 @@ def test_lines_are_broken_between_words(width, capsys, monkeypatch) -> None:
     assert all(len(line.rstrip()) <= longest for line in text.splitlines())
 
 
-@pytest.mark.parametrize(("width", "gap"), [(31, "  "), (29, " ")])
+@cases("width, gap", (31, "  "), (29, " "))
 def test_wide_tables_share_what_two_rows_have_and_have_narrow_gaps(width, gap, capsys, monkeypatch) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
     columns = {"joint": "joint", "first": "0123456789", "second": "abcdefghij", "by": "by"}
