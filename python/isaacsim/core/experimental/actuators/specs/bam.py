@@ -93,8 +93,7 @@ _SERVO = {"kp": "kp", "error_gain": "error_gain", "vin": "voltage", "max_pwm": "
 def servo_of_bam(rest: Mapping[str, object], series: str) -> tuple[dict[str, Any], dict[str, Any], dict[str, object]]:
     """Return arguments of `ElectricalConfig` and of `ServoControlConfig`, and what else there is."""
     names = _names(rest, "bam")
-    actuator = str(rest.get(names.get("actuator", ""), "")).lower()
-    preset = series or next((one for one in PRESETS if actuator.startswith(one.lower())), "")
+    preset = series or _series(rest.get(names.get("actuator", ""), ""))
     winding, own = (
         {field: rest[names[name]] for name, field in fields.items() if name in names} for fields in (_WINDING, _SERVO)
     )
@@ -125,6 +124,10 @@ def play_of(backlash: float, armature: float) -> ElasticTransmissionConfig:
 def taken(rest: dict[str, object], name: str) -> Any:
     """Return and remove a number of a file, however it is spelled; None where there is none."""
     return rest.pop(_names(rest, "bam").get(name, ""), None)
+
+
+def _series(actuator: object) -> str:
+    return next((one for one in PRESETS if str(actuator).lower().startswith(one.lower())), "")
 
 
 def _without(rest: Mapping[str, object], names: Mapping[str, str], taken: set[str]) -> dict[str, object]:

@@ -92,11 +92,16 @@ def _problems(whys: Mapping[str, str | None], found: Mapping[str, Sequence[str]]
             several = " and ".join(map(repr, matching))
             yield f"{joint} is matched by {several}: must be matched once. Narrow one of them."
     if every:
-        if joints := [joint for joint, matching in found.items() if not matching]:
-            yield (
-                f"{', '.join(joints)} {'is' if len(joints) == 1 else 'are'} matched by none of "
-                f"{', '.join(map(repr, whys)) or 'no patterns'}: each joint must be matched once. Add a pattern."
-            )
+        yield from _unmatched(found, whys)
+
+
+def _unmatched(found: Mapping[str, Sequence[str]], patterns: Iterable[str]) -> Iterator[str]:
+    """Yield what is wrong with joints that no pattern matches, if there are any."""
+    if joints := [joint for joint, matching in found.items() if not matching]:
+        yield (
+            f"{', '.join(joints)} {'is' if len(joints) == 1 else 'are'} matched by none of "
+            f"{', '.join(map(repr, patterns)) or 'no patterns'}: each joint must be matched once. Add a pattern."
+        )
 
 
 def by_joint(value: object, joints: Sequence[str], subject: str) -> list[Any]:

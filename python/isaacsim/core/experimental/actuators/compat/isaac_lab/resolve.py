@@ -148,8 +148,7 @@ def resolve(
     if chosen is not None and chosen not in _RULINGS:
         raise ValueError(f"rules = {chosen!r}: must be one of {', '.join(map(repr, _RULINGS))}. Give one of these.")
     given = names, ids, robot, num_robots
-    usual = "3.0" if has_later_names(cfg) and not is_ours(cfg) else "documentation"
-    found = _resolved(cfg, model, *given, chosen or usual, group)
+    found = _resolved(cfg, model, *given, chosen or _default_rules(cfg), group)
     _warn_of_earlier(cfg, model)
     if chosen is None and is_ours(cfg):
         later = _resolved(cfg, model, *given, "3.0", group)
@@ -160,6 +159,10 @@ def resolve(
                 stacklevel=level_outside(),
             )
     return found
+
+
+def _default_rules(cfg: object) -> Rules:
+    return "3.0" if has_later_names(cfg) and not is_ours(cfg) else "documentation"
 
 
 def _warn_of_earlier(cfg: object, model: str) -> None:

@@ -111,7 +111,7 @@ def to_usd(
             add_motors(root, motors, stage=stage, overwrite_existing=overwrite_existing)
         as_json = {group: _as_json(cfg, resolved[group].rules) for group, cfg in cfgs.items()}
         write_text(stage, root, ATTRIBUTE, json.dumps(as_json))
-        lost += [f"{group}: {line}" for group, one in resolved.items() for line in _lost(cfgs[group], one)]
+        lost += _lost_of_groups(cfgs, resolved)
     return lost
 
 
@@ -166,6 +166,12 @@ def groups_of(stage: Stage, root: str) -> dict[str, known_cfgs.ActuatorBaseCfg]:
         raise ValueError(
             f"<{root}>.{ATTRIBUTE}: must hold groups, but {error}. Write them anew with to_usd."
         ) from error
+
+
+def _lost_of_groups(cfgs: Mapping[str, object], resolved: Mapping[str, Resolved]) -> Iterator[str]:
+    for group, one in resolved.items():
+        for line in _lost(cfgs[group], one):
+            yield f"{group}: {line}"
 
 
 def _lost(cfg: Cfg, resolved: Resolved) -> list[str]:

@@ -278,9 +278,7 @@ def _of_joints(scene: Scene, model: mujoco.MjModel) -> dict[str, list[str]]:
     """Names of the joints that lose something, by what they lose."""
     by_test = {
         "limits, friction, damping and springs of ball and free joints": _has_passive,
-        "lower effort limits that are not the upper ones": lambda model, joint: bool(
-            model.jnt_actfrclimited[joint] and np.sum(model.jnt_actfrcrange[joint])
-        ),
+        "lower effort limits that are not the upper ones": _is_one_sided,
         "how hard limits of joints are": _has_soft_limits,
         "damping and springs that grow": _has_powers,
     }
@@ -294,6 +292,11 @@ def _of_joints(scene: Scene, model: mujoco.MjModel) -> dict[str, list[str]]:
         axis.name for axis in axes if (axis.position_range, axis.velocity_range) != (NO_BOUNDS, NO_BOUNDS)
     ]
     return lost
+
+
+def _is_one_sided(model: mujoco.MjModel, joint: int) -> bool:
+    """True if the effort limits of a joint differ in magnitude."""
+    return bool(model.jnt_actfrclimited[joint]) and np.sum(model.jnt_actfrcrange[joint]) != 0.0
 
 
 def _has_soft_limits(model: mujoco.MjModel, joint: int) -> bool:

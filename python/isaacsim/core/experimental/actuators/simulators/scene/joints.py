@@ -236,8 +236,7 @@ def _joint(prim: Usd.Prim, kind: str, described: Description, ends: tuple[int, i
         weak=bool(described.excludeFromArticulation) or constraint is not None,
         rank=int(kind not in ("prismatic", "d6") and not is_driven),
     )
-    names = () if constraint else articulation.axes_of(prim)
-    axes = tuple((name, name[-1] if kind == "d6" else "XYZ"[int(described.axis)]) for name in names)
+    axes = () if constraint else _free_axes(prim, kind, described)
     frames = (
         frame(described.localPose0Position, described.localPose0Orientation, length),
         frame(described.localPose1Position, described.localPose1Orientation, length),
@@ -248,6 +247,13 @@ def _joint(prim: Usd.Prim, kind: str, described: Description, ends: tuple[int, i
             "localRot0, localPos1 and localRot1."
         )
     return Joint(edge, constraint or kind, axes, frames)
+
+
+def _free_axes(prim: Usd.Prim, kind: str, described: Description) -> tuple[tuple[str, str], ...]:
+    """USD's name and the letter of each free axis."""
+    return tuple(
+        (name, name[-1] if kind == "d6" else "XYZ"[int(described.axis)]) for name in articulation.axes_of(prim)
+    )
 
 
 def _may_follow(first: Joint, joint: Joint) -> bool:

@@ -401,9 +401,12 @@ class _Part:
             chosen = values[self._dense]
             row[name][self._in] = self.clamps[chosen] if name == "limited_by" else chosen
         if "faults" in row:
-            for robot, slot, code, _ in self._step.faults():
-                if robot in self._row and slot in self._place:
-                    row["faults"][self._row[robot], self._place[slot]] = code
+            self._write_faults(row["faults"])
+
+    def _write_faults(self, to: np.ndarray) -> None:
+        for robot, slot, code, _ in self._step.faults():
+            if robot in self._row and slot in self._place:
+                to[self._row[robot], self._place[slot]] = code
 
     @functools.cached_property
     def _state_places(self) -> list[tuple[str, int, int, int, tuple[np.ndarray, ...], list[int]]]:

@@ -130,8 +130,7 @@ def _node(node: NodePrim, database: type[Database], graph: Graph, issues: list[s
     # a connection overrides a value
     values = {name: port for name, port in node.ports.items() if port.value is not None and not port.sources}
     for name, authored in values.items():
-        # outputs are computed, and executions are pulsed
-        if name in known and known[name].group != "outputs" and known[name].type.base != "execution":
+        if name in known and _takes_value(known[name]):
             try:
                 made.db.write(name, authored.value)
             except ValueError as error:
@@ -201,6 +200,11 @@ def _wire_problem(end: GraphNode, name: str, source: GraphNode, port: str) -> st
         hint = " Put a ToFloat between them." if (given.base, wanted.base) == ("double", "float") else ""
         return f"that is {given.text}, must be {wanted.text}.{hint}"
     return None
+
+
+def _takes_value(port: Port) -> bool:
+    # outputs are computed, and executions are pulsed
+    return port.group != "outputs" and port.type.base != "execution"
 
 
 def _warn_of_unknown(node: NodePrim, values: Collection[str], known: Collection[str]) -> None:

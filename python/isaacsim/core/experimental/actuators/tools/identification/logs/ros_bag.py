@@ -241,16 +241,17 @@ def _given(path: Path, topics: Mapping[str, Topic], role: str, words: str) -> Ch
 def _only(path: Path, topics: Mapping[str, Topic], taken: Sequence[str], role: str) -> Chosen:
     """Return the only topic that may have a role, without those that have another."""
     found = [name for name, one in topics.items() if one.kind in _KINDS[role] and one.count and name not in taken]
-    if role == "position":
-        # those of several that are called so, all if none is
-        found = [name for name in found if name.rpartition("/")[2] == _USUAL] or found
-    else:
-        found = [name for name in found if not _is_measured(name, topics[name])]
+    found = _usual(found) if role == "position" else [name for name in found if not _is_measured(name, topics[name])]
     if len(found) != 1:
         told = f"{', '.join(found) or 'no topic'} may have the {role}s"
         rule = f"must be one topic with messages of {' or '.join(_KINDS[role])}"
         raise ValueError(f"{path}: {told}: {rule}. The bag has {_listed(topics)}. {_REMEDY}.")
     return Chosen(found[0], topics[found[0]].kind)
+
+
+def _usual(names: Sequence[str]) -> Sequence[str]:
+    """Return those of several topics of joint states that are called so, all if none is."""
+    return [name for name in names if name.rpartition("/")[2] == _USUAL] or names
 
 
 def _is_measured(name: str, topic: Topic) -> bool:
