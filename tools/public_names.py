@@ -14,7 +14,6 @@ from typing import Any, cast
 import isaacsim.core.experimental.actuators as package
 from isaacsim.core.experimental.actuators.files.motor_files.files import LAWS, is_unnamed
 from isaacsim.core.experimental.actuators.laws.contract import catalogue
-from isaacsim.core.experimental.actuators.specs.configs import Config
 from isaacsim.core.experimental.actuators.specs.fields import Parameter, parameters_of
 from isaacsim.core.experimental.actuators.specs.stages import KINDS
 
@@ -82,7 +81,7 @@ def motor_files(text: str) -> str:
     return filled(MOTORS, text, "<!-- generated: motor files -->\n", table, "<!-- end of generated -->")
 
 
-def _field(config: type[Config], name: str, described: Parameter) -> str:
+def _field(config: Any, name: str, described: Parameter) -> str:
     """Return a field with its default, if it has one, and the unit at a joint that turns."""
     default: Any = {one.name: one.default for one in dataclasses.fields(cast(Any, config))}[name]
     if isinstance(default, float):
