@@ -67,8 +67,8 @@ def answer(arguments: Identify) -> Answer:
     save_identified(found, out)
     judged = verdicts(found)
     said = _warnings(found, judged, notes)
-    where = "in the report" if arguments.report else "in the report: --report"
-    notes = shortened(said, None if arguments.json else _MOST_WARNINGS, where)
+    option = "" if arguments.report else ": --report"
+    notes = shortened(said, None if arguments.json else _MOST_WARNINGS, f"in the report{option}")
     notes.append(f"Model: {found.chosen}. The motors are in {out}. It took {found.seconds:.1f} s.")
     notes += written(arguments.report, "report is", lambda path: write_report(found, path))
     notes += written(arguments.plot, "plot is", lambda path: plot_identified(found, path))

@@ -199,8 +199,7 @@ def text_of(value: object) -> str:
         return "yes" if value else "no"
     if isinstance(value, float):
         # 20000, not 2e+04
-        digits = f"{float(f'{value:.{_DIGITS}g}'):.{_OF_LARGEST}g}"
-        return digits if math.isfinite(value) else str(value).replace("inf", "∞")
+        return f"{float(f'{value:.{_DIGITS}g}'):.{_OF_LARGEST}g}".replace("inf", "∞")
     if isinstance(value, Sequence) and not isinstance(value, str):
         return ", ".join(map(text_of, value))
     return str(value)
