@@ -4,7 +4,6 @@
 """
 
 import argparse
-import logging
 
 import isaacsim.core.experimental.actuators as ea
 import numpy as np
@@ -13,8 +12,8 @@ from isaacsim.core.experimental.actuators.base.quiet_warp import start_warp
 from isaacsim.core.experimental.actuators.tools.interrupts import without_traceback
 from isaacsim.core.experimental.actuators.tools.plots import style
 
-start_warp()  # without its messages, and with its errors alone from here on
-wp.config.log_level = logging.ERROR
+start_warp()  # without its messages
+wp.config.log_level = 40  # errors alone from here on
 without_traceback()
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--plot", default="tune_gains_by_gradient.png", help="path of the picture")
@@ -22,13 +21,11 @@ DT, STEPS, ROUNDS, TARGET = 1 / 60, 90, 25, 1.0  # step [s], steps per trial, tr
 
 
 @wp.kernel
-def swing(
-    q: wp.array[float], qd: wp.array[float], effort: wp.array[float], q_next: wp.array[float], qd_next: wp.array[float]
-):
+def swing(q: wp.array[float], qd: wp.array[float], effort: wp.array[float], q1: wp.array[float], qd1: wp.array[float]):
     """Step a pendulum of 1 kg at 0.5 m with little friction: first speed, then angle."""
     i = wp.tid()
-    qd_next[i] = qd[i] + DT * (effort[i] - 0.05 * qd[i] - 4.905 * wp.sin(q[i])) / 0.25
-    q_next[i] = q[i] + DT * qd_next[i]
+    qd1[i] = qd[i] + DT * (effort[i] - 0.05 * qd[i] - 4.905 * wp.sin(q[i])) / 0.25
+    q1[i] = q[i] + DT * qd1[i]
 
 
 @wp.kernel

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import isaacsim.core.experimental.actuators as ea
 import numpy as np
 import warp as wp
-from isaacsim.core.experimental.actuators.base.quiet_warp import start_warp
+from isaacsim.core.experimental.actuators.base.quiet_warp import device_of
 from isaacsim.core.experimental.actuators.tools.interrupts import without_traceback
 from isaacsim.core.experimental.actuators.tools.plots import style
 
@@ -50,11 +50,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--plot", default="your_own_simulator.png", help="path of the picture")
     picture, wheels, bus = parser.parse_args().plot, Wheels(), Bus()
-    start_warp()  # without its messages
-    kp, kd = (wp.array(gains, float, device="cpu") for gains in (KP + 0 * RATIOS, 2 * RATIOS * KP / RATE))
-    law = ea.ActuatorConfig(ea.ControllerPD(kp, kd))
+    gains = (wp.array(gain, float, device=device_of("cpu")) for gain in (KP + 0 * RATIOS, 2 * RATIOS * KP / RATE))
+    motors = [(ea.ActuatorConfig(ea.ControllerPD(*gains)), "shaft")]
     with ea.use_host(SimpleNamespace(stage=None, bus=bus, articulation=lambda paths: wheels)):
-        actuators = ea.ArticulationActuators.from_actuators("/Wheel_.*", [(law, "shaft")])
+        actuators = ea.ArticulationActuators.from_actuators("/Wheel_.*", motors)
     positions = np.zeros((STEPS, len(RATIOS)))
     for step in range(STEPS):
         for callback in tuple(bus.before_step):
@@ -70,8 +69,7 @@ def main() -> int:
     panel.plot(time[::40], exact[::40], **style.DOTS)
     panel.set(xlabel="time [s]", ylabel="position [rad]")
     style.lines(panel, time, positions, colors=(shades := style.shades(len(RATIOS))))
-    some = {f"ratio {RATIOS[at]:.2f}": {"color": shades[at]} for at in (0, 4, 8, 11)}
-    style.key(panel, {**some, "closed form": style.DOTS})
+    style.key(panel, {f"ratio {RATIOS[i]:.2f}": {"color": shades[i]} for i in (0, 5, 11)} | {"closed form": style.DOTS})
     style.save(drawn, picture)
     close = (error := np.abs(positions - exact).max()) < TOLERANCE
     print(f"{'ok' if close else 'FAILED'}: within {error:.4f} rad of the closed form; see {picture}")
