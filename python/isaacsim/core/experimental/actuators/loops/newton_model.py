@@ -271,13 +271,8 @@ class _Layout:
             )
         begins = self._begin_q + self._shift if as_q else self._begin_qd
         pitch = int(begins[1] - begins[0]) if len(begins) > 1 else self.shape[1]
-        return wp.array(
-            ptr=array.ptr + 4 * (int(begins[0]) + self.first),
-            dtype=wp.float32,
-            shape=self.shape,
-            strides=(4 * pitch, 4),
-            device=array.device,
-        )
+        start, strides = array.ptr + 4 * (int(begins[0]) + self.first), (4 * pitch, 4)
+        return wp.array(ptr=start, dtype=wp.float32, shape=self.shape, strides=strides, device=array.device)
 
 
 def _rows_of(labels: Sequence[str], articulations: str) -> list[int]:

@@ -434,12 +434,7 @@ def _function() -> Any:
         @torch.autograd.function.once_differentiable
         def backward(ctx: Any, *given: Tensor) -> tuple[Tensor | None, ...]:
             by_efforts, by_after = given
-            return (
-                None,
-                None,
-                None,
-                None,
-                *ctx.owner.backward(ctx.taken, by_efforts, by_after, ctx.needs_input_grad[4:]),
-            )
+            by_tensors = ctx.owner.backward(ctx.taken, by_efforts, by_after, ctx.needs_input_grad[4:])
+            return (None, None, None, None, *by_tensors)
 
     return Step
