@@ -170,10 +170,8 @@ class TorchGradients:
         linkages: list[tuple[PlannedLinkage, list[int]]] = []
         for joints, step in assembly.parts:
             self._require_gradients(step)
-            linkages += [
-                (one, [assembly.columns[joints[slot]] for slot in one.slots])
-                for one in getattr(step.plan, "linkages", ())
-            ]
+            for linkage in getattr(step.plan, "linkages", ()):
+                linkages.append((linkage, [assembly.columns[joints[slot]] for slot in linkage.slots]))
             for placement in step.plan.placements:
                 part = self._part(step, placement, [assembly.columns[joints[slot]] for slot in placement.slots])
                 self._parts.append(part)

@@ -239,10 +239,8 @@ class _Search:
             pair = cause.put_equal(*self._now, found)
             if pair is None:
                 raise HostError("neither simulator can set it while it runs")
-            first, second = (
-                known if side is known.side else run(side, self._plan)
-                for side, known in zip(pair, self._now, strict=True)
-            )
+            pairs = zip(pair, self._now, strict=True)
+            first, second = (known if side is known.side else run(side, self._plan) for side, known in pairs)
             runs = (first, second)
         except (ValueError, HostError) as error:
             self._failed[cause.name] = str(error)

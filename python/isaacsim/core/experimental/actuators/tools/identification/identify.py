@@ -218,9 +218,7 @@ def refined(
             break
         least = error
         alone = joints.alone(fits, cases)
-        cases = [
-            dataclasses.replace(case, defect=replayed.positions - positions)
-            for case, replayed, positions in zip(cases, training, alone, strict=True)
-        ]
+        rows = zip(cases, training, alone, strict=True)
+        cases = [dataclasses.replace(case, defect=replayed.positions - positions) for case, replayed, positions in rows]
         fits = joints.fit(model, cases, fits, way="near")
     return best
