@@ -419,14 +419,8 @@ class Actuator(Staged, NotCopied):
         """Return an object with the control attributes that `step` uses, each None, to be set to arrays."""
         from .calls import custom_of
 
-        names = [
-            self.control_target_pos_attr,
-            self.control_target_vel_attr,
-            self.control_feedforward_attr,
-            self.control_output_attr,
-            self.control_computed_output_attr,
-            *custom_of(self),
-        ]
+        inputs = self.control_target_pos_attr, self.control_target_vel_attr, self.control_feedforward_attr
+        names = [*inputs, self.control_output_attr, self.control_computed_output_attr, *custom_of(self)]
         return _container("sim_control", [name for name in names if name is not None])
 
     def register_custom_attributes(self, builder: object) -> None:

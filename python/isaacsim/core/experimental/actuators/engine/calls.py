@@ -317,18 +317,10 @@ def _binding(actuator: ActuatorLike, label: str, state: Mapping[str, object], co
         # position targets have the layout of positions if there are as many of them
         alike = len(inputs[2]) == len(inputs[0])
         target_pos_indices = actuator.pos_indices if alike else actuator.indices
-    velocity = actuator.indices
-    return Indices(
-        inputs,
-        (actuator.pos_indices, velocity, target_pos_indices, velocity, velocity),
-        efforts,
-        actuator.effort_indices,
-        computed,
-        label,
-        [name or "" for _, name, _ in arrays[:7]],
-        _INDEX_NAMES,
-        dict(zip(custom_of(actuator), found[7:], strict=True)),
-    )
+    velocity, names = actuator.indices, [name or "" for _, name, _ in arrays[:7]]
+    places = actuator.pos_indices, velocity, target_pos_indices, velocity, velocity
+    custom = dict(zip(custom_of(actuator), found[7:], strict=True))
+    return Indices(inputs, places, efforts, actuator.effort_indices, computed, label, names, _INDEX_NAMES, custom)
 
 
 def _step_state(step: Step, actuator: ActuatorLike, label: str, state: Any) -> StepState | ArrayStagesState:

@@ -150,12 +150,10 @@ def entry_from_spec(spec: ActuatorSpec, num_robots: int, device: wp.DeviceLike) 
         if problems := unattached_problems(spec.stages, f"joints {', '.join(spec.dof_names)}"):
             raise ValueError("\n".join(problems))
         count = num_robots * len(spec.targets)
-        made = [
-            newton_classes.as_newton_instance(
-                catalogue.build(config, count, device, spec.checkpoint if config is spec.controller else None)
-            )
-            for config in catalogue.in_order(in_own_steps(spec.stages))
-        ]
+        made = []
+        for config in catalogue.in_order(in_own_steps(spec.stages)):
+            checkpoint = spec.checkpoint if config is spec.controller else None
+            made.append(newton_classes.as_newton_instance(catalogue.build(config, count, device, checkpoint)))
         give_rotor(made, spec)
         shared = not any(np.ndim(value) == 2 for config in spec.stages for value in vars(config).values())
         sweeps = max((int(np.max(getattr(config, "sweeps", 0))) for config in spec.others), default=0)

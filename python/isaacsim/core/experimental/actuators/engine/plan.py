@@ -240,15 +240,10 @@ class Plan:
         after = [*self.stages, *self.feedback]
         controllers = [(law, self.controller_kind == kind) for kind, law in enumerate(self.controllers)]
         self.laws = [*controllers, *((stage.law, stage.used) for stage in after)]
-        self.stateful = [
-            *(StatefulLaw(law, used) for law, used in controllers if law.STATE),
-            *self.networks,
-            *(
-                StatefulLaw(stage.law, stage.used, number, stage.depth)
-                for number, stage in enumerate(after)
-                if state_names(stage.law)
-            ),
-        ]
+        self.stateful = [*(StatefulLaw(law, used) for law, used in controllers if law.STATE), *self.networks]
+        for number, stage in enumerate(after):
+            if state_names(stage.law):
+                self.stateful.append(StatefulLaw(stage.law, stage.used, number, stage.depth))
         self._note_signals(after)
         self._note_rows(after)
 

@@ -162,10 +162,8 @@ class ActuatedModel(Actuated):
             act = wp.zeros(self._layout.shape, dtype=wp.float32, device=self._device)
         columns = [column - self._layout.first for column in self._columns]
         order = ("joint_q", "joint_qd", "joint_target_q", "joint_target_qd", "joint_act", "joint_f")
-        found = (
-            arrays,
-            self._assembly.bindings(columns, (q, qd, q_target, qd_target, act), f, order, self._layout.first),
-        )
+        inputs = q, qd, q_target, qd_target, act
+        found = arrays, self._assembly.bindings(columns, inputs, f, order, self._layout.first)
         self._bound[tuple(map(id, arrays))] = found
         if len(self._bound) > _KEPT:
             del self._bound[next(iter(self._bound))]
@@ -209,10 +207,8 @@ class _Layout:
         labels = list(_first(model, "articulation_label", "articulation_key"))
         self.rows = _rows_of(labels, articulations)
         self.labels = [labels[row] for row in self.rows]
-        starts, q, qd = (
-            np.asarray(getattr(model, name).numpy())
-            for name in ("articulation_start", "joint_q_start", "joint_qd_start")
-        )
+        names = "articulation_start", "joint_q_start", "joint_qd_start"
+        starts, q, qd = (np.asarray(getattr(model, name).numpy()) for name in names)
         self.counts = {int(q[-1]): "joint_q", int(qd[-1]): "joint_qd"}
         self.num_q, self.num_qd = int(q[-1]), int(qd[-1])
         joints = _first(model, "joint_label", "joint_key")
@@ -271,13 +267,8 @@ class _Layout:
             )
         begins = self._begin_q + self._shift if as_q else self._begin_qd
         pitch = int(begins[1] - begins[0]) if len(begins) > 1 else self.shape[1]
-        return wp.array(
-            ptr=array.ptr + 4 * (int(begins[0]) + self.first),
-            dtype=wp.float32,
-            shape=self.shape,
-            strides=(4 * pitch, 4),
-            device=array.device,
-        )
+        start, strides = array.ptr + 4 * (int(begins[0]) + self.first), (4 * pitch, 4)
+        return wp.array(ptr=start, dtype=wp.float32, shape=self.shape, strides=strides, device=array.device)
 
 
 def _rows_of(labels: Sequence[str], articulations: str) -> list[int]:

@@ -170,10 +170,8 @@ class TorchGradients:
         linkages: list[tuple[PlannedLinkage, list[int]]] = []
         for joints, step in assembly.parts:
             self._require_gradients(step)
-            linkages += [
-                (one, [assembly.columns[joints[slot]] for slot in one.slots])
-                for one in getattr(step.plan, "linkages", ())
-            ]
+            for linkage in getattr(step.plan, "linkages", ()):
+                linkages.append((linkage, [assembly.columns[joints[slot]] for slot in linkage.slots]))
             for placement in step.plan.placements:
                 part = self._part(step, placement, [assembly.columns[joints[slot]] for slot in placement.slots])
                 self._parts.append(part)
@@ -434,12 +432,7 @@ def _function() -> Any:
         @torch.autograd.function.once_differentiable
         def backward(ctx: Any, *given: Tensor) -> tuple[Tensor | None, ...]:
             by_efforts, by_after = given
-            return (
-                None,
-                None,
-                None,
-                None,
-                *ctx.owner.backward(ctx.taken, by_efforts, by_after, ctx.needs_input_grad[4:]),
-            )
+            by_tensors = ctx.owner.backward(ctx.taken, by_efforts, by_after, ctx.needs_input_grad[4:])
+            return (None, None, None, None, *by_tensors)
 
     return Step

@@ -75,13 +75,8 @@ class EndOfStep:
         direct, computed = (gathered(one, by.effort_index).astype(np.float64) for one in by.efforts)
         no_states, zeros = [None] * len(rest.after), np.zeros(self._count)
         # slope of the law, by a pass of ones that reaches nothing else
-        nothing = rest._replace(
-            signals=[None] * 5,
-            parameters=[None] * len(rest.parameters),
-            after=no_states,
-            before=no_states,
-            numbers=None,
-        )
+        unasked = {"parameters": [None] * len(rest.parameters), "after": no_states, "before": no_states}
+        nothing = rest._replace(signals=[None] * 5, numbers=None, **unasked)
         by_one = self._inner_back(noted, np.ones(self._count), zeros, nothing)
         slope = np.minimum(mode.total(by_one), 0.0)
         # states of the law, and what else does not depend on the effort

@@ -213,10 +213,8 @@ class GroupEffort:
         actuator, found = self._actuator, dict(binding.custom)
         names = (actuator.control_target_pos_attr, actuator.control_target_vel_attr, actuator.control_feedforward_attr)
         found |= {name: array for name, array in zip(names, binding.inputs[2:], strict=True) if name is not None}
-        for name, array in (
-            (actuator.control_output_attr, binding.efforts),
-            (actuator.control_computed_output_attr, binding.computed),
-        ):
+        names = actuator.control_output_attr, actuator.control_computed_output_attr
+        for name, array in zip(names, (binding.efforts, binding.computed), strict=True):
             if name is not None and array is not None:
                 length = len(array)
                 if length not in self._spare:

@@ -139,10 +139,8 @@ class JointSpaceResponse(NotCopied):
         shape = len(self.blocks.counts), rows, rows
         self._masses, self._inverse = (wp.zeros(shape, dtype=wp.float32, device=device) for _ in range(2))
         self._factors, self._work = (wp.zeros(shape, dtype=wp.float64, device=device) for _ in range(2))
-        self._starts, self._counts = (
-            wp.array(one.astype(np.int32), dtype=wp.int32, device=device)
-            for one in (self.blocks.starts, self.blocks.counts)
-        )
+        numbers = self.blocks.starts, self.blocks.counts
+        self._starts, self._counts = (wp.array(one.astype(np.int32), dtype=wp.int32, device=device) for one in numbers)
 
     @property
     def inverse_blocks(self) -> wp.array:

@@ -90,19 +90,17 @@ def new_state(plan: Plan, device: wp.DeviceLike = None) -> StepState:
         return values if device is None else wp.array(values, dtype=wp.dtype_from_numpy(values.dtype), device=device)
 
     delayed = plan.num_robots * plan.num_delayed
+    laws = []
+    for one in plan.stateful:
+        shapes = one.shapes_of(plan.num_robots * one.count)
+        laws.append(tuple(filled(start, shape) for (start, *_), shape in zip(one.resets, shapes, strict=True)))
     return StepState(
         buffer_pos=filled(0, (plan.depth, delayed)),
         buffer_vel=filled(0, (plan.depth, delayed)),
         buffer_act=filled(0, (plan.depth, delayed)),
         num_pushes=filled(0, delayed, np.int32),
         write_idx=filled(plan.depth - 1, 1, np.int32),
-        laws=[
-            tuple(
-                filled(start, shape)
-                for (start, *_), shape in zip(one.resets, one.shapes_of(plan.num_robots * one.count), strict=True)
-            )
-            for one in plan.stateful
-        ],
+        laws=laws,
     )
 
 

@@ -348,10 +348,8 @@ class WarpStep:
     def faults(self) -> list[tuple[int, int, int, int]]:
         """Robot, slot, code and step of the first fault of each since its reset, by slot and robot."""
         codes, steps = self._faults.codes.numpy(), self._faults.steps.numpy() + self._counted
-        return [
-            (int(robot), int(slot), int(codes[robot, slot]), int(steps[robot, slot]))
-            for slot, robot in np.argwhere(codes.T)
-        ]
+        places = np.argwhere(codes.T).tolist()
+        return [(robot, slot, int(codes[robot, slot]), int(steps[robot, slot])) for slot, robot in places]
 
     def on_fault(self, call: Callable[[], None]) -> None:
         """Call this once, after the first whole step with a fault; not on a GPU."""

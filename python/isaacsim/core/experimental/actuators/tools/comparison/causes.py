@@ -44,12 +44,9 @@ def _joint_order() -> Cause:
     def find(first: Run, second: Run) -> Found:
         places = exchanged_joints(first, second)
         motors = {} if places else exchanged_motors(first.values, second.values)
-        return {
-            (joint, "place" if places else "motor"): (f"of {joint}", f"of {other}")
-            for joint, other in (
-                places or {one: next(a for a, b in motors.items() if b == one) for one in motors}
-            ).items()
-        }
+        what = "place" if places else "motor"
+        others = places or {one: next(a for a, b in motors.items() if b == one) for one in motors}
+        return {(joint, what): (f"of {joint}", f"of {other}") for joint, other in others.items()}
 
     def put_equal(first: Run, second: Run, found: Found) -> Pair:
         if places := exchanged_joints(first, second):
@@ -74,13 +71,10 @@ def _law() -> Cause:
 
     def find(first: Run, second: Run) -> Found:
         both = [joint for joint in first.values.motors if joint in second.values.motors]
-        laws = [
-            {
-                (joint, "control law"): type(run.values.motors[joint].controller).__name__.removesuffix("Config")
-                for joint in both
-            }
-            for run in (first, second)
-        ]
+        laws = []
+        for run in (first, second):
+            names = {joint: type(run.values.motors[joint].controller).__name__ for joint in both}
+            laws.append({(joint, "control law"): name.removesuffix("Config") for joint, name in names.items()})
         return different(*laws)
 
     def put_equal(first: Run, second: Run, found: Found) -> Pair:

@@ -197,17 +197,10 @@ class _Search:
             left.remove(best.cause)
             self._now, now = best.runs, best.difference
         idle, failed = self._not_blamed(left)
-        return Comparison(
-            *self._start,
-            self._whole,
-            self._tolerance,
-            [one for one in blames if one.has_effect],
-            now,
-            self._now,
-            self._finer() if now.largest > self._tolerance else None,
-            [one.cause for one in blames if not one.has_effect] + idle,
-            failed,
-        )
+        idle = [one.cause for one in blames if not one.has_effect] + idle
+        blames = [one for one in blames if one.has_effect]
+        finer = self._finer() if now.largest > self._tolerance else None
+        return Comparison(*self._start, self._whole, self._tolerance, blames, now, self._now, finer, idle, failed)
 
     def _not_blamed(self, left: Sequence[Cause]) -> tuple[list[str], dict[str, str]]:
         """Return which of the causes that are left differ, and why some of them could not be put equal."""
@@ -246,10 +239,8 @@ class _Search:
             pair = cause.put_equal(*self._now, found)
             if pair is None:
                 raise HostError("neither simulator can set it while it runs")
-            first, second = (
-                known if side is known.side else run(side, self._plan)
-                for side, known in zip(pair, self._now, strict=True)
-            )
+            pairs = zip(pair, self._now, strict=True)
+            first, second = (known if side is known.side else run(side, self._plan) for side, known in pairs)
             runs = (first, second)
         except (ValueError, HostError) as error:
             self._failed[cause.name] = str(error)

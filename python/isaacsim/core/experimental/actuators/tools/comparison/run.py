@@ -174,11 +174,8 @@ def _move(
     driven = [] if actuators is None else list(actuators.actuated_dof_indices)
     efforts, diverged = np.full(robot.num_dofs, np.nan), None
     for row in range(steps + 1):
-        found[:, row] = (
-            robot.get_dof_positions().numpy()[0, columns],
-            robot.get_dof_velocities().numpy()[0, columns],
-            efforts[columns],
-        )
+        motion = robot.get_dof_positions(), robot.get_dof_velocities()
+        found[:, row] = (*(one.numpy()[0, columns] for one in motion), efforts[columns])
         if row == steps:
             break
         targets[0, columns] = wanted[row]
@@ -209,12 +206,9 @@ def _values(
         values = (found if part is None else found[part]).numpy()[0].astype(float)
         properties[name] = by_joint(np.where(np.abs(values) > _NO_LIMIT, np.copysign(np.inf, values), values))
     masses, (coms, _), inertias = robot.get_link_masses(), robot.get_link_coms(), robot.get_link_inertias()
-    links = {
-        name: Link(float(mass), com, inertia)
-        for name, mass, com, inertia in zip(
-            robot.link_names, *(one.numpy()[0].astype(float) for one in (masses, coms, inertias)), strict=True
-        )
-    }
+    numbers = (one.numpy()[0].astype(float) for one in (masses, coms, inertias))
+    rows = zip(robot.link_names, *numbers, strict=True)
+    links = {name: Link(float(mass), com, inertia) for name, mass, com, inertia in rows}
     motors = {name: motor for name in plan.joints if (motor := side.motor(name)) is not None}
     gravity = robot.get_dof_gravity_compensation_forces().numpy()[0].astype(float)
     diagonal = np.diagonal(robot.get_mass_matrices().numpy()[0]).astype(float)[-robot.num_dofs :]

@@ -38,11 +38,8 @@ def different(
     first: Mapping[tuple[str, str], object], second: Mapping[tuple[str, str], object]
 ) -> dict[tuple[str, str], tuple[object, object]]:
     """Return what differs, by joint or link and property; None for what a side lacks."""
-    return {
-        key: (first.get(key), second.get(key))
-        for key in dict.fromkeys([*first, *second])
-        if not same(first.get(key), second.get(key))
-    }
+    pairs = {key: (first.get(key), second.get(key)) for key in dict.fromkeys([*first, *second])}
+    return {key: pair for key, pair in pairs.items() if not same(*pair)}
 
 
 def stage_values(motor: MotorConfig, kinds: Sequence[str], other: MotorConfig | None = None) -> dict[str, object]:

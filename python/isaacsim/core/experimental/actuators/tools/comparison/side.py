@@ -195,13 +195,8 @@ def _with_groups(
     remarks = [_NOT_LAB, *found.remarks]
     if found.uncovered:
         remarks.append(f"Joints in no group keep their drives: {', '.join(found.uncovered)}.")
-    return dataclasses.replace(
-        side,
-        motors=found.motors,
-        drives={**drives, **found.drives},
-        properties=found.properties,
-        remarks=tuple(remarks),
-    )
+    drives, notes = {**drives, **found.drives}, tuple(remarks)
+    return dataclasses.replace(side, motors=found.motors, drives=drives, properties=found.properties, remarks=notes)
 
 
 def both_driven_alike(first: Side, second: Side) -> tuple[Side, Side, list[str]]:

@@ -227,11 +227,8 @@ def _degrees(log: MotorLog, limits: Mapping[str, tuple[float, float]]) -> list[s
 def _follows(command: np.ndarray, position: np.ndarray, dt: float) -> bool:
     """Return True if a position is alike its command, at most so much later as a motor is."""
     lags = sorted({round(late / dt) for late in np.linspace(0.0, _LATEST, 31)})
-    return any(
-        np.corrcoef(command[: len(command) - lag], position[lag:])[0, 1] > _FOLLOWS
-        for lag in lags
-        if lag < len(command) - 2
-    )
+    pairs = [(command[: len(command) - lag], position[lag:]) for lag in lags if lag < len(command) - 2]
+    return any(np.corrcoef(*pair)[0, 1] > _FOLLOWS for pair in pairs)
 
 
 def _orders(log: MotorLog, best: np.ndarray) -> list[str]:

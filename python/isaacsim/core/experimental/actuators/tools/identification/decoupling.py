@@ -125,15 +125,8 @@ class Links:
         found = [_alone(row, matrices, loads, slopes, acceleration) for row in rows]
         inertia, load, slope = (np.stack(parts, -1) for parts in zip(*found, strict=True))
         least = 1.0 / np.einsum("ci,kij,cj->kc", rows, free, rows)
-        return Decoupled(
-            log,
-            inertia - self.armatures,
-            load,
-            slope,
-            place @ rows.T + shafts.offset,
-            velocity @ rows.T,
-            least.min(0) - self.armatures,
-        )
+        place, velocity = place @ rows.T + shafts.offset, velocity @ rows.T
+        return Decoupled(log, inertia - self.armatures, load, slope, place, velocity, least.min(0) - self.armatures)
 
     def _equations(self, place: np.ndarray, velocity: np.ndarray, sparse: int) -> tuple[np.ndarray, ...]:
         """Return mass matrices of the joints, efforts that balance gravity and Coriolis forces, how those of gravity

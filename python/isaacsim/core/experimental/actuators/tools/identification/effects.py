@@ -86,16 +86,10 @@ def _fitted(effect: Effect, before: Rung, at: Sequence[int]) -> Rung:
 def _better(effect: Effect, before: Rung, after: Rung, at: Sequence[int]) -> list[int]:
     """Return the numbers of the joints, of some, that an effect pays for."""
     untold = after.joints.untold(after.fits)
-    at = [
-        j
-        for j in at
-        if effect.told not in untold.get(j, ())
-        and all(
-            getattr(after.fits[j], part) < effect.share * getattr(before.fits[j], part)
-            for part in ("error", "held_out")
-        )
-    ]
+    at = [j for j in at if effect.told not in untold.get(j, ())]
+    for part in ("error", "held_out"):
+        at = [j for j in at if getattr(after.fits[j], part) < effect.share * getattr(before.fits[j], part)]
     if not at or len(before.cases) == 1:
         return at
     new, old = (rung.joints.errors_left_out(rung.score.name, rung.fits, rung.cases, at) for rung in (after, before))
-    return [j for j, is_better in zip(at, new < effect.share * old, strict=True) if is_better]
+    return np.array(at)[new < effect.share * old].tolist()

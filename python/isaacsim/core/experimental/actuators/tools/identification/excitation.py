@@ -104,18 +104,8 @@ def excitation(
             "Give it gains in a file of motors, or leave it out."
         )
     told("done", 1.0)
-    return Excitation(
-        os.fspath(robot),
-        np.arange(len(command)) / plan.rate,
-        joints,
-        command,
-        motion.positions,
-        motion.velocities,
-        motion.efforts,
-        limits,
-        draft.parts,
-        (*draft.notes(), *notes),
-    )
+    time, moved = np.arange(len(command)) / plan.rate, (motion.positions, motion.velocities, motion.efforts)
+    return Excitation(os.fspath(robot), time, joints, command, *moved, limits, draft.parts, (*draft.notes(), *notes))
 
 
 def _held(commanded: CommandedRobot, draft: Draft, joints: Sequence[str], told: Progress) -> tuple[np.ndarray, Motion]:

@@ -84,21 +84,8 @@ def plot_excitation(excitation: Excitation, path: str | os.PathLike[str] | None 
         require_picture(path)
     limits = excitation.limits
     begins = {float(excitation.time[part.rows.start]): part.kind for part in excitation.parts if part.kind != RAMP}
-    return save(
-        draw_prediction(
-            Prediction(
-                f"{Path(excitation.robot).stem}: excitation",
-                excitation.joints,
-                excitation.time,
-                excitation.command,
-                excitation.positions,
-                np.abs(excitation.velocities) / limits.speed,
-                np.abs(excitation.efforts) / limits.effort,
-                np.stack([limits.lower, limits.upper]),
-                begins,
-                SAFE,
-                limits.turns.tolist(),
-            )
-        ),
-        path,
-    )
+    title, bounds = f"{Path(excitation.robot).stem}: excitation", np.stack([limits.lower, limits.upper])
+    shares = np.abs(excitation.velocities) / limits.speed, np.abs(excitation.efforts) / limits.effort
+    motion = excitation.time, excitation.command, excitation.positions, *shares
+    prediction = Prediction(title, excitation.joints, *motion, bounds, begins, SAFE, limits.turns.tolist())
+    return save(draw_prediction(prediction), path)

@@ -231,15 +231,9 @@ class _Search:
         found, jacobian = (one[: -len(self._names)] for one in (best.residuals, best.jacobian))
         errors, correlations = uncertainty(found, jacobian, self._box.scale)
         error, held_out = residuals.errors(self._values(best.x))
-        return Fit(
-            dict(zip(self._names, map(float, best.x), strict=True)),
-            dict(zip(self._names, map(float, errors), strict=True)),
-            correlations,
-            error,
-            residuals.sizes(self._values(best.x)),
-            residuals.left_out,
-            held_out,
-        )
+        values, errors = (dict(zip(self._names, map(float, one), strict=True)) for one in (best.x, errors))
+        sizes = residuals.sizes(self._values(best.x))
+        return Fit(values, errors, correlations, error, sizes, residuals.left_out, held_out)
 
     def _values(self, x: np.ndarray) -> dict[str, float]:
         return {**self._fixed, **dict(zip(self._names, map(float, x), strict=True))}

@@ -111,6 +111,8 @@ def identify(
     fits, found = refined(joints, lambda fits: replays(joints.motors(fits, cases)), chosen, fits, cases, rounds)
     fitted, estimates = joints.motors_and_estimates(fits, cases)
     intervals = intervals.around(fits)
+    warnings = [*impossible(fitted, [*training, *validation], links.speeds), *limited, *joints.warnings(fits)]
+    warnings += [*_kept_words(untold), *intervals.warnings()]
     result = Identified(
         os.fspath(robot),
         names,
@@ -120,13 +122,7 @@ def identify(
         chosen,
         found,
         float(errors_before.mean()),
-        [
-            *impossible(fitted, [*training, *validation], links.speeds),
-            *limited,
-            *joints.warnings(fits),
-            *_kept_words(untold),
-            *intervals.warnings(),
-        ],
+        warnings,
         time.monotonic() - began,
         joints.columns(fits),
         errors_before=where_moving(errors_before, validation or training),
@@ -222,9 +218,7 @@ def refined(
             break
         least = error
         alone = joints.alone(fits, cases)
-        cases = [
-            dataclasses.replace(case, defect=replayed.positions - positions)
-            for case, replayed, positions in zip(cases, training, alone, strict=True)
-        ]
+        rows = zip(cases, training, alone, strict=True)
+        cases = [dataclasses.replace(case, defect=replayed.positions - positions) for case, replayed, positions in rows]
         fits = joints.fit(model, cases, fits, way="near")
     return best

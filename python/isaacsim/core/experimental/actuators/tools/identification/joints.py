@@ -530,20 +530,14 @@ class Joints:
 
     def _estimates(self, fits: Sequence[Fit]) -> list[Estimate]:
         """Return a line for each parameter that was fitted."""
-        return [
-            Estimate(
-                bench.joint,
-                name,
-                value,
-                bench.rules[name].unit,
-                fit.errors.get(name, float("nan")),
-                bench.rules[name].bounds,
-                known.get(name, float("nan")),
-            )
-            for bench, known, fit in zip(self._benches, self._known, fits, strict=True)
-            for name, value in fit.values.items()
-            if name in fit.errors or any(bench.column in group for group in self._options.alike(name, self._names))
-        ]
+        found = []
+        for bench, known, fit in zip(self._benches, self._known, fits, strict=True):
+            for name, value in fit.values.items():
+                alike = self._options.alike(name, self._names)
+                if name in fit.errors or any(bench.column in group for group in alike):
+                    rule, error, start = bench.rules[name], fit.errors.get(name, math.nan), known.get(name, math.nan)
+                    found.append(Estimate(bench.joint, name, value, rule.unit, error, rule.bounds, start))
+        return found
 
     def warnings(self, fits: Sequence[Fit]) -> list[str]:
         """Return sentences on what the logs do not determine."""

@@ -44,18 +44,12 @@ class _Trace:
 
 def look_of(replays: Sequence[Replay], joint: int, noise: float) -> str:
     """Return words on what the error that is left of a joint looks like, and what does that; empty if like nothing."""
-    traces = [
-        _Trace(
-            Path(replay.log.source).stem,
-            replay.log.dt,
-            replay.log.command[:, joint],
-            replay.log.position[:, joint],
-            replay.positions[:, joint],
-            motion_of(replay.log.position[:, [joint]], replay.log.dt)[0][:, 0],
-        )
-        for replay in replays
-        if replay.log.moves(joint)
-    ]
+    traces = []
+    for replay in replays:
+        if (log := replay.log).moves(joint):
+            command, position, simulated = (one[:, joint] for one in (log.command, log.position, replay.positions))
+            velocity = motion_of(log.position[:, [joint]], log.dt)[0][:, 0]
+            traces.append(_Trace(Path(log.source).stem, log.dt, command, position, simulated, velocity))
     left = np.concatenate([trace.left for trace in traces]) if traces else np.zeros(1)
     if left @ left <= len(left) * (_NOTHING * noise) ** 2:
         return ""

@@ -154,12 +154,8 @@ def _stage_of(motor: MotorConfig, rule: Fitted) -> Config | None:
 
 def _volts(motor: MotorConfig) -> float:
     """Return the voltage of the supply of a motor [V]; infinite if it does not matter to it."""
-    found = [
-        _number(stage.voltage, "voltage")
-        for stage in motor.stages
-        if isinstance(stage, ElectricalConfig | ServoControlConfig)
-    ]
-    return min(found, default=math.inf)
+    supplied = [stage for stage in motor.stages if isinstance(stage, ElectricalConfig | ServoControlConfig)]
+    return min((_number(stage.voltage, "voltage") for stage in supplied), default=math.inf)
 
 
 def _rotor_of(motor: MotorConfig) -> TransmissionConfig | None:

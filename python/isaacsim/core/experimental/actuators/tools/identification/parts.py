@@ -36,11 +36,8 @@ def replays_of(
     validation: Sequence[MotorLog],
 ) -> list[Replay]:
     """Return replays of logs: of those that motors are fitted to, and of those that are held out."""
-    return [
-        replay(robot, motors, log, held_out=held)
-        for part, held in ((training, False), (validation, True))
-        for log in part
-    ]
+    parts = (training, False), (validation, True)
+    return [replay(robot, motors, log, held_out=held) for part, held in parts for log in part]
 
 
 class Shipped(Closing):

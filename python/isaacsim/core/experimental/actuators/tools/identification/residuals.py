@@ -102,10 +102,8 @@ class Residuals:
     ) -> dict[str, np.ndarray]:
         """Return residuals in the unit of each column, `(variants, points)`, by its name; NaN after a fault."""
         names = (POSITION, *self.columns) if names is None else names
-        parts = [
-            {name: _averaged(one)[:, kept] for name, one in columns.items()}
-            for columns, kept in zip(self._of_logs(values, names), self._kept, strict=True)
-        ]
+        logs = zip(self._of_logs(values, names), self._kept, strict=True)
+        parts = [{name: _averaged(one)[:, kept] for name, one in columns.items()} for columns, kept in logs]
         return {name: np.concatenate([part[name] for part in parts if name in part], 1) for name in names}
 
     def sizes(self, values: Mapping[str, float]) -> dict[str, tuple[float, float]]:

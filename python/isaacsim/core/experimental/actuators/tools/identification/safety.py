@@ -79,15 +79,10 @@ def limits_of(commanded: CommandedRobot, joints: Sequence[str]) -> Limits:
         speed[columns] = largest_speeds(actuator, 1)[0]
         effort[columns] = largest_efforts(actuator, 1)[0]
     lower, upper = map(read, robots.get_dof_limits())
-    return Limits(
-        tuple(joints),
-        read(robots.get_dof_positions()),
-        lower,
-        upper,
-        np.fmin(speed[at], read(robots.get_dof_max_velocities())),
-        np.fmin(effort[at], read(robots.get_dof_max_efforts())),
-        np.array([robots.dof_types[column] is DofType.Rotation for column in at]),
-    )
+    speed = np.fmin(speed[at], read(robots.get_dof_max_velocities()))
+    effort = np.fmin(effort[at], read(robots.get_dof_max_efforts()))
+    turns = np.array([robots.dof_types[column] is DofType.Rotation for column in at])
+    return Limits(tuple(joints), read(robots.get_dof_positions()), lower, upper, speed, effort, turns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,14 +127,9 @@ def moved(commanded: CommandedRobot, command: np.ndarray, joints: Sequence[str])
     velocities, efforts, limits = (
         getattr(log, name)[: last * commanded.substeps, 0, columns].reshape(shape) for name in signals
     )
-    return Motion(
-        positions,
-        _complete(_largest(velocities), len(command)),
-        _complete(_largest(efforts), len(command)),
-        _complete((limits != "").any(axis=1), len(command)),
-        touching,
-        diverged,
-    )
+    simulated = _largest(velocities), _largest(efforts), (limits != "").any(axis=1)
+    velocities, efforts, limited = (_complete(one, len(command)) for one in simulated)
+    return Motion(positions, velocities, efforts, limited, touching, diverged)
 
 
 @dataclass(frozen=True)
@@ -232,9 +222,6 @@ class Contacts:
         return sorted(self._pairs() - self._first) if self.there_are else []
 
     def _pairs(self) -> set[tuple[str, str]]:
-        bodies = [
-            sorted(int(self._model.geom_bodyid[geom]) for geom in (contact.geom1, contact.geom2))
-            for contact in self._simulation.data().contact
-            if contact.dist <= 0.0
-        ]
+        touching = [one for one in self._simulation.data().contact if one.dist <= 0.0]
+        bodies = [sorted(int(self._model.geom_bodyid[geom]) for geom in (one.geom1, one.geom2)) for one in touching]
         return {(self._model.body(one).name, self._model.body(other).name) for one, other in bodies}

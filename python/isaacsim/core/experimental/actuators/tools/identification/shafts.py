@@ -143,8 +143,7 @@ class Shafts:
 
 def _is_own(motor: MotorConfig) -> bool:
     """Return True if the targets of a motor are its own, not those of its joints."""
-    gears = [one for one in motor.others if isinstance(one, TransmissionConfig)]
-    return any(one.targets == "motor" for one in gears)
+    return any(isinstance(one, TransmissionConfig) and one.targets == "motor" for one in motor.others)
 
 
 def _bare(motor: MotorConfig) -> MotorConfig:

@@ -44,16 +44,9 @@ def starts(
     shares = qmc.Sobol(len(ranges), rng=seed).random(many)
     # of equal ones the first is taken
     rows = [dict(start)]
-    rows += [
-        {
-            **start,
-            **{
-                name: low * (high / low) ** share
-                for (name, (low, high)), share in zip(ranges.items(), row, strict=True)
-            },
-        }
-        for row in shares
-    ]
+    for row in shares:
+        parts = zip(ranges.items(), row, strict=True)
+        rows.append({**start, **{name: low * (high / low) ** share for (name, (low, high)), share in parts}})
     if "delay" in start:
         delays = np.linspace(*bench.rules["delay"].bounds, _TRIED)
         rows += [{**start, "delay": float(one)} for one in delays]

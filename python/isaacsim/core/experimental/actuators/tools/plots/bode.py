@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -52,31 +52,18 @@ def draw_bode(found: FrequencyResponse) -> Figure:
     magnitude.axhline(0.0, color=GREY, linewidth=THIN)
     phase.axhline(-180.0, color=GREY, linewidth=THIN)
     caption(magnitude, "; ".join(_words(found)))
+    beside: dict[str, Any] = {"textcoords": "offset points", "color": BLUE, "ha": "right"}
     if found.phase_crossover is not None:
         level = -20 * np.log10(found.gain_margin)
         magnitude.plot([found.phase_crossover] * 2, [level, 0.0], color=BLUE, linewidth=THIN, marker="_")
-        magnitude.annotate(
-            f"gain margin {found.gain_margin:.3g}",
-            # the open loop is above it: its magnitude falls with the frequency
-            (found.phase_crossover, min(level, 0.0)),
-            (-4, -4),
-            textcoords="offset points",
-            color=BLUE,
-            ha="right",
-            va="top",
-        )
+        # the open loop is above it: its magnitude falls with the frequency
+        place = found.phase_crossover, min(level, 0.0)
+        magnitude.annotate(f"gain margin {found.gain_margin:.3g}", place, (-4, -4), va="top", **beside)
     if found.phase_margin is not None and found.gain_crossover is not None:
         ends = [-180.0, found.phase_margin - 180.0]
         phase.plot([found.gain_crossover] * 2, ends, color=BLUE, linewidth=THIN, marker="_")
-        phase.annotate(
-            f"{found.phase_margin:.3g}°",
-            (found.gain_crossover, sum(ends) / 2),
-            (-6, 0),
-            textcoords="offset points",
-            color=BLUE,
-            ha="right",
-            va="center",
-        )
+        place = found.gain_crossover, sum(ends) / 2
+        phase.annotate(f"{found.phase_margin:.3g}°", place, (-6, 0), va="center", **beside)
     low, high = min(level.min() for level, *_ in levels), max(level.max() for level, *_ in levels)
     magnitude.set_ylim(max(low, -80.0) - 5, min(high, 80.0) + 5)
     phase.set_ylim(max(min(turned.min() for turned, *_ in phases), -720.0) - 15, 15)

@@ -154,12 +154,8 @@ def _mark(panel: Axes, found: Envelope) -> None:
             points.append((corner, stall, f"corner speed {with_unit(f'{corner:.3g}', found.units.velocity)}", (6, 8)))
     if idle is not None:
         points.append((idle, 0.0, f"no-load speed {with_unit(f'{idle:.3g}', found.units.velocity)}", (8, 8)))
-    for x, y, text in (
-        (0.99, 0.97, "driving"),
-        (0.01, 0.97, "braking"),
-        (0.01, 0.03, "driving"),
-        (0.99, 0.03, "braking"),
-    ):
+    corners = (0.99, 0.97, "driving"), (0.01, 0.97, "braking"), (0.01, 0.03, "driving"), (0.99, 0.03, "braking")
+    for x, y, text in corners:
         sides: Any = {"ha": "right" if x > 0.5 else "left", "va": "top" if y > 0.5 else "bottom"}
         panel.text(x, y, text, transform=panel.transAxes, color=GREY, fontstyle="italic", fontsize="small", **sides)
     for x, y, text, (right, up) in points:

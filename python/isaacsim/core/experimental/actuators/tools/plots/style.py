@@ -99,15 +99,8 @@ def key(panel: Axes, lines: Mapping[str, Mapping[str, object]], areas: Mapping[s
     shown: list[Any] = [Line2D([], [], **{"color": GREY, **line, "label": word}) for word, line in lines.items()]
     shown += [Patch(color=color, alpha=2 * SHADE, linewidth=0, label=word) for word, color in (areas or {}).items()]
     if shown:
-        panel.legend(
-            handles=shown,
-            loc="lower right",
-            bbox_to_anchor=(1.0, 1.0),
-            ncols=len(shown),
-            frameon=False,
-            fontsize="small",
-            borderaxespad=0.1,
-        )
+        place: dict[str, Any] = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.1}
+        panel.legend(handles=shown, ncols=len(shown), frameon=False, fontsize="small", **place)
 
 
 def mark(panel: Axes, words: str | None = None, *, x: float | None = None, y: float | None = None) -> None:

@@ -67,8 +67,6 @@ def numbers_of(numbers: Sequence[str | None], quantity: str, turns: Iterable[boo
     if kinds is None or not are_mixed(kinds):
         return shown
     width = max(map(len, shown))
-    units = [
-        "" if number is None else f" {getattr(units_of([kind]), quantity)}"
-        for number, kind in zip(numbers, kinds, strict=True)
-    ]
+    pairs = zip(numbers, kinds, strict=True)
+    units = ["" if number is None else f" {getattr(units_of([kind]), quantity)}" for number, kind in pairs]
     return [f"{number:>{width}}{unit}" for number, unit in zip(shown, units, strict=True)]

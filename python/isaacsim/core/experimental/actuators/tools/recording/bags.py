@@ -71,10 +71,8 @@ class Bag:
                     described = get_types_from_msg(one.msgdef.data, one.msgtype)
                     known = self._store.fielddefs
                     self._store.register({name: one for name, one in described.items() if name not in known})
-            return [
-                (time, self._store.deserialize_cdr(data, one.msgtype))
-                for one, time, data in self._reader.messages(connections=wanted)
-            ]
+            messages = self._reader.messages(connections=wanted)
+            return [(time, self._store.deserialize_cdr(data, one.msgtype)) for one, time, data in messages]
 
 
 @contextlib.contextmanager

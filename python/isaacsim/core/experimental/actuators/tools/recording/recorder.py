@@ -90,13 +90,10 @@ class Recorder(NotCopied):
         kinds = [None if turns is None else turns[self._assembly.columns[joint]] for joint in self._joints]
         known = tuple(kind for kind in kinds if kind is not None)
         clamps = dict.fromkeys(name for _, part in self._assembly.parts for name in part.stage_names)
-        return Subject(
-            tuple(robot_names[robot] for robot in self._robots),
-            tuple(self._assembly.dof_names[joint] for joint in self._joints),
-            ("", *clamps),
-            np.full((len(self._robots), len(self._joints)), np.nan, np.float32),
-            known if len(known) == len(kinds) else None,
-        )
+        robots = tuple(robot_names[robot] for robot in self._robots)
+        joints = tuple(self._assembly.dof_names[joint] for joint in self._joints)
+        limits = np.full((len(robots), len(joints)), np.nan, np.float32)
+        return Subject(robots, joints, ("", *clamps), limits, known if len(known) == len(kinds) else None)
 
     def __enter__(self) -> Recording:
         # ratio and offset of each joint, `(2, robots, joints)`

@@ -368,16 +368,10 @@ class Recording:
         if not len(self):
             raise ValueError("no step was recorded: must have one at least. Step within the `with` block.")
         shown = {name: array[:, robot, columns] for name, array in self.arrays().items() if name != "time"}
-        turns = self._subject.turns
-        figure = draw(
-            self._subject.robots[robot],
-            [self._subject.joints[column] for column in columns],
-            self.time,
-            shown,
-            self._subject.max_efforts[robot, columns],
-            None if turns is None else [turns[column] for column in columns],
-        )
-        return save(figure, path)
+        subject = self._subject
+        joints, max_efforts = [subject.joints[column] for column in columns], subject.max_efforts[robot, columns]
+        turns = None if subject.turns is None else [subject.turns[column] for column in columns]
+        return save(draw(subject.robots[robot], joints, self.time, shown, max_efforts, turns), path)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a file: `.npz`, `.csv` or `.parquet`, `.rrd` for the viewer Rerun, or `.mcap` for ROS 2 and Foxglove.

@@ -56,16 +56,8 @@ _EVENTS = ("limited_by", "faults", *FLAGS)
 # text of a flag while it is true and while it is false
 _WORDS = {"sticking": ("sticks", "moves"), "at_voltage_limit": ("voltage at its limit", "voltage within its limit")}
 _PANELS = (
-    "position",
-    "velocity",
-    "effort",
-    "power",
-    "current",
-    "voltage",
-    "temperature",
-    "shaft_position",
-    "shaft_velocity",
-    "shaft_effort",
+    *("position", "velocity", "effort", "power", "current", "voltage", "temperature"),
+    *("shaft_position", "shaft_velocity", "shaft_effort"),
 )
 
 
@@ -126,11 +118,8 @@ def _tabs(subject: Subject, arrays: Mapping[str, np.ndarray]) -> object:
 
     def tab(robot: str, joint: str) -> Any:
         here = _entity(robot, joint)
-        panels: list[Any] = [
-            blueprint.TimeSeriesView(origin=rerun.new_entity_path([*here, panel]), name=panel)
-            for panel in _PANELS
-            if panel in there
-        ]
+        places = {panel: rerun.new_entity_path([*here, panel]) for panel in _PANELS if panel in there}
+        panels: list[Any] = [blueprint.TimeSeriesView(origin=at, name=panel) for panel, at in places.items()]
         if there & {*_EVENTS}:
             name = "limits, faults and sticking" if "sticking" in there else "limits and faults"
             panels.append(blueprint.TextLogView(origin=rerun.new_entity_path(here), name=name))

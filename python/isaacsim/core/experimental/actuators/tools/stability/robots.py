@@ -100,25 +100,18 @@ class ClosedLoops:
         inertia, drag = (ratio**2 * one for one in rotor)
         springs = np.where(stiffness > 0.0, [stiffness, damping, inertia, drag, sees_joint], 0.0)[:, :, known]
         each = zip(rows, self._inverses(rows), self._velocity_weights(rows).tolist(), strict=True)
-        return [
-            Loop(
-                inverse,
-                self._gains[:, row, known],
-                weight,
-                self._timing[row, known],
-                modes[at, known],
-                viscous[row],
-                springs[:, row],
-            )
-            for at, (row, inverse, weight) in enumerate(each)
-        ]
+        found = []
+        for at, (row, inverse, weight) in enumerate(each):
+            gains, timing, implicit = self._gains[:, row, known], self._timing[row, known], modes[at, known]
+            found.append(Loop(inverse, gains, weight, timing, implicit, viscous[row], springs[:, row]))
+        return found
 
     def _tables(self, rows: np.ndarray, step: float) -> Iterator[Stability]:
         """Iterate over the stability of each robot; equal robots are computed once."""
         known, paths = self._known, list(self._robots.articulation.paths)
         armatures, names, turns = self._property("armature"), self._names_where(known), self._turns
         found: dict[bytes, Stability] = {}
-        modes = self._implicit(rows)
+        modes, can_be_implicit = self._implicit(rows), self._by_actuator(may_be_implicit)[known]
         given = zip(rows, self._inverses(rows), self._velocity_weights(rows), strict=True)
         for at, (row, inverse, weight) in enumerate(given):
             gains, armature = self._gains[:, row, known], armatures[row, known]
@@ -129,7 +122,7 @@ class ClosedLoops:
                 # of these joints alone, the others free
                 matrix = np.linalg.inv(inverse)
                 mechanics = Mechanics(matrix, armature, names, velocity_weight=float(weight), turns=turns)
-                modes_of = {"implicit": implicit, "may_be_implicit": self._may_be_implicit[known]}
+                modes_of = {"implicit": implicit, "may_be_implicit": can_be_implicit}
                 found[key] = stability_with(timing, mechanics, step, (gains[0], gains[1], gains[2]), **modes_of)
             table, robot = found[key], paths[row]
             joints = tuple(dataclasses.replace(joint, robot=robot) for joint in table.joints)
@@ -328,11 +321,6 @@ class ClosedLoops:
     def _is_measured(self) -> np.ndarray:
         """Mask of the joints of implicit actuators with a sensor."""
         return self._by_actuator(is_measured)
-
-    @cached_property
-    def _may_be_implicit(self) -> np.ndarray:
-        """Mask of the joints whose effort can be that of the end of the step."""
-        return self._by_actuator(may_be_implicit)
 
     def _by_actuator(self, has: Callable[[Actuator], bool]) -> np.ndarray:
         """Return a mask of the joints of actuators of which something is true."""

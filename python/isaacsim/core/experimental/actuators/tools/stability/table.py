@@ -344,10 +344,8 @@ def stability_with(
     )
     numbers: list[list[Any]] = np.array(columns).T.tolist()
     turns = [None] * count if mechanics.turns is None else mechanics.turns
-    rows = [
-        _with_mode(JointStability(robot, name, *row, turns=kind), modes, at)
-        for at, (name, row, kind) in enumerate(zip(names, numbers, turns, strict=True))
-    ]
+    joints = enumerate(zip(names, numbers, turns, strict=True))
+    rows = [_with_mode(JointStability(robot, name, *row, turns=kind), modes, at) for at, (name, row, kind) in joints]
     return Stability(dt, tuple(rows), (whole,))
 
 

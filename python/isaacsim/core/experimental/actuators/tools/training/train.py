@@ -214,9 +214,8 @@ def _metadata_of(log: ActuatorLog, kind: Kind, input_idx: tuple[int, ...]) -> Me
                 "Move the joint while it is logged."
             )
     if kind == "gru":
-        means, deviations = zip(
-            *((_mean(values), rms_of(values - _mean(values))) for values in signals.values()), strict=True
-        )
+        pairs = [(_mean(values), rms_of(values - _mean(values))) for values in signals.values()]
+        means, deviations = zip(*pairs, strict=True)
         return Metadata(
             "gru",
             input_mean=means[:2],

@@ -60,10 +60,10 @@ def plot_envelope(
         >>> print(plot_envelope(knee, "knee").get_suptitle())
         knee: effort envelope
     """
-    return save(draw_envelope(envelope(actuators, joint, robot=robot, turns=_turns(actuators, joint))), path)
+    return save(draw_envelope(envelope(actuators, joint, robot=robot, turns=turns_of(actuators, joint))), path)
 
 
-def _turns(actuators: ActuatorSet, joint: str) -> bool | None:
+def turns_of(actuators: ActuatorSet, joint: str) -> bool | None:
     """Return True if a joint turns, False if it slides, None if its articulation does not provide it."""
     articulation: Any = getattr(actuators, "articulation", None)
     kinds = turning(articulation)
@@ -102,21 +102,12 @@ def envelope(
     if not _changes(over_position).any():
         positions, over_position = np.zeros(0), np.zeros((2, 0))
     steps, seconds = delay_of(actuator, robot, column)
-    late = steps * dt + seconds if steps else seconds
-    return Envelope(
-        joint,
-        velocities,
-        bounds(stages, there, velocities),
-        _alone(stages, there, velocities),
-        middle,
-        positions,
-        over_position,
-        steps + (seconds / dt if seconds and np.isfinite(dt) else 0.0),
-        late,
-        float(drive_limit),
-        float(gears(actuator)[0, robot, column]),
-        turns,
-    )
+    delay_steps = steps + (seconds / dt if seconds and np.isfinite(dt) else 0.0)
+    delay = steps * dt + seconds if steps else seconds
+    whole, clamps = bounds(stages, there, velocities), _alone(stages, there, velocities)
+    limit, ratio = float(drive_limit), float(gears(actuator)[0, robot, column])
+    curves = velocities, whole, clamps, middle, positions, over_position
+    return Envelope(joint, *curves, delay_steps, delay, limit, ratio, turns)
 
 
 def _alone(stages: Sequence[Component], positions: np.ndarray, velocities: np.ndarray) -> dict[str, Bounds]:

@@ -14,13 +14,12 @@ from ...base.errors import shown
 from ...engine.bounds import converts, known_of_motor
 from ...engine.entry import ActuatorConfig
 from ...extension.articulation_actuators import ArticulationActuators
-from ...simulators.port import turning
 from ...simulators.simulation import Simulation
 from ...specs.arguments import number_of
 from ...specs.stages import parts_of
 from ..plots.step_response import Response, StepResponse
 from ..recording.recording import Recording
-from .envelope import bounds, find_actuator, one_joint, require_own_motor
+from .envelope import bounds, find_actuator, one_joint, require_own_motor, turns_of
 from .targets import step
 from .trial import follow, room_of, steps_in
 
@@ -53,8 +52,7 @@ def step_response(
         require_own_motor(actuator, joint)
         stages = [one_joint(stage, actuator, 0, column) for stage in known_of_motor(actuator)]
         actual, log = _respond(simulation, actuators, joint, amplitude, seconds)
-        kinds = turning(actuators.articulation)
-        turns = None if kinds is None else kinds[actuators.articulation.dof_names.index(joint)]
+        turns = turns_of(actuators, joint)
     at = log.joints.index(joint)
     seen = slice(len(log) - len(actual.time), None)
     limits = bounds(stages, log.positions[seen, 0, at], log.velocities[seen, 0, at])

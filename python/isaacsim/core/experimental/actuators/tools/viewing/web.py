@@ -413,10 +413,8 @@ class Page:
         with_units = are_mixed(_turns(live, [effort.column for effort in efforts]))
         units = [f" {_units(live, [effort.column]).effort}" if with_units else "" for effort in efforts]
         is_warm = any(effort.temperature is not None for effort in efforts)
-        self._bars.content = "".join(
-            self._bar(live.joints[effort.column], effort, unit, is_warm)
-            for effort, unit in zip(efforts, units, strict=True)
-        )
+        rows = zip(efforts, units, strict=True)
+        self._bars.content = "".join(self._bar(live.joints[one.column], one, unit, is_warm) for one, unit in rows)
 
     def _bar(self, joint: Joint, effort: Effort, unit: str, is_warm: bool) -> str:
         """HTML of name, effort in its envelope, friction below, and temperature, if any `is_warm`; red if limited."""

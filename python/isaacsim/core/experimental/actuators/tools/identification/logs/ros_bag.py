@@ -85,11 +85,8 @@ def _during(
 def _measured(rows: Sequence[Sample], joints: Sequence[str]) -> dict[str, np.ndarray]:
     """Return the signals that all rows have, `(rows, joints)`; those that drivers leave open, as NaN, left out."""
     rows = [one.only(joints) for one in rows]
-    signals = {
-        name: np.stack([one.signals[name] for one in rows])
-        for name in rows[0].signals
-        if all(name in one.signals for one in rows)
-    }
+    names = [name for name in rows[0].signals if all(name in one.signals for one in rows)]
+    signals = {name: np.stack([one.signals[name] for one in rows]) for name in names}
     return {name: one for name, one in signals.items() if name == "position" or np.isfinite(one).all()}
 
 
