@@ -9,6 +9,14 @@ from isaacsim.core.experimental.actuators.tools.interrupts import until_interrup
 from refusals import cases
 
 
+@pytest.fixture(autouse=True)
+def _as_in_a_terminal():
+    """Where a shell starts the tests in the background, it has programs ignore Ctrl+C."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def test_a_loop_ends_with_its_results(capsys) -> None:
     """After the item in which Ctrl+C came, the first one too; the handler is that of before."""
     handler = signal.getsignal(signal.SIGINT)
