@@ -2,7 +2,7 @@
 
 import numpy as np
 import warp as wp
-from isaacsim.core.experimental.actuators.base.values import as_numpy, broadcast, resolve_indices, shortest
+from isaacsim.core.experimental.actuators.base.values import as_numpy, broadcast, grouped, resolve_indices, shortest
 from refusals import cases, refused
 
 
@@ -106,3 +106,7 @@ def test_value_that_is_not_finite_is_located(values, where) -> None:
 
 def test_text_is_no_value() -> None:
     refused(ValueError, lambda: broadcast("fast", (2, 3), "targets"), "targets")
+
+
+def test_values_are_grouped_by_key_in_order() -> None:
+    assert list(grouped([("b", 1), ("a", 2), ("b", 3)]).items()) == [("b", [1, 3]), ("a", [2])]

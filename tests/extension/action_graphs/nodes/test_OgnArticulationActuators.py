@@ -420,7 +420,7 @@ def test_release_is_idempotent(graph) -> None:
     state.initialize("/World/Leg", True)
     state.release()
     state.release()
-    assert not state.initialized and state._actuators is None
+    assert not state.initialized and state.actuators is None
     assert state._robot_path is None and state._auto_step_pre_physics is None
 
 

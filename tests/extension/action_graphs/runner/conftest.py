@@ -1,12 +1,12 @@
 """Fixtures of the tests of graphs."""
 
 import pytest
-from isaacsim.core.experimental.actuators.extension.action_graphs.runner import NodePorts, register_node_type, registry
+from isaacsim.core.experimental.actuators.extension.action_graphs.runner import NodePorts, load, register_node_type
 
 
 @pytest.fixture(autouse=True)
 def _own_node_types(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "_databases", dict(registry._databases))
+    monkeypatch.setattr(load, "_databases", dict(load._databases))
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from graph_stages import CONTROLLER, GRAPH, ON_DEMAND, SETTINGS, STATE, STEP, TICK, graph, node, pulse, stage_with, wire
 from isaacsim.core.experimental.actuators import Articulation, Simulation
 from isaacsim.core.experimental.actuators.extension.action_graphs.runner import Graph, load_graphs
-from isaacsim.core.experimental.actuators.extension.action_graphs.runner.node import Clock
+from isaacsim.core.experimental.actuators.extension.action_graphs.runner.graph import Clock
 from refusals import cases
 
 RECORD = "test.Record"

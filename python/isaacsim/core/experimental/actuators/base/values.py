@@ -1,8 +1,9 @@
-"""Arrays given by users: numbers, float32 rows, and checked indices."""
+"""Arrays given by users: numbers, float32 rows, and checked indices; values by key."""
 
 from __future__ import annotations
 
-from typing import Protocol, TypeAlias, TypeGuard
+from collections.abc import Iterable
+from typing import Protocol, TypeAlias, TypeGuard, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +13,8 @@ from .untraced import refuse_traced
 
 # largest number of entries of a range that is converted to an array
 _LONGEST = 100_000_000
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
 
 
 class SupportsNumpy(Protocol):
@@ -116,3 +119,11 @@ def broadcast(values: ArrayLike, shape: tuple[int, ...], what: str, *, infinite:
         where = f"{what}[{at[0]}, {at[1]}]"
         raise ValueError(f"{where} = {array[at]}: must be finite in single precision. Correct the value.")
     return array.astype(np.float32, copy=False)
+
+
+def grouped(pairs: Iterable[tuple[_Key, _Value]]) -> dict[_Key, list[_Value]]:
+    """The values of each key, in the order of the pairs."""
+    groups: dict[_Key, list[_Value]] = {}
+    for key, value in pairs:
+        groups.setdefault(key, []).append(value)
+    return groups

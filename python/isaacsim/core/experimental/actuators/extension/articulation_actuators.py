@@ -549,8 +549,7 @@ class ArticulationActuators(ActuatorSet):
                 )
             plain = type(self).step_actuators is _STEP
             has_stage = [has_friction_stage(entry) for entry in entries for _ in entry.dof_names]
-            rubbing = list(itertools.compress(axes, has_stage))
-            taken = no_friction(host, robots, rubbing)
+            taken = no_friction(host, robots, list(itertools.compress(axes, has_stage)))
             self._attachment = Attachment(self, host.bus, robots, axes, stepped, [*properties, *taken], plain)
             self._attachment.beginning = self._beginning
             self._assembly = Assembly(entries, robots.num_robots, robots.device, self._attachment.columns)

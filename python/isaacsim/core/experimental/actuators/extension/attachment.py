@@ -99,7 +99,7 @@ class Attachment:
         is_plain: bool = False,
     ) -> None:
         self._owner = weakref.ref(owner)
-        self._bus, self._robots = bus, robots
+        self.bus, self._robots = bus, robots
         self._axes, self._auto_step, self._properties = axes, auto_step, properties
         self._is_plain, self._may_step_alone, self._steps_alone, self._is_first = is_plain, False, False, True
         # takes signals of joints over before a step
@@ -127,11 +127,6 @@ class Attachment:
         _open.add(self)
 
     @property
-    def bus(self) -> PhysicsBus:
-        """Events of the physics."""
-        return self._bus
-
-    @property
     def owner(self) -> Steppable | None:
         """The wrapper, while it lives."""
         return self._owner()
@@ -155,10 +150,10 @@ class Attachment:
     def open(self, assembly: Assembly) -> None:
         """Attach `assembly` to physics, at once when it runs and from now on whenever it does; close after an error."""
         self._assembly = assembly
-        if self._bus.ready:
+        if self.bus.ready:
             self._attach()
         # the stop comes first
-        for one in subscribe(self._bus, ready=self._on_ready, stop=self._on_stop, reset=self._on_reset):
+        for one in subscribe(self.bus, ready=self._on_ready, stop=self._on_stop, reset=self._on_reset):
             self._subscriptions.append(one)
 
     def close(self) -> None:
@@ -184,8 +179,8 @@ class Attachment:
             self._subscribe_step()
         else:
             self._unsubscribe_step()
-            if was_on and self._bus.ready and self._are_robots_there():
-                clear_efforts(self, self._bus, self.articulation, self.driven)
+            if was_on and self.bus.ready and self._are_robots_there():
+                clear_efforts(self, self.bus, self.articulation, self.driven)
                 self._take_damping_back()
 
     def step(self, dt: float) -> None:
@@ -277,8 +272,8 @@ class Attachment:
         """Release arrays and gains, which end with physics."""
         self._unsubscribe_step()
         self.buffers, self._holds_drives = None, False
-        forget_drives(self._bus)
-        forget_properties(self._bus)
+        forget_drives(self.bus)
+        forget_properties(self.bus)
         self.drawn.forget()
 
     def _refuse_step(self) -> None:
@@ -318,11 +313,10 @@ class Attachment:
             self.feedforward_on_device = self._on_device(feedforward)
             self._assembly.bind(columns, (*inputs, self.feedforward_on_device), buffers.efforts)
         # where the simulator has signals of its own, no law falls back to mass matrices
-        tells = hasattr(self.articulation, "joint_signals")
         self._follow = self._robots.following(
             self._assembly.signals,
             columns,
-            from_matrices=not (tells or self._assembly.assumes_inertias),
+            from_matrices=not (hasattr(self.articulation, "joint_signals") or self._assembly.assumes_inertias),
             shafts=self._assembly.shafts,
         )
         if problem := without_inertia(self._assembly.parts, self._robots.told):
@@ -338,10 +332,10 @@ class Attachment:
             buffers = dataclasses.replace(buffers, refresh=refresh)
         self.buffers, self._holds_drives = buffers, True
         self.error = None
-        take_drives(self, self._bus, self.articulation, self.driven)
+        take_drives(self, self.bus, self.articulation, self.driven)
         if self._properties:
             given = [(one, self._find_columns(one.axes)) for one in self._properties]
-            set_properties(self, self._bus, self.articulation, given)
+            set_properties(self, self.bus, self.articulation, given)
         self._share_totals()
         self._assembly.reset(new_joints=True)
         if self._auto_step:
@@ -356,7 +350,7 @@ class Attachment:
 
         if self.closed:
             self._assembly.join_rounds({})
-        attached = [one for one in _open if one.bus is self._bus and not one.closed and one._has_totals]
+        attached = [one for one in _open if one.bus is self.bus and not one.closed and one._has_totals]
         attached.sort(key=lambda one: one.number)
         share_totals([(one._assembly, one.paths) for one in attached], self.paths)
 
@@ -368,7 +362,7 @@ class Attachment:
     def _give_drives_back(self) -> None:
         """Clear the efforts, restore gains and properties, if they were taken and physics was not stopped since."""
         if self._holds_drives and self._are_robots_there():
-            taken = self, self._bus, self.articulation
+            taken = self, self.bus, self.articulation
             drives = [functools.partial(release_drives, *taken, self.driven)] if self.columns else []
             is_set = self.drawn.store() or self._properties
             properties = [functools.partial(restore_properties, *taken)] if is_set else []
@@ -413,7 +407,7 @@ class Attachment:
         """The error of robots or physics that are gone; None if both are there."""
         if not self._are_robots_there():
             return self._robots_gone()
-        return None if self._bus.ready else self._not_running()
+        return None if self.bus.ready else self._not_running()
 
     def _step_failed(self, error: BaseException) -> None:
         """Clear the efforts, after an interrupt too; where physics is gone, raise that instead of the error."""
@@ -459,7 +453,7 @@ class Attachment:
                 living._unsubscribe_step()
                 raise
 
-        self._step_subscription = self._bus.on_pre_step(step)
+        self._step_subscription = self.bus.on_pre_step(step)
 
     def _unsubscribe_step(self) -> None:
         if self._step_subscription is not None:

@@ -57,8 +57,7 @@ class Shard:
             raise ValueError(f"rank = {rank}: must be less than num_ranks = {num_ranks}. {remedy}")
         seed = _whole("seed", seed, 0, "Pass the same to every process.")
         remedy = f"Ask for more environments, or start fewer processes than {num_ranks}."
-        total = _whole("total_envs", total_envs, num_ranks, remedy)
-        each, more = divmod(total, num_ranks)
+        each, more = divmod(_whole("total_envs", total_envs, num_ranks, remedy), num_ranks)
         return cls(rank, num_ranks, each + (rank < more), rank * each + min(rank, more), seed)
 
     @classmethod

@@ -13,7 +13,7 @@ import numpy as np
 import warp as wp
 
 from ..base.errors import HostError
-from ..base.values import ArrayLike, Indices, as_integers, broadcast, resolve_indices
+from ..base.values import ArrayLike, Indices, as_integers, broadcast, grouped, resolve_indices
 from ..specs.arguments import names_of
 from ..specs.roots import Roots, no_match, no_pattern
 from .dof_access import DofAccess
@@ -347,9 +347,7 @@ class ArrayArticulation(DofAccess):
         """Match the paths against the host's robots as they are now."""
         generation, robots = self._backend.generation, self._backend.robots()
         # by the robots' own paths or by that of their prototype
-        copies: dict[str, list[int]] = {}
-        for row, robot in enumerate(robots):
-            copies.setdefault(robot.prototype[0], []).append(row)
+        copies = grouped((robot.prototype[0], row) for row, robot in enumerate(robots))
         own, prototypes = Roots(robot.path for robot in robots), Roots(copies)
         picked: dict[int, None] = {}
         for pattern in names_of("articulation paths", self._patterns, "a path"):

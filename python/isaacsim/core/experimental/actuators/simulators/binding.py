@@ -55,8 +55,7 @@ class Binding:
 
     def envs_to_rows(self, env_ids: Sequence[int]) -> list[int]:
         """Rows that belong to the given environments."""
-        convert = getattr(self.articulation, "envs_to_rows", list)
-        return convert(env_ids)
+        return getattr(self.articulation, "envs_to_rows", list)(env_ids)
 
     def following_dofs(self, stage: Stage | None, driven: Collection[str]) -> set[str]:
         """Names of DOFs that couplings and tendons of a stage, else of the simulator, move if `driven` have motors."""

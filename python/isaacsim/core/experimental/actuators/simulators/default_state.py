@@ -52,8 +52,7 @@ class BodyState(ArrayArticulation):
         if positions is not None:
             poses[:, :3] = broadcast(positions, (len(robots), 3), "positions")
         if orientations is not None:
-            turns = broadcast(orientations, (len(robots), 4), "orientations").astype(float)
-            poses[:, 3:] = _turns(turns)
+            poses[:, 3:] = _turns(broadcast(orientations, (len(robots), 4), "orientations").astype(float))
         self._backend.write_root_poses(robots, poses)
 
     def get_velocities(self, *, indices: Indices = None) -> tuple[wp.array, wp.array]:
@@ -265,8 +264,7 @@ class BodyState(ArrayArticulation):
 
     def _links_asked(self, indices: Indices, link_indices: Indices) -> tuple[np.ndarray, np.ndarray]:
         """Numbers of robots, and of links, asked for."""
-        robots = self._picked(indices)
-        return robots, resolve_indices(link_indices, len(self._robots[0].links), "link")
+        return self._picked(indices), resolve_indices(link_indices, len(self._robots[0].links), "link")
 
     def _collect(self, read: Callable[[np.ndarray], np.ndarray], indices: Indices, link_indices: Indices) -> np.ndarray:
         """Values of some links of some robots."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..base.errors import do_all
-from ..base.values import as_numpy
+from ..base.values import as_numpy, grouped
 from .port import ArticulationPort, PhysicsBus
 
 
@@ -113,13 +113,8 @@ def _clear_efforts(articulation: ArticulationPort, freed: Collection[tuple[int, 
 
 def _grids(places: Collection[tuple[int, int]]) -> list[dict[str, np.ndarray]]:
     """Group rows and columns into the indices of a few calls."""
-    joints_of: dict[int, list[int]] = {}
-    for row, column in places:
-        joints_of.setdefault(row, []).append(column)
     # rows with the same joints share a call, usually all of them
-    rows_with: dict[tuple[int, ...], list[int]] = {}
-    for row, joints in joints_of.items():
-        rows_with.setdefault(tuple(joints), []).append(row)
+    rows_with = grouped((tuple(joints), row) for row, joints in grouped(places).items())
     return [{"indices": np.array(rows), "dof_indices": np.array(joints)} for joints, rows in rows_with.items()]
 
 

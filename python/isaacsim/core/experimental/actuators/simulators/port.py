@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from ..base.errors import HostError, listed
+from ..base.values import grouped
 
 if TYPE_CHECKING:
     from ..base.memory import Array, Tensor
@@ -311,9 +312,7 @@ def turning(articulation: object) -> list[bool | None] | None:
 
 def require_same_joints(paths: Sequence[str], names: Sequence[Sequence[str]]) -> None:
     """Raise for robots with different axes, which cannot be rows of one array; the `ValueError` groups them."""
-    alike: dict[tuple[str, ...], list[str]] = {}
-    for path, axes in zip(paths, names, strict=True):
-        alike.setdefault(tuple(axes), []).append(path)
+    alike = grouped(zip(map(tuple, names), paths, strict=True))
     if len(alike) < 2:
         return
     (first, rows), (other, others), *_ = alike.items()

@@ -99,8 +99,7 @@ def to_usd(
     with undo_on_error(stage):
         # values of earlier actuators are not those of the robot
         take_back(stage, list(map(axes.__getitem__, columns)), obsolete)
-        robot = _properties(stage, axes)
-        resolved = resolved_of(of_groups, names, robot, rules)
+        resolved = resolved_of(of_groups, names, _properties(stage, axes), rules)
         motors = _motors(cfgs, resolved)
         for path in obsolete:
             stage.RemovePrim(path)

@@ -92,8 +92,7 @@ def checkpoint_of(
     found = read_checkpoint(data, name, metadata=metadata, sidecar=sidecar, trusted=trusted, beside=given)
     if parts:
         # not kept, because the other files may change
-        whole = hashlib.sha256(b"".join([data, *parts.values()])).hexdigest()
-        return replace(found, digest=whole)
+        return replace(found, digest=hashlib.sha256(b"".join([data, *parts.values()])).hexdigest())
     if not metadata:
         _known[(*digests, isinstance(found.network, TorchNetwork))] = found
     return found

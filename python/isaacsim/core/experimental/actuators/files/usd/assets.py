@@ -72,8 +72,7 @@ def allowed(layer: Sdf.Layer, path: str, roots: Iterable[str | os.PathLike[str]]
     """
     if refused := _refused_text(path):
         raise ValueError(refused)
-    anchored = _anchored(layer, path)
-    outer, inner = Ar.SplitPackageRelativePathOuter(anchored)
+    outer, inner = Ar.SplitPackageRelativePathOuter(_anchored(layer, path))
     real = os.path.realpath(outer)
     if not _may(layer, real, inner, roots):
         tree = "its package" if _in_package(layer) else "the folder of the layer"
@@ -103,11 +102,10 @@ def read_network(prim: Usd.Prim, path: str, issues: list[str], trusted: bool = F
     roots = trust.roots()
     try:
         asset = allowed(layer, path, roots)
-        sidecar = _sidecar(layer, path, asset, roots)
         return checkpoint_of(
             asset.read(),
             os.path.basename(path),
-            sidecar,
+            _sidecar(layer, path, asset, roots),
             trusted=trusted or trust.is_trusted(asset.path),
             folder=None if asset.inner else os.path.dirname(asset.path),
         )

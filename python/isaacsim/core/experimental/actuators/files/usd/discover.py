@@ -11,6 +11,7 @@ from typing import Literal
 from pxr import Sdf, Usd
 
 from ...base.errors import ActuatorParseError, shown
+from ...base.values import grouped
 from ...specs.actuator_spec import ActuatorSpec
 from ...specs.arguments import require_type
 from ...specs.combinations import combination_problems
@@ -76,7 +77,7 @@ def discover(
     found: list[str] = [] if issues is None else issues
     owner = Ownership(stage, root, joints)
     _warn_of_unloaded(stage, root, owner)
-    owned = _names_by_joint(joints, dof_names(stage, joints) if names is None else names)
+    owned = grouped(zip(joints, dof_names(stage, joints) if names is None else names, strict=True))
     specs: list[ActuatorSpec] = []
     driven_by: dict[tuple[str, str], str] = {}
     supplies, ours = Supplies(stage.GetPseudoRoot()), list[str]()
@@ -117,7 +118,7 @@ def parse_prim(prim: Usd.Prim, *, files: bool = False, trusted: bool = False) ->
         return None
     targets, issues = targets_of(prim), list[str]()
     joints = [joint for joint in dict.fromkeys(joint for joint, _ in targets) for _ in _axes_at(prim, joint)]
-    owned = _names_by_joint(joints, dof_names(prim.GetStage(), joints))
+    owned = grouped(zip(joints, dof_names(prim.GetStage(), joints), strict=True))
     dofs = _driven(prim, targets, owned, "", {}, issues)
     spec = _parse(prim, dofs, issues, files, trusted, Supplies(robot_of(prim)))
     if spec is None and not issues:
@@ -164,13 +165,6 @@ def dofs_driven(prim: Usd.Prim) -> list[tuple[str, str]]:
         names = dof_names(prim.GetStage(), [path] * len(_axes_at(prim, path)))
         if (name := _dof_name(prim, path, axis, names)) is not None:
             found.append((path, name))
-    return found
-
-
-def _names_by_joint(joints: Sequence[str], names: Sequence[str]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for joint, name in zip(joints, names, strict=True):
-        found.setdefault(joint, []).append(name)
     return found
 
 

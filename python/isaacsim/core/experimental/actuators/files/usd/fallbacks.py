@@ -246,11 +246,10 @@ def drives_without_actuator(stage: Usd.Stage, axes: Sequence[Axis]) -> list[str]
     """One message per drive with a performance envelope that neither MuJoCo nor an actuator of the joint has."""
     if not envelopes(stage, axes):
         return []
-    schema = EnvelopeClampingConfig.SCHEMA
     computed = {
         (joint, axis_of(stage, joint, name))
         for prim in every_prim(stage.GetPseudoRoot())
-        if is_actuator(prim) and schema in applied_schemas(prim)
+        if is_actuator(prim) and EnvelopeClampingConfig.SCHEMA in applied_schemas(prim)
         for joint, name in dofs_driven(prim)
     }
     return envelopes(stage, [axis for axis in axes if tuple(axis) not in computed])

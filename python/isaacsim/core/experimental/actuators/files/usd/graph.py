@@ -107,8 +107,7 @@ def _ports(node: Usd.Prim) -> Iterator[tuple[str, GraphAttribute]]:
 def _read(found: Usd.Property) -> GraphAttribute:
     layer = f"layer {found.GetPropertyStack(Usd.TimeCode.Default())[0].layer.GetDisplayName()}"
     if isinstance(found, Usd.Relationship):
-        targets = tuple(str(path) for path in found.GetTargets())
-        return GraphAttribute("target", targets or None, (), layer)
+        return GraphAttribute("target", tuple(str(path) for path in found.GetTargets()) or None, (), layer)
     assert isinstance(found, Usd.Attribute)
     sources = tuple(str(path) for path in found.GetConnections())
     return GraphAttribute(ogn_type(str(found.GetTypeName())), _plain(found.Get(Usd.TimeCode.Default())), sources, layer)

@@ -14,6 +14,7 @@ import numpy as np
 from pxr import Usd
 
 from ...base.errors import ActuatorParseError, listed
+from ...base.values import grouped
 from ...specs.actuator_spec import ActuatorSpec
 from ...specs.configs import (
     ClampingConfig,
@@ -111,9 +112,8 @@ def _with_properties(
     rubs = np.any([*levels.values(), np.zeros(len(dofs))], axis=0)
     motors: dict[str, MotorConfig] = {}
     # rows that are equal in all columns are one motor
-    alike: dict[tuple[bool, ...], list[int]] = {}
-    for at, row in enumerate(np.array([*map(np.isnan, values.values()), rubs], bool).T.tolist()):
-        alike.setdefault(tuple(row), []).append(at)
+    rows = np.array([*map(np.isnan, values.values()), rubs], bool).T.tolist()
+    alike = grouped((tuple(row), at) for at, row in enumerate(rows))
     for group in alike.values():
         joints = [dofs[at][1] for at in group]
         friction = [FrictionConfig(**_of_group(joints, levels, group))] if rubs[group[0]] else []

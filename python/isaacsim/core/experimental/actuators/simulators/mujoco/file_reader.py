@@ -22,6 +22,7 @@ import mujoco
 import numpy as np
 
 from ...base.errors import UnsupportedSceneError
+from ...base.values import grouped
 from ...specs.arguments import DEFAULT_DT, ROBOT_FILES
 from ...specs.linear_actuators import Law, target_ranges
 from ...specs.linkage import LinkageConfig
@@ -521,9 +522,7 @@ def _axis(model: mujoco.MjModel, joint: int, body: str, name: str, laws: list[La
 
 def _articulations(bodies: list[Body]) -> list[Articulation]:
     """Children of the world with an axis, links breadth-first and by joint, as on a stage; MuJoCo is depth-first."""
-    children: dict[int, list[int]] = {}
-    for number, body in enumerate(bodies):
-        children.setdefault(body.parent, []).append(number)
+    children = grouped((body.parent, number) for number, body in enumerate(bodies))
     robots = []
     for root in children.get(-1, []):
         links = [root]

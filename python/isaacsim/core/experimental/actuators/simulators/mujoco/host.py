@@ -86,8 +86,7 @@ class MujocoArticulation(FixedTendons):
     def get_dof_drive_efforts(self, *, indices: Indices = None, dof_indices: Indices = None) -> wp.array:
         """Efforts [N·m or N] that the joints' own drives produced in the last physics step."""
         self._live()
-        rows = self._backend.drive_efforts()[self._index(indices, dof_indices)]
-        return warp_copy(rows)
+        return warp_copy(self._backend.drive_efforts()[self._index(indices, dof_indices)])
 
     def get_dof_drive_constants(self, *, indices: Indices = None, dof_indices: Indices = None) -> wp.array:
         """Constant efforts [N·m or N] of the joints' own drives, which act while these have gains."""
@@ -383,10 +382,7 @@ class MujocoHost(NotCopied):
     def joint_signals(self, names: Sequence[str]) -> dict[str, np.ndarray]:
         """Signals of all axes that laws ask for, in the order of the mirrors, as far as they are known."""
         if self._signals.ask(names):
-            arrays = self._arrays
-            assert arrays is not None
-            self._connect(arrays)
-            self._choose_settling()
+            self._connect_again()
             self._update_signals(np.arange(self.num_envs))
         return {name: self._signals.arrays[name].reshape(-1) for name in names if name in self._signals.arrays}
 
@@ -446,20 +442,19 @@ class MujocoHost(NotCopied):
         self._working_batch()
         envs, axes = np.divmod(at, self._width)
         if self._fields.add_armatures(envs, self._address.velocity[axes], values):
-            arrays = self._arrays
-            assert arrays is not None
             # signals of joints are without them
-            self._connect(arrays)
-            self._choose_settling()
+            self._connect_again()
 
     def add_tendon_armatures(self, values: np.ndarray, tendons: np.ndarray, envs: np.ndarray) -> None:
         """Add to the armatures of tendons in the steps to come, `(robots, tendons)` each; `envs` `(robots, 1)`."""
         self._working_batch()
         if self._fields.add_tendon_armatures(envs, tendons, values):
-            arrays = self._arrays
-            assert arrays is not None
-            self._connect(arrays)
-            self._choose_settling()
+            self._connect_again()
+
+    def _connect_again(self) -> None:
+        assert self._arrays is not None
+        self._connect(self._arrays)
+        self._choose_settling()
 
     def gravity_efforts(self) -> np.ndarray:
         """Efforts that balance gravity, in the order of the mirrors."""

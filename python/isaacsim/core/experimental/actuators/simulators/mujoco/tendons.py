@@ -104,8 +104,7 @@ class FixedTendons(PhysicsArticulation):
 
     def _tendons(self) -> tuple[mujoco.MjModel, np.ndarray]:
         """The model, and which of its tendons are fixed tendons of this robot."""
-        prototype = self._current()[0].prototype[0]
-        model, layout = self._backend.model, self._backend.layout_of(prototype)
+        model, layout = self._backend.model, self._backend.layout_of(self._current()[0].prototype[0])
         parts = {tendon: list(parts_of_tendon(model, tendon)) for tendon in range(model.ntendon)}
         own = [one for one, joints in parts.items() if joints and np.isin(model.jnt_dofadr[joints], layout.dofs).all()]
         return model, np.array(own, int)

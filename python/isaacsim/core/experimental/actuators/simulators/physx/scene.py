@@ -24,6 +24,7 @@ from ovphysx.samples.python_samples.schema_support import physx_schema_paths
 from ovphysx.types import GlobalConfigKey, LogLevel, SimObjectType, TensorType
 
 from ...base.errors import UnsupportedSceneError
+from ...base.values import grouped
 from ...files.usd.articulation import articulation_roots, every_prim
 from ...files.usd.authored import misnamed, rename_misnamed
 from ...files.usd.schema import applied_schemas
@@ -140,9 +141,7 @@ class PhysxScene:
         flat = [axis for robot in self.robots for axis in robot.axes]
         self.joints = [axis.joint for axis in flat]
         self._degrees = np.array([1.0 if axis.linear else RADIAN for axis in flat])
-        places: dict[str, list[int]] = {}
-        for place, axis in enumerate(flat):
-            places.setdefault(axis.joint, []).append(place)
+        places = grouped((axis.joint, place) for place, axis in enumerate(flat))
         joints = self._prims(SimObjectType.ARTICULATION_JOINT, "jointPosition")
         self._joint_handles = list(joints.values())
         self._places = [np.array(places[joint]) for joint in joints]

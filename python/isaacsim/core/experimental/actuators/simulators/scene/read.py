@@ -13,6 +13,7 @@ import numpy as np
 from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics
 
 from ...base.errors import UnsupportedSceneError, listed
+from ...base.values import grouped
 from ...files.usd.authored import authored, authored_number, instance_for
 from ...files.usd.mujoco_properties import mjc_prims
 from ...files.usd.units import DEGREE, StageUnits, units_of
@@ -465,10 +466,11 @@ def _touches_itself(robot: Usd.Prim) -> bool:
 
 def _grouped_apart(stage: Usd.Stage, parsed: Parsed, colliders: Sequence[Collider]) -> Iterator[Pair]:
     """Pairs of colliders whose groups are filtered from each other."""
-    members: dict[Sdf.Path, list[int]] = {}
-    for number, collider in enumerate(colliders):
-        for group in parsed.shapes[collider.path].collisionGroups:
-            members.setdefault(group, []).append(number)
+    members = grouped(
+        (group, number)
+        for number, collider in enumerate(colliders)
+        for group in parsed.shapes[collider.path].collisionGroups
+    )
     if not members:
         return
     # USD's parser reports every group as inverted

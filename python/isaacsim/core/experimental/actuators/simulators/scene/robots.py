@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pxr import Sdf, Usd
 
 from ...base.errors import listed
+from ...base.values import grouped
 from ...files.usd.articulation import articulation_roots
 from .joints import Joint
 from .tree import WORLD, Edge, Groups
@@ -66,9 +67,7 @@ class _Parts:
         for edge in inner:
             groups.join(*edge.bodies)
         self.of = groups.of
-        self.links: dict[int, list[int]] = {}
-        for body in range(len(paths)):
-            self.links.setdefault(self.of(body), []).append(body)
+        self.links = grouped((self.of(body), body) for body in range(len(paths)))
         self.moving = {self.of(body) for joint in joints if joint.axes for body in joint.edge.bodies if body != WORLD}
         self._paths = paths
         self._carried = {edge.bodies[1] for edge in inner}

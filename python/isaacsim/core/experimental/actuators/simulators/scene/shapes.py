@@ -173,8 +173,7 @@ def _turned(prim: Usd.Prim, kind: str) -> tuple[np.ndarray, np.ndarray]:
     last, (down, up) = (len(rings) - 1) * _CORNERS, (len(points) - 2, len(points) - 1)
     faces += [np.stack([np.full(_CORNERS, down), after, at], 1)]
     faces += [np.stack([np.full(_CORNERS, up), last + at, last + after], 1)]
-    along = _along(prim)
-    return np.roll(points, along - 2, axis=1), np.concatenate(faces).astype(np.int32)
+    return np.roll(points, _along(prim) - 2, axis=1), np.concatenate(faces).astype(np.int32)
 
 
 def _array(attribute: Usd.Attribute) -> np.ndarray:

@@ -15,6 +15,7 @@ import numpy as np
 from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics, UsdShade, Vt
 
 from ...base.saving import whole_file
+from ...base.values import grouped
 from ...files.usd.units import RADIAN
 from .frames import HERE, frame_of
 from .joints import motion
@@ -170,15 +171,6 @@ def write_filters(
     return apart
 
 
-def _colliding(scene: Scene) -> dict[int, list[int]]:
-    """Numbers of the colliding shapes of each body."""
-    found: dict[int, list[int]] = {}
-    for number, shape in enumerate(scene.shapes):
-        if shape.collides:
-            found.setdefault(shape.body, []).append(number)
-    return found
-
-
 def _apart(scene: Scene, of_body: Mapping[int, Sequence[int]]) -> tuple[set[frozenset[int]], list[tuple[int, int]]]:
     """Pairs of bodies that do not touch, and pairs of shapes that do not touch while their bodies do."""
     apart = {frozenset(pair) for pair in scene.no_contact}
@@ -220,11 +212,13 @@ def _touch(one: Shape, other: Shape) -> bool:
     return bool(one.touches[0] & other.touches[1] or other.touches[0] & one.touches[1])
 
 
+def _colliding(scene: Scene) -> dict[int, list[int]]:
+    """Numbers of the colliding shapes of each body."""
+    return grouped((shape.body, number) for number, shape in enumerate(scene.shapes) if shape.collides)
+
+
 def _filter(stage: Usd.Stage, pairs: Iterable[tuple[Sdf.Path, Sdf.Path]]) -> None:
-    others: dict[Sdf.Path, list[Sdf.Path]] = {}
-    for one, other in pairs:
-        others.setdefault(one, []).append(other)
-    for path, targets in others.items():
+    for path, targets in grouped(pairs).items():
         api = UsdPhysics.FilteredPairsAPI.Apply(stage.GetPrimAtPath(path))
         api.CreateFilteredPairsRel().SetTargets(targets)
 

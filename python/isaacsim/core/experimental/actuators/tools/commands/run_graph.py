@@ -12,7 +12,7 @@ import numpy as np
 
 from ...base.errors import did_you_mean
 from ...extension.action_graphs.runner import graph
-from ...extension.action_graphs.runner.error import GraphError
+from ...extension.action_graphs.runner.graph import GraphError
 from ...extension.action_graphs.runner.runner import GraphRunner
 from ...files.usd.articulation import articulation_roots
 from ...simulators.port import turning

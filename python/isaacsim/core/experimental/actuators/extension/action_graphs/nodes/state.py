@@ -19,7 +19,8 @@ class OgnArticulationActuatorsInternalState:
     """The actuators of one node, none before its first pulse."""
 
     def __init__(self) -> None:
-        self._actuators: NodeActuators | None = None
+        self.actuators: NodeActuators | None = None
+        """The actuators, or None before `initialize` and after `release`."""
         self._robot_path: str | list[str] | None = None
         self._auto_step_pre_physics: bool | None = None
         _states.add(self)
@@ -27,12 +28,7 @@ class OgnArticulationActuatorsInternalState:
     @property
     def initialized(self) -> bool:
         """True if there are actuators."""
-        return self._actuators is not None
-
-    @property
-    def actuators(self) -> NodeActuators | None:
-        """The actuators, or None before `initialize` and after `release`."""
-        return self._actuators
+        return self.actuators is not None
 
     def initialize(self, robot_path: str | list[str], auto: bool) -> NodeActuators:
         """Make the actuators of the robots at a path or several, and return them; former ones are released."""
@@ -42,12 +38,12 @@ class OgnArticulationActuatorsInternalState:
         self.release()
         actuators = NodeActuators(robot_path, auto_step_pre_physics=auto)
         actuators.observe_efforts()
-        self._actuators, self._robot_path, self._auto_step_pre_physics = actuators, robot_path, auto
+        self.actuators, self._robot_path, self._auto_step_pre_physics = actuators, robot_path, auto
         return actuators
 
     def update(self, robot_path: str | list[str], auto: bool) -> NodeActuators:
         """Return the actuators of this robot; new ones if the robot has changed."""
-        if (actuators := self._actuators) is None or robot_path != self._robot_path:
+        if (actuators := self.actuators) is None or robot_path != self._robot_path:
             return self.initialize(robot_path, auto)
         if auto != self._auto_step_pre_physics:
             toggle = actuators.enable_auto_step_pre_physics if auto else actuators.disable_auto_step_pre_physics
@@ -57,7 +53,7 @@ class OgnArticulationActuatorsInternalState:
 
     def release(self) -> None:
         """Give the joints back to their drives; calling it again does nothing."""
-        actuators, self._actuators = self._actuators, None
+        actuators, self.actuators = self.actuators, None
         self._robot_path = self._auto_step_pre_physics = None
         if actuators is not None:
             actuators.close()

@@ -1,4 +1,7 @@
-"""Load graphs from the `OmniGraph` prims of a stage: nodes, wires and the order in which they compute."""
+"""Load graphs from the `OmniGraph` prims of a stage: nodes, wires and the order in which they compute.
+
+Node types and their classes are registered here. Only the running program can add to them; a stage cannot.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +16,13 @@ from typing import TYPE_CHECKING
 from ....base.errors import did_you_mean
 from ....files.usd.graph import GraphPrim, NodePrim, read_graphs
 from ....files.usd.stage import open_stage
-from ..omnigraph.database import Database, make_database
+from ....specs.arguments import require_type
+from ..nodes.OgnArticulationActuators import OgnArticulationActuators
+from ..omnigraph.database import Database, make_database, node_database
 from ..omnigraph.ogn_file import NodeDescription, NodePorts, Port
 from ..omnigraph.ogn_types import parse_type
-from .error import GraphError
-from .graph import Graph
-from .node import GraphNode
-from .registry import database_of, known_node_types
+from .graph import Graph, GraphError, GraphNode
+from .kit_nodes import KIT_NODES
 
 if TYPE_CHECKING:
     from ....files.usd.handles import Stage
@@ -52,8 +55,7 @@ def load_graphs(source: str | os.PathLike[str] | Stage) -> list[Graph]:
 
 def _graph(prim: GraphPrim, issues: list[str]) -> Graph:
     """Return a graph, which must not run where `issues` gets any problem."""
-    settings = _settings(prim, issues)
-    graph = Graph(prim.path, settings["pipelineStage"] == _ON_DEMAND)
+    graph = Graph(prim.path, _settings(prim, issues)["pipelineStage"] == _ON_DEMAND)
     for name, variable in prim.variables.items():
         try:
             graph.variables.declare(name, parse_type(_known(variable.type)), variable.value)
@@ -92,11 +94,11 @@ def _database(node: NodePrim, issues: list[str]) -> type[Database] | None:
         )
         return None
     try:
-        base = database_of(node.type)
+        base = _databases[node.type]
     except KeyError:
         issues.append(
             f"<{node.path}>.node:type = {node.type!r}: must be a node type known outside Kit. "
-            f"{did_you_mean(node.type, known_node_types())} Deactivate the node, or give your own type to "
+            f"{did_you_mean(node.type, sorted(_databases))} Deactivate the node, or give your own type to "
             "register_node_type."
         )
         return None
@@ -260,3 +262,53 @@ def _sorted(before: dict[GraphNode, list[GraphNode]], what: str, issues: list[st
         circle = " → ".join(node.path for node in error.args[1])
         issues.append(f"<{error.args[1][0].graph.path}>: {what} runs in a circle, {circle}. Disconnect one of them.")
         return []
+
+
+_databases: dict[str, type[Database]] = {}
+
+
+def register_node_type(name: str, node_class: type) -> None:
+    """Let graphs use a node type; registering it again replaces the class.
+
+    Args:
+        name: What `node:type` says in the stage.
+        node_class: Has a static method `compute(db) -> bool`, as in Kit. Its ports are in the `.ogn` file beside its
+            module, of the same name, or in its own attribute `PORTS`.
+
+    Raises:
+        TypeError: It is no name, or no class.
+        ValueError: The name is that of a shipped node type, or the class is no node's.
+        FileNotFoundError: There are no `PORTS` and no `.ogn` file.
+
+    Example:
+        >>> from isaacsim.core.experimental.actuators.extension.action_graphs import runner
+        >>> class Double:
+        ...     PORTS = runner.NodePorts(inputs={"number": ("double", 1.0)}, outputs={"result": "double"})
+        ...
+        ...     @staticmethod
+        ...     def compute(db):
+        ...         db.outputs.result = 2 * db.inputs.number
+        ...         return True
+        >>> runner.register_node_type("my.extension.Double", Double)
+    """
+    require_type("name", name, str, "the name of a node type")
+    require_type("node_class", node_class, type, "a class")
+    if name in _SHIPPED:
+        raise ValueError(f"node type {name!r}: is a shipped one. Choose a name that begins with that of your project.")
+    if not callable(getattr(node_class, "compute", None)):
+        raise ValueError(f"{node_class.__name__}: must have a static method compute(db) -> bool. Add one.")
+    _databases[name] = _database_of(name, node_class)
+
+
+def _database_of(name: str, node_class: type) -> type[Database]:
+    """Return a database class made from the ports that a class lists, else from its file."""
+    ports: NodePorts | None = getattr(node_class, "PORTS", None)
+    if ports is None:
+        return node_database(node_class)
+    made = make_database(f"{node_class.__name__}Database", ports.describe(name))
+    made.register(node_class)
+    return made
+
+
+_SHIPPED = {"isaacsim.core.experimental.actuators.ArticulationActuators": OgnArticulationActuators, **KIT_NODES}
+_databases.update({name: _database_of(name, node_class) for name, node_class in _SHIPPED.items()})

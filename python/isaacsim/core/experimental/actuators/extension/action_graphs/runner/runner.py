@@ -8,10 +8,8 @@ from ....base.errors import Closing, HostError, NotCopied, did_you_mean
 from ....simulators.current import use_host
 from ....simulators.simulation import Simulation
 from ....specs.arguments import number_of, require_type, whole_of
-from .error import GraphError
-from .graph import Graph
+from .graph import Clock, Graph, GraphError
 from .load import load_graphs
-from .node import Clock
 
 
 class GraphRunner(Closing, NotCopied):

@@ -64,8 +64,7 @@ def _network(graph: GraphProto, constants: Mapping[str, np.ndarray], names: Mapp
     if len(shape) not in (2, 3):
         name = inputs[0].name
         raise NetworkError(f"input {name!r:.100} of shape {list(shape)[:9]}: must be rows x numbers. {REMEDY}")
-    dynamic = [place for place, size in enumerate(shape[:-1]) if size is None]
-    axes = dynamic or range(len(shape) - 1)
+    axes = [place for place, size in enumerate(shape[:-1]) if size is None] or range(len(shape) - 1)
     return read_by_rows(axes, lambda place: _Reader(graph, constants).read(inputs, shape, place, names))
 
 

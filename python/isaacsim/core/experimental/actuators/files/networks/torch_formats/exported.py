@@ -183,8 +183,7 @@ class _Graph:
         given = [(one["kind"], one.get("name"), self._argument(one["arg"])) for one in node["inputs"]]
         arguments = [value for kind, _, value in given if kind == 1]
         named = {str(name): value for kind, name, value in given if kind != 1}
-        result = perform(self._builder, SAME.get(parts[3], parts[3]), arguments, named)
-        self._keep_all(node, result, target)
+        self._keep_all(node, perform(self._builder, SAME.get(parts[3], parts[3]), arguments, named), target)
 
     def _keep_all(self, node: Json, result: object, target: str) -> None:
         outputs = node["outputs"]

@@ -41,8 +41,7 @@ def read(data: bytes) -> tuple[Network, dict[str, object]]:
     constants = load(archive.read("constants.pkl"), lambda key: archive.read(f"constants/{key}"))
     if not isinstance(root, Record) or not isinstance(constants, tuple):
         raise NetworkError("archive holds no module: must. Save it with torch.jit.save.")
-    code = Code(archive, constants)
-    return _network(code, root), metadata_of(archive)
+    return _network(Code(archive, constants), root), metadata_of(archive)
 
 
 def _network(code: Code, root: Record) -> Network:
