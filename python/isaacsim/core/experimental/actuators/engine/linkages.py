@@ -116,20 +116,18 @@ def plan_linkages(entries: Sequence[ActuatorEntry], names: Sequence[str]) -> lis
     ValueError, a line for each, if a joint of a linkage has no motor of it or the motors do not determine the joints;
     TypeError for a transmission before a linkage that is not a rigid gear.
     """
-    motors = _motors_of(entries)
+    motors, linkages = _linked(entries)
     if motors and (problems := list(_problems(motors))):
         raise ValueError("\n".join(dict.fromkeys(problems)))
-    return [_planned(joints, motors, names) for joints in _linkages_of(motors)]
+    return [_planned(joints, motors, names) for joints in linkages]
 
 
-def _motors_of(entries: Iterable[ActuatorEntry]) -> dict[str, tuple[ActuatorEntry, LinkageShaft]]:
-    """Actuator and shaft of each joint that a linkage moves."""
-    return {name: (entry, shaft) for entry in entries if (shaft := shaft_of(entry)) for name in entry.dof_names}
-
-
-def _linkages_of(motors: Mapping[str, tuple[ActuatorEntry, LinkageShaft]]) -> Iterable[tuple[str, ...]]:
-    """The joints of each linkage."""
-    return dict.fromkeys(tuple(shaft.shaft.joints) for _, shaft in motors.values())
+def _linked(
+    entries: Iterable[ActuatorEntry],
+) -> tuple[dict[str, tuple[ActuatorEntry, LinkageShaft]], Iterable[tuple[str, ...]]]:
+    """Actuator and shaft of each joint that a linkage moves, and the joints of each linkage."""
+    motors = {name: (entry, shaft) for entry in entries if (shaft := shaft_of(entry)) for name in entry.dof_names}
+    return motors, dict.fromkeys(tuple(shaft.shaft.joints) for _, shaft in motors.values())
 
 
 def _problems(motors: Mapping[str, tuple[ActuatorEntry, LinkageShaft]]) -> Iterator[str]:
@@ -229,8 +227,8 @@ def add_rotors(entries: Sequence[ActuatorEntry], num_robots: int, device: wp.Dev
 
     ValueError for an actuator with a rotor in its transmission and on its shaft.
     """
-    motors = _motors_of(entries)
-    for joints in _linkages_of(motors):
+    motors, linkages = _linked(entries)
+    for joints in linkages:
         mine = list(filter(None, map(motors.get, joints)))
         # the plan refuses those with motors that are missing, or do not fit
         if len(mine) == len(joints) and _have_coupling_rotors(mine):
@@ -262,7 +260,7 @@ def _move_rotor(entry: ActuatorEntry, found: LinkageShaft, num_robots: int, devi
 
 def share_modes(entries: Sequence[ActuatorEntry], num_robots: int, device: wp.DeviceLike) -> None:
     """Give idle shafts the effort mode of the motors of their linkage; ValueError if these differ in it."""
-    for joints in _linkages_of(_motors_of(entries)):
+    for joints in _linked(entries)[1]:
         mine = [entry for entry in entries if not {*joints}.isdisjoint(entry.dof_names)]
         modes = {bool(effort_modes(entry)) for entry in mine if entry.controller is not None}
         if len(modes) > 1:
