@@ -244,19 +244,11 @@ class Plan:
         for number, stage in enumerate(after):
             if state_names(stage.law):
                 self.stateful.append(StatefulLaw(stage.law, stage.used, number, stage.depth))
-        self._note(after)
+        self._note_signals(after)
+        self._note_rows(after)
 
-    def _note(self, after: Sequence[PlannedStage]) -> None:
-        """Note the signals that laws ask for or publish, their parameters and curves, and what they need of the past.
-
-        `after` are the stages beside controllers.
-        """
-        self.rows = [*self.control.values(), *(row for stage in after for row in stage.rows.values()), self.lag]
-        by_law = [*self.control_curves, *(stage.curves for stage in after)]
-        self.curves = [(number, curve) for number, curves in enumerate(by_law) for curve in curves]
-        self.num_delayed = int(self.delayed.sum())
-        delays = any(not KINDS[stage.law.KIND].senses for stage in self.feedback)
-        self.num_measured = 4 if delays else 2 if self.feedback else 0
+    def _note_signals(self, after: Sequence[PlannedStage]) -> None:
+        """Note the signals that laws ask for or publish; `after` are the stages beside controllers."""
         self.asked = {}
         for name, signal in SIGNALS.items():
             asking = [used for law, used in self.laws if name in law.ASKS]
@@ -276,6 +268,15 @@ class Plan:
                 if signal in self.asked or signal in SUMMED:
                     row = rows[law.UNSET_AS[state]] if state in law.UNSET_AS else None
                     yield Published(signal, number, law.STATE.index(state), one.used, row)
+
+    def _note_rows(self, after: Sequence[PlannedStage]) -> None:
+        """Note the parameters and curves of all laws, and how much of the past joints need."""
+        self.rows = [*self.control.values(), *(row for stage in after for row in stage.rows.values()), self.lag]
+        by_law = [*self.control_curves, *(stage.curves for stage in after)]
+        self.curves = [(number, curve) for number, curves in enumerate(by_law) for curve in curves]
+        self.num_delayed = int(self.delayed.sum())
+        delays = any(not KINDS[stage.law.KIND].senses for stage in self.feedback)
+        self.num_measured = 4 if delays else 2 if self.feedback else 0
 
     @property
     def shape(self) -> tuple[int, int]:
