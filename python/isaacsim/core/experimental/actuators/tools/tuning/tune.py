@@ -377,7 +377,7 @@ class _Tuner:
             row = self._row(joint, gains[:, joint], gain[joint], phase[joint])
             words = self._bounded(joint, row, bool(is_asked[joint]), float(alone[0, joint]))
             rows.append(dataclasses.replace(row, bound=words[0], remedy=words[1], more=words[2], verdict=words[3]))
-        self._warn(rows, integral)
+        self._warn(rows)
         return rows
 
     def _bounded(self, joint: int, row: TunedJoint, is_asked: bool, alone: float) -> tuple[str, str, float, str]:
@@ -408,7 +408,7 @@ class _Tuner:
             word, reason = self._word(joint, dataclasses.replace(row, bound=bound), kp)
             words = {"bound": bound, "remedy": remedy, "more": more, "verdict": word, "reason": reason}
             rows.append(dataclasses.replace(row, **words))
-        self._warn(rows, bool(gains[2].any()))
+        self._warn(rows)
         return rows
 
     def missed(self, rows: Sequence[TunedJoint]) -> list[str]:
@@ -512,7 +512,7 @@ class _Tuner:
             turns=bool(plant.turns[joint]),
         )
 
-    def _warn(self, rows: Sequence[TunedJoint], integral: bool) -> None:
+    def _warn(self, rows: Sequence[TunedJoint]) -> None:
         weak = [row.joint for row in rows if row.gravity > (1.0 - LEFT) * row.effort_limit]
         if weak:
             self.warnings.append(f"Gravity takes 90 % of the effort limit or more in some pose: {listed(weak)}.")
@@ -522,7 +522,7 @@ class _Tuner:
             remedy = "; margins and settling times leave it out. Use stiffer gains or --integral"
             self.warnings += self._stopped(rows, "", remedy)
         worst = max(rows, key=lambda row: row.sag if row.sag <= _LIMP else -1.0)
-        if not integral and worst.sag > 0.005:
+        if worst.sag > 0.005:
             unit = units_of([worst.turns]).position
             self.warnings.append(
                 f"PD sags under gravity, {worst.joint} by up to {worst.sag:.2g} {unit}: feed gravity forward where the "
