@@ -3,6 +3,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <limits>
 #include <map>
 
 #include "arguments.h"
@@ -580,8 +581,13 @@ inline py::object stepper(const py::object& plan, const py::object& check) {
     const Fast step = [](PyObject* self, PyObject* const* given, Py_ssize_t count) -> PyObject* {
         return translated([&]() -> PyObject* {
             if (count != 1) throw py::type_error("step takes one argument, dt");
-            const double dt = PyFloat_AsDouble(given[0]);
-            if (dt == -1.0 && PyErr_Occurred()) throw py::error_already_set();
+            double dt = PyFloat_AsDouble(given[0]);
+            if (dt == -1.0 && PyErr_Occurred()) {
+                // an integer too large for a double is no time step either
+                if (!PyErr_ExceptionMatches(PyExc_OverflowError)) throw py::error_already_set();
+                PyErr_Clear();
+                dt = std::numeric_limits<double>::infinity();
+            }
             kept_by<Stepping>(self).step(dt);
             Py_RETURN_NONE;
         });
