@@ -1,6 +1,7 @@
 """What reaches the native core is looked through: `tests/hardening/entries.py` tries odd arguments without end, these
 are the ones that something was once wrong with."""
 
+import math
 import sys
 from pathlib import Path
 
@@ -184,6 +185,12 @@ def test_seconds_that_are_no_float_are_for_python_to_refuse() -> None:
     one.calls.add_frame(*one.frame())
     one.calls.add_states(*one.states())
     assert not one.calls.step(one.sim_state, one.sim_state, one.given, [one.given], 10**400)
+
+
+def test_a_step_by_an_integer_that_no_double_holds_is_one_by_infinity() -> None:
+    checked: list[float] = []
+    core_objects.entries()["Plan.stepper"]().call(checked.append)(10**400)
+    assert checked == [math.inf]
 
 
 def test_numbers_may_be_one_byte_off() -> None:
