@@ -20,6 +20,12 @@ def test_each_stage_that_is_not_said_is_named() -> None:
     ]
 
 
+def test_a_constant_delay_is_said_whole_whatever_its_seed_and_memory() -> None:
+    motor = [aa.PDControlConfig(3.0, 1.0), aa.TimedDelayConfig(0.01, seed=3, max_steps=200)]
+    robot = read_robot(ROBOTS / "arm_2dof.usda", {".*": motor})
+    assert losses.losses_of(robot, {"kp", "kd", "delay_steps", "position_limits"}) == []
+
+
 def test_one_step_is_no_steps() -> None:
     motor = aa.MotorConfig(aa.PDControlConfig(3.0, 1.0), delay=aa.DelayConfig(1))
     robot = read_robot(ROBOTS / "arm_2dof.usda", {".*": motor})

@@ -297,7 +297,7 @@ def name_of(stage: Config) -> str:
 
 def unsaid(stage: Config) -> dict[str, Any] | None:
     """Return the values of a stage that features cannot say, those at their defaults left out; None if they say all."""
-    if isinstance(stage, _WHOLE):
+    if isinstance(stage, _WHOLE) or (isinstance(stage, TimedDelayConfig) and not stage.random_steps):
         return None
     if is_friction(stage):
         return _unsaid_of_friction(stage) or None
