@@ -216,14 +216,19 @@ GOOD: dict[str, tuple[Edit, ...]] = {
     "large": (number(OF_EXTENSION, "newton:maxEffort", 9e4), without(f"{EXTENSION}.drive:linear:physics:maxForce")),
     "not a second": (schema(OF_SHOULDER, "NewtonActuatorDelayAPI"), integer(OF_SHOULDER, "newton:delaySteps", 200)),
     "friction": (number(SHOULDER, "newton:friction", 50.0),),
+    "weak knee": (go1, number(_CALF, "newton:maxEffort", 20.0)),
+}
+# the same at a physics step
+GOOD_IN_MOTION: dict[str, tuple[Edit, ...]] = {
     "fine encoder": _encoder(0.001),
     "filtered encoder": (*_encoder(0.01), number(OF_SHOULDER, "actuator:encoder:velocityFilter", 0.04)),
     "slow controller": (
-        *_encoder(0.01),
+        *_encoder(0.002),
         schema(OF_SHOULDER, "ActuatorRateAPI"),
-        integer(OF_SHOULDER, "actuator:rate:decimation", 9),
+        integer(OF_SHOULDER, "actuator:rate:decimation", 2),
     ),
-    "weak knee": (go1, number(_CALF, "newton:maxEffort", 20.0)),
+    "friction that holds it": (*_encoder(0.01), number(SHOULDER, "newton:friction", 50.0)),
+    "no effort": (*_encoder(0.01), number(OF_SHOULDER, "newton:maxEffort", 0.0)),
 }
 IN_MOTION = (
     "unstable-gains",
@@ -368,6 +373,12 @@ def test_effort_mode_may_assume_the_inertia_and_no_more(assumed, told, tmp_path)
 @pytest.mark.parametrize("name", GOOD)
 def test_what_is_in_order_is_let_be(name, tmp_path) -> None:
     assert [one for one in aa.lint(edited(tmp_path, *GOOD[name]), None) if one.rule != "approximated"] == []
+
+
+@pytest.mark.parametrize("name", GOOD_IN_MOTION)
+def test_what_is_in_order_at_a_step_is_let_be(name, tmp_path) -> None:
+    found = {one.rule for one in aa.lint(edited(tmp_path, *GOOD_IN_MOTION[name]), DT)} - _OF_OURS
+    assert found <= {"zero-limit"}, "a limit of 0 has a rule of its own"
 
 
 @pytest.mark.parametrize("rule", IN_MOTION)

@@ -141,7 +141,10 @@ def coarse_encoder(checked: Checked) -> Iterator[Remark]:
         period = checked.dt if rate is None else rate.period(checked.dt)
         jump = law[1] * _velocity_step(encoder, transmission_of(actuator), period)
         friction = joint.value("friction") + breakaway(passive_stages(actuator))
-        if (share := jump / largest_effort(actuator)) > _RATTLES and jump > friction:
+        # a limit of 0 has a rule of its own
+        most = largest_effort(actuator)
+        if jump > max(friction, _RATTLES * most) and most:
+            share = jump / most
             slower = (encoder.velocity_filter + period) * share / _RATTLES - period
             yield Remark(
                 actuator.path,
