@@ -381,6 +381,15 @@ def test_what_is_in_order_at_a_step_is_let_be(name, tmp_path) -> None:
     assert found <= {"zero-limit"}, "a limit of 0 has a rule of its own"
 
 
+@pytest.mark.parametrize("side", ["joint", "motor"])
+def test_encoders_of_motors_of_a_program_are_looked_at(side) -> None:
+    encoder = aa.EncoderConfig(resolution=0.01 if side == "joint" else 0.1, side=side)
+    gear = [aa.TransmissionConfig(10.0, rotor_inertia=1e-4)] if side == "motor" else []
+    motors = {"shoulder": [aa.PDControlConfig(200.0, 20.0), aa.MaxEffortClampingConfig(60.0), encoder, *gear]}
+    found = [one.problem for one in aa.lint(ROBOTS / "arm_2dof.usda", DT, motors) if one.rule == "coarse-encoder"]
+    assert len(found) == 1 and "moves the effort by" in found[0]
+
+
 @pytest.mark.parametrize("rule", IN_MOTION)
 def test_rules_of_motion_need_a_step(rule, tmp_path) -> None:
     assert [one for one in aa.lint(edited(tmp_path, *BROKEN[rule][0])) if one.rule not in _OF_OURS] == []

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from ....specs.dry_friction import breakaway
 from ....specs.encoder import EncoderConfig
+from ....specs.fields import parameters_of
 from ....specs.implicit import ImplicitConfig
 from ....specs.rate import RateConfig
 from ....specs.stages import is_linked
@@ -156,6 +157,9 @@ def coarse_encoder(checked: Checked) -> Iterator[Remark]:
 
 def _velocity_step(encoder: EncoderConfig, gear: TransmissionConfig | None, period: float) -> float:
     """Return by how much one step of an encoder moves the measured velocity of its joint [rad/s or m/s]."""
-    step = encoder.resolution / period if encoder.velocity == "difference" else encoder.velocity_resolution
-    ratio = 1.0 if gear is None or encoder.side == "joint" else abs(gear.ratio)
+    # motors of a program have the number of a word
+    described = parameters_of(EncoderConfig)
+    velocity, side = (described[name].word(getattr(encoder, name)) for name in ("velocity", "side"))
+    step = encoder.resolution / period if velocity == "difference" else encoder.velocity_resolution
+    ratio = 1.0 if gear is None or side == "joint" else abs(gear.ratio)
     return step / ratio * period / (encoder.velocity_filter + period)
