@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from ...base.values import grouped
 from ..inspection.findings import Finding
 from ..inspection.lint import fix, lint
 from ..inspection.untrusted import lint_untrusted
@@ -59,11 +60,8 @@ def _table(name: str, found: dict[Path, list[Finding]], files: Sequence[Path]) -
     """Return a table of findings; people see sentences, and one note of each rule."""
     columns = headings("file | severity | finding" if len(files) > 1 else "severity | finding")
     every = [(str(file), finding) for file, findings in found.items() for finding in findings]
-    groups: dict[object, list[tuple[str, Finding]]] = {}
-    for file, finding in every:
-        groups.setdefault((file, finding.rule) if finding.severity == "note" else id(finding), []).append(
-            (file, finding)
-        )
+    keys = [(file, one.rule) if one.severity == "note" else id(one) for file, one in every]
+    groups = grouped(zip(keys, every, strict=True))
     shown = []
     for (file, first), *others in groups.values():
         names = ", ".join(other.where.rpartition("/")[2] for _, other in others)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...base.values import grouped
 from ...specs.configs import (
     CommandLagConfig,
     Config,
@@ -130,9 +131,7 @@ def _is_left(stage: Config, left: Set[str]) -> bool:
 
 def said_together(losses: list[Loss], prefix: str = "Lost") -> list[str]:
     """Return a sentence for each property that is lost, with its sizes and all joints that lose it."""
-    alike: dict[str, list[Loss]] = {}
-    for loss in losses:
-        alike.setdefault(loss.what, []).append(loss)
+    alike = grouped((loss.what, loss) for loss in losses)
     return [f"{prefix}: {what} of {_joints(some)}." for what, some in alike.items()]
 
 

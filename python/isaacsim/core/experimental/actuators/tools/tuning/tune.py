@@ -56,8 +56,8 @@ _POSES, _ROUNDS = 200, 16
 _TRIES = 300
 # time to settle that is none [s], sag that holds nothing [rad or m], and tolerance of times
 _FALLS, _LIMP, _LATE = 60.0, 0.5, 1e-9
-# share of a step that friction may leave
-_STOPS = 0.05
+# share of a step that friction may leave, and with rounded gains
+_STOPS, _ROUNDED_STOPS = 0.05, 0.051
 # of `--rule armature`: natural frequency [Hz], and share of the effort limit in an action of 1
 _NATURAL, _ACTION = 10.0, 0.25
 
@@ -384,7 +384,7 @@ class _Tuner:
         """Return what bounds the gains of a joint, the remedy, how much more it allows, and the verdict."""
         if self._ask.rule:
             return "rule", "", 1.0, self._word(joint, row)[0] if self._is_beyond(row) else "by rule"
-        stops = self._ask.settle is not None and self._stops(joint, row) > 1.02 * _STOPS
+        stops = self._ask.settle is not None and self._stops(joint, row) > _ROUNDED_STOPS
         if is_asked and self._has(row) and not stops:
             return "asked", "", 1.0, "as asked"
         if stops:
@@ -435,7 +435,7 @@ class _Tuner:
     def _stopped(self, rows: Sequence[TunedJoint], condition: str, remedy: str) -> list[str]:
         """Return a sentence on joints that friction stops short of their step, and by which share of it, if any."""
         shares = {row.joint: min(self._stops(joint, row), 1.0) for joint, row in enumerate(rows)}
-        stopped = [f"{joint} by {share:.0%}" for joint, share in shares.items() if share > 1.02 * _STOPS]
+        stopped = [f"{joint} by {share:.0%}" for joint, share in shares.items() if share > _ROUNDED_STOPS]
         return [f"Friction stops steps short{condition}: {listed(stopped)}{remedy}."] if stopped else []
 
     def _reached(self, row: TunedJoint) -> str:
